@@ -1,0 +1,29 @@
+import type { Hub } from './hub.ts';
+import { createOutbox, createSubscriptions, type HubOptions } from './subscriptions.ts';
+
+export interface MemoryHub extends Hub {
+  /** How many topics have a subscriber. */
+  topicCount(): number;
+}
+
+/** The hub within one process. */
+export function createMemoryHub(options: HubOptions = {}): MemoryHub {
+  const subscriptions = createSubscriptions(options);
+  const outbox = createOutbox(subscriptions.deliver);
+  return {
+    publish(topic, message) {
+      if (subscriptions.has(topic)) outbox.put(topic, message);
+    },
+    subscribe(topic, listener) {
+      const { remove } = subscriptions.add(topic, listener);
+      return () => {
+        remove();
+      };
+    },
+    topicCount: () => subscriptions.topics().length,
+    async close() {
+      outbox.clear();
+      subscriptions.clear();
+    },
+  };
+}
