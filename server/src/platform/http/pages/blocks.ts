@@ -1,0 +1,98 @@
+/** The building blocks of pages. What is typed `Html` is markup; every `string` is text and gets escaped. */
+import { attributes, type Html, html } from './html.ts';
+
+export type Tone = 'info' | 'ok' | 'warn' | 'error';
+
+/** The top of a page: its one `h1`, a sentence, and what can be done with the whole page. */
+export const heading = (o: { title: string; intro?: string; actions?: Html }): Html => html`
+<div class="heading">
+  <div><h1>${o.title}</h1>!${o.intro ? html`<p>${o.intro}</p>` : ''}</div>
+  !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
+</div>`;
+
+export const card = (o: { title?: string; intro?: string; body: Html; actions?: Html; id?: string }): Html => html`
+<section class="card"!${attributes({ id: o.id })}>
+  !${o.title ? html`<h2>${o.title}</h2>` : ''}
+  !${o.intro ? html`<p class="intro">${o.intro}</p>` : ''}
+  !${o.body}
+  !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
+</section>`;
+
+/** Errors interrupt a screen reader, the rest waits its turn. */
+export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`
+<div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${text}</p>!${more}</div></div>`;
+
+type ButtonKind = 'primary' | 'plain' | 'danger';
+
+export const button = (
+  label: string,
+  o: { kind?: ButtonKind; type?: 'submit' | 'button'; name?: string; value?: string; form?: string } = {},
+): Html =>
+  html`<button class="button ${o.kind ?? 'primary'}"!${attributes({ type: o.type ?? 'submit', name: o.name, value: o.value, form: o.form })}>${label}</button>`;
+
+export const linkButton = (label: string, href: string, kind: ButtonKind = 'plain'): Html =>
+  html`<a class="button ${kind}" href="${href}">${label}</a>`;
+
+export const badge = (label: string, tone: Tone | 'plain' = 'plain'): Html =>
+  html`<span class="badge ${tone}">${label}</span>`;
+
+export const definitions = (items: [term: string, value: Html][]): Html => html`
+<dl class="definitions">!${items.map(([term, value]) => html`<div><dt>${term}</dt><dd>!${value}</dd></div>`)}</dl>`;
+
+/** A divided list: what it is, a line about it, and what can be done with it. */
+export const rows = (items: { title: Html; text?: Html; aside?: Html }[]): Html => html`
+<ul class="rows">!${items.map(
+  (item) => html`
+  <li>
+    <div><strong>!${item.title}</strong>!${item.text ? html`<p>!${item.text}</p>` : ''}</div>
+    !${item.aside ? html`<div class="actions">!${item.aside}</div>` : ''}
+  </li>`,
+)}
+</ul>`;
+
+export const stats = (items: { label: string; value: string; note?: string }[]): Html => html`
+<dl class="stats">!${items.map(
+  (item) => html`
+  <div><dt>${item.label}</dt><dd>${item.value}!${item.note ? html`<small>${item.note}</small>` : ''}</dd></div>`,
+)}
+</dl>`;
+
+/** What stands where nothing is yet, and what to do next. */
+export const emptyState = (o: { title: string; text: string; action?: Html }): Html => html`
+<div class="empty"><h3>${o.title}</h3><p>${o.text}</p>!${o.action ?? ''}</div>`;
+
+/**
+ * Each row becomes a small card at phone width. The roles repeat what the elements mean, because a browser
+ * drops their meaning once the stylesheet changes their display.
+ */
+export function table(o: { caption: string; columns: { label: string; numeric?: boolean }[]; rows: Html[][] }): Html {
+  const numeric = (index: number) => (o.columns[index]?.numeric ? html` class="numeric"` : '');
+  const head = o.columns.map(
+    (column, index) => html`<th scope="col" role="columnheader"!${numeric(index)}>${column.label}</th>`,
+  );
+  const cell = (value: Html, index: number) =>
+    html`<td role="cell" data-label="${o.columns[index]?.label}"!${numeric(index)}>!${value}</td>`;
+  return html`
+<table role="table">
+  <caption class="visually-hidden">${o.caption}</caption>
+  <thead role="rowgroup"><tr role="row">!${head}</tr></thead>
+  <tbody role="rowgroup">!${o.rows.map((cells) => html`<tr role="row">!${cells.map(cell)}</tr>`)}</tbody>
+</table>`;
+}
+
+/** A value to take along. The button shows itself only where scripts run; without them the text is selectable. */
+export const copyable = (o: { id: string; label: string; value: string; copy: string; copied: string }): Html => html`
+<div class="field">
+  <label for="${o.id}">${o.label}</label>
+  <div class="copyable">
+    <input id="${o.id}" value="${o.value}" readonly autocomplete="off" spellcheck="false" translate="no">
+    <button class="button plain" type="button" hidden data-copy="${o.id}" data-copied="${o.copied}">${o.copy}</button>
+  </div>
+</div>`;
+
+/** Asks before something that cannot be undone, by unfolding what it means and the form that does it. */
+export const confirm = (o: { summary: string; text: string; action: Html; open?: boolean }): Html => html`
+<details class="confirm"!${attributes({ open: o.open })}>
+  <summary class="button danger">${o.summary}</summary>
+  <div class="confirm-body"><p>${o.text}</p>!${o.action}</div>
+</details>`;

@@ -1,0 +1,33 @@
+import { type Html, html } from './html.ts';
+import type { Lang } from './i18n.ts';
+
+const baht = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** Integer satang as `฿1,234.50`, the same in both languages. */
+export const money = (satang: number): string => `${satang < 0 ? '-' : ''}฿${baht.format(Math.abs(satang) / 100)}`;
+
+const locales = { en: 'en-GB', th: 'th-TH' } as const;
+
+export interface Times {
+  /** `1 Oct 2026, 14:05`; in Thai with the Buddhist year, as people there write it. */
+  time(at: Date, lang: Lang): Html;
+  date(at: Date, lang: Lang): Html;
+}
+
+/** Times as people of the platform's zone read them; the machine-readable value stays UTC. */
+export function createTimes(timeZone: string): Times {
+  const formats = (style: Intl.DateTimeFormatOptions) => ({
+    en: new Intl.DateTimeFormat(locales.en, { ...style, timeZone }),
+    th: new Intl.DateTimeFormat(locales.th, { ...style, timeZone }),
+  });
+  const day = { day: 'numeric', month: 'short', year: 'numeric' } as const;
+  const dates = formats(day);
+  const times = formats({ ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const full = formats({ dateStyle: 'full', timeStyle: 'long' });
+  const element = (at: Date, text: string, lang: Lang) =>
+    html`<time datetime="${at.toISOString()}" title="${full[lang].format(at)}">${text}</time>`;
+  return {
+    time: (at, lang) => element(at, times[lang].format(at), lang),
+    date: (at, lang) => element(at, dates[lang].format(at), lang),
+  };
+}

@@ -1,0 +1,132 @@
+import type { Assets } from './assets.ts';
+import { notice, type Tone } from './blocks.ts';
+import { form } from './forms.ts';
+import { attributes, type Html, html } from './html.ts';
+import { type Lang, languageLink, messages } from './i18n.ts';
+
+const words = messages({
+  en: {
+    skip: 'Skip to content',
+    home: 'Namjai, home',
+    navigation: 'Main',
+    dashboard: 'Dashboard',
+    overlay: 'Overlay',
+    apps: 'Connected apps',
+    profile: 'Profile',
+    developers: 'Developers',
+    docs: 'Docs',
+    account: 'Account and security',
+    signIn: 'Sign in',
+    signOut: 'Sign out',
+    motto: 'Open tipping for creators',
+  },
+  th: {
+    skip: 'ข้ามไปยังเนื้อหา',
+    home: 'น้ำใจ หน้าแรก',
+    navigation: 'เมนูหลัก',
+    dashboard: 'ภาพรวม',
+    overlay: 'โอเวอร์เลย์',
+    apps: 'แอปที่เชื่อมต่อ',
+    profile: 'โปรไฟล์',
+    developers: 'นักพัฒนา',
+    docs: 'เอกสาร',
+    account: 'บัญชีและความปลอดภัย',
+    signIn: 'เข้าสู่ระบบ',
+    signOut: 'ออกจากระบบ',
+    motto: 'ระบบรับทิปแบบเปิดสำหรับครีเอเตอร์',
+  },
+});
+
+const sections = {
+  dashboard: '/dashboard',
+  overlay: '/dashboard/overlay',
+  apps: '/dashboard/apps',
+  profile: '/dashboard/profile',
+  developers: '/developers',
+  docs: '/docs',
+} as const;
+
+export interface PageOptions {
+  lang: Lang;
+  /** The request's own address, so that switching the language comes back to it. */
+  url: string;
+  title: string;
+  body: Html;
+  /** The section that is open. */
+  nav?: keyof typeof sections;
+  /** Who is signed in; `csrf` is this session's token, for signing out. */
+  user?: { displayName: string; csrf: string } | undefined;
+  flash?: { tone: Tone; text: string } | undefined;
+  /** `narrow` is one card in the middle: sign-in, consent, errors. */
+  width?: 'normal' | 'wide' | 'narrow';
+  /** Addresses of browser modules. */
+  modules?: string[];
+  head?: Html;
+}
+
+export type Page = (options: PageOptions) => Html;
+
+export function createPage(assets: Assets): Page {
+  const own = (path: string) => assets.add(new URL(path, import.meta.url));
+  const style = own('./style.css');
+  const logo = own('./logo.svg');
+  const enhance = own('./browser/enhance.ts');
+
+  return (o) => {
+    const t = words(o.lang);
+    const width = o.width ?? 'normal';
+    return html`<!doctype html>
+<html lang="${o.lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${o.title} · Namjai</title>
+<link rel="stylesheet" href="${style()}">
+<link rel="icon" type="image/svg+xml" href="${logo()}">
+!${[enhance(), ...(o.modules ?? [])].map((src) => html`<script type="module" src="${src}"></script>`)}
+!${o.head ?? ''}
+</head>
+<body class="${width}">
+<a class="skip" href="#content">${t('skip')}</a>
+<header class="top">
+  <div class="bar">
+    <a class="brand" href="/" aria-label="${t('home')}"><img src="${logo()}" alt="" width="28" height="28"><span>Namjai</span><span lang="th">น้ำใจ</span></a>
+    <div class="tools">!${languageSwitch(o)}!${o.user ? userMenu(o.user, t) : width === 'narrow' ? '' : html`<a class="button plain" href="/login">${t('signIn')}</a>`}</div>
+  </div>
+  !${o.user && width !== 'narrow' ? navigation(o.nav, t) : ''}
+</header>
+<main id="content" tabindex="-1">
+!${o.flash ? notice(o.flash.tone, o.flash.text) : ''}
+!${o.body}
+</main>
+<footer class="bottom"><p>Namjai <span lang="th">น้ำใจ</span> · ${t('motto')}</p><p><a href="/docs">${t('docs')}</a></p></footer>
+</body>
+</html>
+`;
+  };
+}
+
+type T = ReturnType<typeof words>;
+
+function navigation(current: PageOptions['nav'], t: T): Html {
+  const link = ([key, href]: [key: string, href: string]) =>
+    html`<li><a!${attributes({ href, 'aria-current': key === current ? 'page' : undefined })}>${t(key as keyof typeof sections)}</a></li>`;
+  return html`<nav aria-label="${t('navigation')}"><ul>!${Object.entries(sections).map(link)}</ul></nav>`;
+}
+
+function languageSwitch(o: PageOptions): Html {
+  const [other, name] = o.lang === 'en' ? (['th', 'ไทย'] as const) : (['en', 'English'] as const);
+  const href = languageLink(o.url, other);
+  return html`<a class="language" lang="${other}" hreflang="${other}" rel="nofollow" href="${href}">${name}</a>`;
+}
+
+function userMenu(user: { displayName: string; csrf: string }, t: T): Html {
+  const initial = [...user.displayName][0] ?? '';
+  const signOut = html`<button class="item" type="submit">${t('signOut')}</button>`;
+  return html`
+<details class="menu">
+  <summary><span class="avatar" aria-hidden="true">${initial}</span><span class="name">${user.displayName}</span></summary>
+  <div class="menu-body"><a class="item" href="/account">${t('account')}</a>!${form({ action: '/logout', csrf: user.csrf, body: signOut })}</div>
+</details>`;
+}
