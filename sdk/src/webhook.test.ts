@@ -91,8 +91,6 @@ test('headers come as Headers, pairs, or an object with any case and lists', asy
   const forms: HeadersLike[] = [plain, upper, lists, new Headers(plain), Object.entries(upper), map];
   for (const form of forms) await verifyWebhook({ secret, headers: form, body, now: () => now });
 });
-  }
-});
 
 test('names what is wrong', async () => {
   const good = headers(sign(secret));
