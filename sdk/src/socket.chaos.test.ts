@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { manualClock, until } from '../test/clock.ts';
-import { event, startEventServer } from '../test/event-server.ts';
+import { event, type ServerLine, startEventServer } from '../test/event-server.ts';
 import { connectEvents } from './socket.ts';
 
 const EVENTS = 2000;
@@ -29,9 +29,10 @@ test(`${EVENTS} events through ${FAULTS} faults: each once, in order (CHAOS_SEED
   const codes = [4400, 4402, 4408, 1012, 4401];
   const faults: Record<string, number> = {};
   let injected = 0;
+  let broken: ServerLine | undefined;
 
-  // 100 virtual milliseconds a real one: a dead line takes half a real second to be found.
-  const pump = setInterval(() => clock.advance(100), 1);
+  // 400 virtual milliseconds a real one: a dead line takes an eighth of a real second to be found.
+  const pump = setInterval(() => clock.advance(400), 1);
   t.after(() => clearInterval(pump));
   const connection = connectEvents({
     url: server.url,
@@ -55,9 +56,6 @@ test(`${EVENTS} events through ${FAULTS} faults: each once, in order (CHAOS_SEED
       server.last().live = false;
     },
     move: () => server.last().send({ type: 'reconnect', after_ms: Math.floor(random() * 500) }),
-    double: () => {
-      for (const known of server.log.slice(-5)) server.last().send({ type: 'event', event: known });
-    },
     gap: () => server.last().send({ type: 'event', event: event((server.log.at(-1)?.sequence ?? 0) + 2) }),
   };
   const kinds = Object.keys(breakLine);
@@ -68,11 +66,14 @@ test(`${EVENTS} events through ${FAULTS} faults: each once, in order (CHAOS_SEED
     const allowed = Math.ceil((EVENTS * (injected + 1)) / (FAULTS + 1));
     server.record(Math.min(1 + Math.floor(random() * 30), Math.max(allowed - server.log.length, 0)));
     if (random() < 0.7) await sleep(random() * 5);
-    if (injected >= FAULTS || !server.last().live || random() > 0.7) {
+    for (const known of server.log.slice(-3))
+      if (server.last().live) server.last().send({ type: 'event', event: known });
+    if (injected >= FAULTS || !server.last().live || server.last() === broken || random() > 0.7) {
       await sleep(1);
       continue;
     }
     const kind = kinds[Math.floor(random() * kinds.length)] ?? 'cut';
+    broken = server.last();
     breakLine[kind]?.();
     faults[kind] = (faults[kind] ?? 0) + 1;
     injected += 1;
@@ -83,6 +84,6 @@ test(`${EVENTS} events through ${FAULTS} faults: each once, in order (CHAOS_SEED
     Array.from({ length: EVENTS }, (_, index) => index + 1),
   );
   assert.deepEqual(resets, []);
-  assert.equal(injected, FAULTS);
+  assert.ok(server.lines.length > FAULTS);
   t.diagnostic(`${server.lines.length} connections; ${JSON.stringify(faults)}`);
 });
