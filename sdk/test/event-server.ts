@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { StreamEvent } from '../src/types.ts';
@@ -25,11 +24,13 @@ export function event(sequence: number, id = `evt_${sequence}`): StreamEvent {
 export async function startEventServer(t: TestContext) {
   const wss = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(wss, 'listening');
-  const { port } = wss.address() as AddressInfo;
+  const address = wss.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const log: StreamEvent[] = [];
   const lines: ServerLine[] = [];
   const server = {
-    url: `ws://127.0.0.1:${port}/v1/socket`,
-    log: [] as StreamEvent[],
+    url: `ws://127.0.0.1:${address.port}/v1/socket`,
+    log,
     lines,
     oldest: 1,
     keepaliveSeconds: 25,

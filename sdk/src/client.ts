@@ -1,0 +1,98 @@
+import { NamjaiError } from './error.ts';
+import { createRequest, type Request, type RequestOptions } from './request.ts';
+import { connectEvents, StopEvents } from './socket.ts';
+import type { ConnectOptions, EventConnection } from './socket-types.ts';
+import type {
+  Alert,
+  AlertRequest,
+  EventPage,
+  Me,
+  Page,
+  Profile,
+  SocketToken,
+  Tip,
+  TipFilter,
+  TipRequest,
+  TipStats,
+} from './types.ts';
+
+export type TipList = AsyncIterable<Tip> & {
+  /** The same, a page at a time; the first page alone is one request. */
+  pages(): AsyncGenerator<Page<Tip>, void, undefined>;
+};
+
+export type Client = ReturnType<typeof createClient>;
+
+/** The API as one creator has granted it to your app. Every method throws a `NamjaiError` on a refusal. */
+export function createClient(options: RequestOptions) {
+  const request = createRequest(options);
+  const isFinal = (error: unknown): error is NamjaiError =>
+    error instanceof NamjaiError &&
+    (error.status === 403 || (error.status === 401 && typeof options.accessToken === 'string'));
+  const socketToken = () => request<SocketToken>({ path: '/v1/socket/token', repeatable: true });
+
+  return {
+    me: () => request<Me>({ path: '/v1/me', repeatable: true }),
+    profile: () => request<Profile>({ path: '/v1/profile', repeatable: true }),
+    socketToken,
+    tips: {
+      /** Newest first; fetches further pages as the loop goes on. */
+      list: (filter: TipFilter = {}) => listTips(request, filter),
+      get: (id: string) => request<Tip>({ path: `/v1/tips/${encodeURIComponent(id)}`, repeatable: true }),
+      stats: () => request<TipStats>({ path: '/v1/tips/stats', repeatable: true }),
+      /**
+       * Records a completed tip. Give your payment's id as `idempotencyKey`, so that not even a restart of your own
+       * program between two tries can record it twice; without one only the tries of this call are safe.
+       */
+      create: (tip: TipRequest, { idempotencyKey = crypto.randomUUID() }: { idempotencyKey?: string } = {}) =>
+        request<Tip>({
+          method: 'POST',
+          path: '/v1/tips',
+          body: tip,
+          headers: { 'idempotency-key': idempotencyKey },
+          repeatable: true,
+        }),
+    },
+    alerts: {
+      /** Shows a test alert. Not tried again after a lost answer: the overlay might show it twice. */
+      send: (alert: AlertRequest = {}) =>
+        request<Alert>({ method: 'POST', path: '/v1/alerts', body: alert, repeatable: false }),
+    },
+    events: {
+      /** One page of the log, ascending. */
+      list: (query: { after?: number; limit?: number } = {}) =>
+        request<EventPage>({ path: '/v1/events', query, repeatable: true }),
+      /** The live stream; ends for good when the grant does, or a token that cannot be renewed. */
+      connect: (handlers: Omit<ConnectOptions, 'url' | 'token'>): EventConnection =>
+        connectEvents({
+          ...handlers,
+          url: new URL('/v1/socket', options.baseUrl).href.replace(/^http/, 'ws'),
+          token: () =>
+            socketToken().then(
+              ({ socket_token }) => socket_token,
+              (error) => {
+                throw isFinal(error) ? new StopEvents(error.message, { cause: error }) : error;
+              },
+            ),
+        }),
+    },
+  };
+}
+
+function listTips(request: Request, filter: TipFilter): TipList {
+  async function* pages(): AsyncGenerator<Page<Tip>, void, undefined> {
+    let cursor = filter.cursor;
+    do {
+      const query = { ...filter, ...(cursor === undefined ? {} : { cursor }) };
+      const page = await request<Page<Tip>>({ path: '/v1/tips', query, repeatable: true });
+      yield page;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+  return {
+    pages,
+    async *[Symbol.asyncIterator]() {
+      for await (const page of pages()) yield* page.data;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { NamjaiError } from './error.ts';
+
+/**
+ * One call of the API, tried again where that is safe. A 429 was refused before anything happened, so every request
+ * may be repeated; after a lost connection or a 5xx of the way only those marked `repeatable` are.
+ */
+
+export type RequestOptions = {
+  /** The API's address, without `/v1`. */
+  baseUrl: string;
+  /** A token, or a function that gets one. It is called again, with the refused token, after a 401. */
+  accessToken: string | ((refused?: string) => string | Promise<string>);
+  /** How often a request is tried again. Default 3. */
+  retries?: number;
+  /** How long one try may take. Default 15 seconds. */
+  timeoutMs?: number;
+  fetch?: typeof fetch;
+  sleep?: (ms: number) => Promise<void>;
+  random?: () => number;
+};
+
+export type Call = {
+  method?: 'GET' | 'POST';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  repeatable: boolean;
+};
+
+export type Request = <T>(call: Call) => Promise<T>;
+
+const PASSING = [502, 503, 504];
+const LONGEST_WAIT_MS = 60_000;
+
+export function createRequest(options: RequestOptions): Request {
+  const { retries = 3, timeoutMs = 15_000, random = Math.random } = options;
+  const send = options.fetch ?? fetch;
+  const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+  const token = options.accessToken;
+
+  async function attempt(call: Call, bearer: string): Promise<Response> {
+    const url = new URL(call.path, options.baseUrl);
+    for (const [name, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const headers = new Headers({ ...call.headers, accept: 'application/json', authorization: `Bearer ${bearer}` });
+    const init: RequestInit = { method: call.method ?? 'GET', headers, signal: AbortSignal.timeout(timeoutMs) };
+    if (call.body !== undefined) {
+      headers.set('content-type', 'application/json');
+      init.body = JSON.stringify(call.body);
+    }
+    return send(url, init);
+  }
+
+  /** Full jitter, so that clients that failed together do not come back together. */
+  const backOff = (tries: number) => random() * 500 * 2 ** tries;
+
+  return async (call) => {
+    let bearer = typeof token === 'string' ? token : await token();
+    let renewed = false;
+    for (let tries = 0; ; tries += 1) {
+      let response: Response;
+      try {
+        response = await attempt(call, bearer);
+        if (response.ok) return await response.json();
+      } catch (error) {
+        if (!call.repeatable || tries >= retries) throw error;
+        await sleep(backOff(tries));
+        continue;
+      }
+      const error = await NamjaiError.from(response);
+      if (error.status === 401 && typeof token === 'function' && !renewed) {
+        renewed = true;
+        bearer = await token(bearer);
+        continue;
+      }
+      const wait = retryAfter(response) ?? backOff(tries);
+      const again = error.status === 429 || (call.repeatable && PASSING.includes(error.status));
+      if (!again || tries >= retries || wait > LONGEST_WAIT_MS) throw error;
+      await sleep(wait);
+    }
+  };
+}
+
+function retryAfter(response: Response): number | undefined {
+  const seconds = response.headers.get('retry-after');
+  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../test/clock.ts';
+import { range, setUp } from '../test/socket-setup.ts';
+import { StopEvents } from './socket.ts';
+
+test('a cut is resumed soon, with the same token and after the last event', async (t) => {
+  const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);
+  connect();
+  await lines(1);
+  server.record(2);
+  await saw([1, 2]);
+  server.last().socket.terminate();
+  server.record(3);
+  await told('waiting');
+  assert.deepEqual(lastWait(), { code: 1006, retryMs: 250 });
+  clock.advance(250);
+  await lines(2);
+  assert.deepEqual(server.last().auth, { type: 'auth', token: 'token-1', after: 2 });
+  await saw([1, 2, 3, 4, 5]);
+});
+
+test('a silent line is dropped after twice the keepalive, a kept one is not', async (t) => {
+  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  let keepalives = 0;
+  class Counting extends WebSocket {
+    constructor(url: string) {
+      super(url);
+      this.addEventListener('message', ({ data }) => {
+        if (String(data).includes('keepalive"')) keepalives += 1;
+      });
+    }
+  }
+  const connection = connect({ after: 0, WebSocket: Counting });
+  await lines(1);
+  await told('live');
+  for (const count of [1, 2, 3]) {
+    clock.advance(49_000);
+    server.last().send({ type: 'keepalive' });
+    await until('the keepalive is heard', () => keepalives === count);
+  }
+  assert.equal(server.lines.length, 1);
+  server.last().live = false; // the network swallows everything from here on
+  server.record(1);
+  clock.advance(49_999);
+  assert.equal(connection.status, 'live');
+  clock.advance(1);
+  await told('waiting');
+  clock.advance(250);
+  await lines(2);
+  await saw([1]);
+});
+
+test('an attempt that is not welcomed in time is given up, and its token with it', async (t) => {
+  const { server, clock, connect, lines, told } = await setUp(t);
+  server.onAuth = () => {};
+  const connection = connect({ after: 0 });
+  await until('it has authenticated', () => server.lines[0]?.auth !== undefined);
+  clock.advance(29_999);
+  assert.equal(connection.status, 'connecting');
+  clock.advance(1);
+  await told('waiting');
+  server.onAuth = (line) => line.welcome();
+  clock.advance(250);
+  await lines(2);
+  assert.equal(server.last().auth?.token, 'token-2');
+});
+
+test('a reconnect frame moves the connection without a lost or doubled event', async (t) => {
+  const { server, clock, connect, lines, saw, statuses } = await setUp(t);
+  connect({ after: 0 });
+  await lines(1);
+  const [old] = server.lines;
+  assert.ok(old);
+  server.record(1);
+  await saw([1]);
+  old.send({ type: 'reconnect', after_ms: 700 });
+  old.send({ type: 'reconnect', after_ms: 700 });
+  server.record(1);
+  await saw([1, 2]);
+  clock.advance(699);
+  assert.equal(server.lines.length, 1);
+  server.onAuth = () => {}; // the new node is slow to welcome
+  clock.advance(1);
+  await until('the new line has authenticated', () => server.lines[1]?.auth !== undefined);
+  server.record(2);
+  await saw([1, 2, 3, 4]);
+  assert.equal(old.closed, false);
+  server.last().welcome();
+  server.record(2);
+  await saw([1, 2, 3, 4, 5, 6]);
+  await until('the old line is closed', () => old.closed);
+  assert.equal(server.last().auth?.after, 2);
+  assert.equal(server.lines.length, 2);
+  assert.deepEqual(
+    statuses.map(([name]) => name),
+    ['connecting', 'live', 'live'],
+  );
+});
+
+test('while the new connection fails the old one goes on, and its end hurries nothing twice', async (t) => {
+  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  connect({ after: 0 });
+  await lines(1);
+  const [old] = server.lines;
+  assert.ok(old);
+  server.onAuth = (line) => line.socket.close(1012);
+  old.send({ type: 'reconnect', after_ms: 100 });
+  server.record(1);
+  await saw([1]);
+  clock.advance(100);
+  await until('the new line was refused', () => server.lines[1]?.closed === true);
+  server.record(1);
+  await saw([1, 2]);
+  server.onAuth = (line) => line.welcome();
+  old.socket.close(1012);
+  server.record(1);
+  await told('waiting');
+  clock.advance(1000);
+  await lines(3);
+  await saw([1, 2, 3]);
+});
+
+for (const { code, wait } of [
+  { code: 4400, wait: 250 },
+  { code: 4402, wait: 250 },
+  { code: 4408, wait: 250 },
+  { code: 1012, wait: 250 },
+  { code: 1000, wait: 250 },
+  { code: 4429, wait: 45_000 },
+]) {
+  test(`close code ${code} is resumed after ${wait} ms of back-off`, async (t) => {
+    const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);
+    const connection = connect({ after: 0 });
+    await lines(1);
+    server.record(1);
+    await saw([1]);
+    server.last().socket.close(code);
+    await told('waiting');
+    server.record(1);
+    assert.deepEqual(lastWait(), { code, retryMs: wait });
+    clock.advance(wait - 1);
+    assert.equal(connection.status, 'waiting');
+    clock.advance(1);
+    await lines(2);
+    await saw([1, 2]);
+  });
+}
+
+test('4401 fetches a new token at once, and backs off when refused again', async (t) => {
+  const { server, clock, connect, lines, saw, told, statuses } = await setUp(t);
+  connect({ after: 0 });
+  await lines(1);
+  server.last().socket.terminate();
+  await told('waiting');
+  server.onAuth = (line) => (line.auth?.token === 'token-4' ? line.welcome() : line.socket.close(4401));
+  for (const times of [2, 3, 4]) {
+    clock.advance(statuses.at(-1)?.[1].retryMs ?? 0);
+    await told('waiting', times);
+  }
+  clock.advance(10_000);
+  await lines(5);
+  assert.deepEqual(
+    server.lines.map((line) => line.auth?.token),
+    ['token-1', 'token-1', 'token-2', 'token-3', 'token-4'],
+  );
+  const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
+  assert.deepEqual(waits, [250, 0, 500, 1000]);
+  server.record(1);
+  await saw([1]);
+});
+
+test('4403 ends it for good, after what had arrived before was handed over', async (t) => {
+  const { server, clock, connect, lines, statuses, told } = await setUp(t);
+  const done: number[] = [];
+  let release = (): void => {};
+  const connection = connect({
+    after: 0,
+    onEvent: async ({ sequence }) => {
+      if (sequence === 1) await new Promise<void>((resolve) => (release = resolve));
+      done.push(sequence);
+    },
+  });
+  await lines(1);
+  server.record(2);
+  server.last().socket.close(4403);
+  await until('the timers are gone', () => clock.pending === 0);
+  assert.equal(connection.status, 'live');
+  release();
+  await told('ended');
+  assert.deepEqual(done, [1, 2]);
+  assert.deepEqual(statuses.at(-1), ['ended', { code: 4403 }]);
+  assert.equal(clock.pending, 0);
+  connection.close();
+  assert.equal(connection.status, 'ended');
+});
+
+test('back-off doubles up to 30 seconds and is forgotten after a stable connection', async (t) => {
+  const { server, clock, connect, lines, told, statuses, lastWait } = await setUp(t, { random: () => 1 });
+  let down = true;
+  const token = async () => {
+    if (down) throw new Error('down');
+    return 'token';
+  };
+  connect({ after: 0, token });
+  for (const times of range(1, 9)) {
+    await told('waiting', times);
+    if (times === 9) down = false;
+    clock.advance(statuses.at(-1)?.[1].retryMs ?? 0);
+  }
+  const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  await lines(1);
+  await told('live');
+  clock.advance(9999);
+  server.last().socket.terminate();
+  await told('waiting', 10);
+  assert.equal(lastWait()?.retryMs, 30_000);
+  clock.advance(30_000);
+  await lines(2);
+  await told('live', 2);
+  clock.advance(10_000);
+  server.last().socket.terminate();
+  await told('waiting', 11);
+  assert.equal(lastWait()?.retryMs, 500);
+});
+
+test('the token callback can hang, and can end it with StopEvents', async (t) => {
+  const { server, clock, connect, told, statuses } = await setUp(t);
+  let calls = 0;
+  const token = () => {
+    calls += 1;
+    if (calls === 1) return new Promise<string>(() => {});
+    throw new StopEvents('signed out');
+  };
+  connect({ after: 0, token });
+  clock.advance(30_000);
+  await told('waiting');
+  clock.advance(250);
+  await told('ended');
+  assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
+  assert.equal(clock.pending, 0);
+  assert.equal(server.lines.length, 0);
+});
