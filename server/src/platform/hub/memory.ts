@@ -9,10 +9,10 @@ export interface MemoryHub extends Hub {
 /** The hub within one process. */
 export function createMemoryHub(options: HubOptions = {}): MemoryHub {
   const subscriptions = createSubscriptions(options);
-  const outbox = createOutbox(subscriptions.deliver);
+  const deliverLater = createOutbox(subscriptions.deliver);
   return {
     publish(topic, message) {
-      if (subscriptions.has(topic)) outbox.put(topic, message);
+      if (subscriptions.has(topic)) deliverLater(topic, message);
     },
     subscribe(topic, listener) {
       const { remove } = subscriptions.add(topic, listener);
@@ -22,7 +22,6 @@ export function createMemoryHub(options: HubOptions = {}): MemoryHub {
     },
     topicCount: () => subscriptions.topics().length,
     async close() {
-      outbox.clear();
       subscriptions.clear();
     },
   };

@@ -68,28 +68,18 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-export interface Outbox {
-  put(topic: string, message: string): void;
-  clear(): void;
-}
-
 /** Gathers hints and hands each distinct one over once, in order of first mention, at the end of the turn. */
-export function createOutbox(send: (topic: string, message: string) => void): Outbox {
+export function createOutbox(send: (topic: string, message: string) => void): (topic: string, message: string) => void {
   let waiting = new Map<string, Set<string>>();
   function flush(): void {
     const batch = waiting;
     waiting = new Map();
     for (const [topic, messages] of batch) for (const message of messages) send(topic, message);
   }
-  return {
-    put(topic, message) {
-      if (waiting.size === 0) setImmediate(flush);
-      const messages = waiting.get(topic);
-      if (messages === undefined) waiting.set(topic, new Set([message]));
-      else messages.add(message);
-    },
-    clear() {
-      waiting.clear();
-    },
+  return (topic, message) => {
+    if (waiting.size === 0) setImmediate(flush);
+    const messages = waiting.get(topic);
+    if (messages === undefined) waiting.set(topic, new Set([message]));
+    else messages.add(message);
   };
 }

@@ -35,7 +35,7 @@ function createModel() {
 }
 
 const rules = fc.array(
-  fc.record({ limit: fc.integer({ min: 1, max: 7 }), windowMs: fc.integer({ min: 1, max: 3_000 }) }),
+  fc.record({ limit: fc.integer({ min: 1, max: 12 }), windowMs: fc.integer({ min: 1, max: 3_000 }) }),
   {
     minLength: 1,
     maxLength: 4,
@@ -44,12 +44,12 @@ const rules = fc.array(
 const steps = fc.array(
   fc.record({
     key: fc.nat({ max: 3 }),
-    times: fc.integer({ min: 1, max: 9 }),
+    times: fc.integer({ min: 1, max: 5 }),
     // Whole milliseconds often, so that steps land exactly on the edge of a window.
     wait: fc.oneof(fc.constantFrom(0, 1, 1_000), fc.nat({ max: 400 }), fc.nat({ max: 8_000 })),
     waitForReset: fc.boolean(),
   }),
-  { maxLength: 80 },
+  { maxLength: 60, size: 'max' },
 );
 
 describe('memory limiter', () => {

@@ -58,11 +58,12 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
       while (ring.count > 0 && oldest(ring) + windowMs <= time) dropOldest(ring);
       const allowed = ring.count < limit;
       if (allowed) append(ring, time);
+      // Above zero, since whatever has left was dropped: at least one second when rounded up.
       const resetMs = oldest(ring) + windowMs - time;
       return {
         allowed,
         remaining: Math.max(0, limit - ring.count),
-        resetSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+        resetSeconds: Math.ceil(resetMs / 1000),
       };
     },
     keyCount: () => young.size + old.size,

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  openTestRedis,
+  skipWithoutRedis,
+  skipWithoutRedisServer,
+  startRedisServer,
+  type TestRedis,
+} from '../../../test/redis.ts';
+import { hubConformance } from './conformance.ts';
+import { createRedisHub } from './redis.ts';
+import { connectRedis, type RedisClient } from './redis-client.ts';
+
+async function openNode(t: TestContext, url: string, pulseMs = 1_000) {
+  const { client, close } = await connectRedis({ url, pulseMs });
+  const listenerErrors: unknown[] = [];
+  const hub = createRedisHub({ client, onListenerError: (error) => listenerErrors.push(error) });
+  t.after(async () => {
+    await hub.close();
+    close();
+  });
+  return { client, hub, listenerErrors };
+}
+
+/** What a connection sent before has taken effect when its PING is answered, and what it was sent before has arrived. */
+async function settle(clients: RedisClient[]): Promise<void> {
+  await new Promise(setImmediate);
+  for (const client of [...clients, ...clients]) await client.ping();
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const giveUpAt = performance.now() + 10_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
+    await sleep(10);
+  }
+}
+
+async function subscriberCount(client: RedisClient, topic: string): Promise<number> {
+  const channel = `namjai:hub:${topic}`;
+  return Number((await client.pubSubNumSub([channel]))[channel]);
+}
+
+describe('redis hub', { skip: skipWithoutRedis }, () => {
+  let redis: TestRedis;
+  before(async () => {
+    redis = await openTestRedis();
+  });
+  after(() => redis?.stop());
+
+  hubConformance('redis', async (t) => {
+    const [here, there] = [await openNode(t, redis.url), await openNode(t, redis.url)];
+    return {
+      here: here.hub,
+      there: there.hub,
+      settle: () => settle([here.client, there.client]),
+      listenerErrors: here.listenerErrors,
+    };
+  });
+
+  it('tells subscribers of this node without waiting for Redis', async (t) => {
+    const { hub } = await openNode(t, redis.url);
+    const heard: string[] = [];
+    hub.subscribe('topic', (message) => heard.push(message));
+    hub.publish('topic', 'hint');
+    await new Promise(setImmediate);
+    assert.deepEqual(heard, ['hint']);
+  });
+
+  it('holds a channel of Redis only while somebody listens', async (t) => {
+    const { client, hub } = await openNode(t, redis.url);
+    const topic = randomUUID();
+    const stops = [hub.subscribe(topic, () => {}), hub.subscribe(topic, () => {})];
+    assert.equal(await subscriberCount(client, topic), 1);
+    stops[0]?.();
+    assert.equal(await subscriberCount(client, topic), 1);
+    stops[1]?.();
+    assert.equal(await subscriberCount(client, topic), 0);
+    hub.subscribe(topic, () => {});
+    assert.equal(await subscriberCount(client, topic), 1);
+    await hub.close();
+    assert.equal(await subscriberCount(client, topic), 0);
+  });
+});
+
+describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisServer }, () => {
+  it('sends a hint that was published many times in one turn to Redis once', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const { client, hub } = await openNode(t, server.url);
+    for (let i = 0; i < 1_000; i++) hub.publish('topic', String(i % 2));
+    await settle([client]);
+    assert.match(await client.info('commandstats'), /cmdstat_publish:calls=2,/);
+  });
+
+  it('subscribes again after Redis was killed: to what it had, what was asked for since, not what was given up', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const [here, there] = [await openNode(t, server.url), await openNode(t, server.url)];
+    const heard: string[] = [];
+    const listenTo = (topic: string) => here.hub.subscribe(topic, (message) => heard.push(`${topic} ${message}`));
+    listenTo('kept');
+    const giveUp = listenTo('given up');
+    await settle([here.client, there.client]);
+
+    await server.kill();
+    await until(() => !here.client.isReady && !there.client.isReady, 'both notice');
+    listenTo('asked for');
+    giveUp();
+    here.hub.publish('kept', 'alone');
+    await new Promise(setImmediate);
+    assert.deepEqual(heard, ['kept alone']);
+
+    await server.restart();
+    await until(() => here.client.isReady && there.client.isReady, 'both return');
+    await settle([here.client, there.client]);
+    for (const topic of ['kept', 'asked for', 'given up']) there.hub.publish(topic, 'again');
+    await settle([here.client, there.client]);
+    assert.deepEqual(heard, ['kept alone', 'kept again', 'asked for again']);
+    assert.equal(await subscriberCount(there.client, 'given up'), 0);
+  });
+
+  it('opens a new connection when the old one is open but dead', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const line = await openLine(t, Number(new URL(server.url).port));
+    const [here, there] = [await openNode(t, line.url, 50), await openNode(t, server.url)];
+    const heard: string[] = [];
+    here.hub.subscribe('topic', (message) => heard.push(message));
+    await settle([here.client, there.client]);
+    line.silence();
+    await until(() => {
+      there.hub.publish('topic', 'hint');
+      return heard.length > 0;
+    }, 'hints arrive again');
+  });
+});
+
+/** A line to Redis that can fall silent without being closed; connections made after that work. */
+async function openLine(t: TestContext, port: number) {
+  const open = new Set<Socket>();
+  const line = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) open.add(socket.on('error', () => {}));
+  }).listen(0, '127.0.0.1');
+  await once(line, 'listening');
+  t.after(() => {
+    line.close();
+    for (const socket of open) socket.destroy();
+  });
+  const address = line.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return {
+    url: `redis://127.0.0.1:${address.port}`,
+    silence() {
+      for (const socket of open) socket.unpipe().pause();
+    },
+  };
+}

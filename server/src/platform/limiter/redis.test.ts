@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  openTestRedis,
+  skipWithoutRedis,
+  skipWithoutRedisServer,
+  startRedisServer,
+  type TestRedis,
+} from '../../../test/redis.ts';
+import { connectRedis } from '../hub/redis-client.ts';
+import { limiterConformance } from './conformance.ts';
+import { createMemoryLimiter } from './memory.ts';
+import { createRedisLimiter } from './redis.ts';
+
+async function openNode(t: TestContext, url: string) {
+  const { client, close } = await connectRedis({ url });
+  const node = { client, fallbacks: 0 };
+  const limiter = createRedisLimiter({
+    client,
+    fallback: createMemoryLimiter(),
+    onFallback: () => {
+      node.fallbacks += 1;
+    },
+  });
+  t.after(async () => {
+    await limiter.close();
+    close();
+  });
+  return Object.assign(node, { limiter });
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const giveUpAt = performance.now() + 10_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
+    await sleep(10);
+  }
+}
+
+describe('redis limiter', { skip: skipWithoutRedis }, () => {
+  let redis: TestRedis;
+  before(async () => {
+    redis = await openTestRedis();
+  });
+  after(() => redis?.stop());
+
+  limiterConformance('redis', async (t) => {
+    const node = await openNode(t, redis.url);
+    t.after(() => assert.equal(node.fallbacks, 0, 'decided without Redis'));
+    return { limiter: node.limiter, advance: (ms) => sleep(ms + 2).then(() => {}) };
+  });
+
+  it('lets nodes that race for one key through no more often than the limit in any window', async (t) => {
+    const nodes = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
+    const key = randomUUID();
+    const rule = { limit: 20, windowMs: 300 };
+    const allowed: { from: number; to: number }[] = [];
+    const end = performance.now() + 1_500;
+    const race = async ({ limiter }: (typeof nodes)[number]) => {
+      while (performance.now() < end) {
+        const from = performance.now();
+        const verdict = await limiter.take(key, rule);
+        if (verdict.allowed) allowed.push({ from, to: performance.now() });
+      }
+    };
+    await Promise.all(nodes.flatMap((node) => Array.from({ length: 8 }, () => race(node))));
+
+    for (const { from } of allowed) {
+      const within = allowed.filter((other) => other.from >= from && other.to < from + rule.windowMs);
+      assert.ok(within.length <= rule.limit, `${within.length} let through in one window`);
+    }
+    assert.ok(allowed.length >= 4 * rule.limit, `only ${allowed.length} let through in five windows`);
+    assert.deepEqual(
+      nodes.map((node) => node.fallbacks),
+      [0, 0],
+    );
+  });
+
+  it('leaves nothing behind in Redis once the window has passed', async (t) => {
+    const { client, limiter } = await openNode(t, redis.url);
+    const key = randomUUID();
+    const stored = `namjai:limit:{${key}}`;
+    for (let i = 0; i < 5; i++) await limiter.take(key, { limit: 3, windowMs: 500 });
+    assert.equal(await client.lLen(stored), 3);
+    await until(async () => (await client.exists(stored)) === 0, 'the key expires');
+  });
+
+  it('forgets what a clock that was set back left in the far future, and nothing else', async (t) => {
+    const { client, limiter } = await openNode(t, redis.url);
+    const rule = { limit: 1, windowMs: 60_000 };
+    const key = randomUUID();
+    const inAnHour = (Date.now() + 3_600_000) * 1000;
+    await client.rPush(`namjai:limit:{${key}}`, String(inAnHour));
+    assert.deepEqual(await limiter.take(key, rule), { allowed: true, remaining: 0, resetSeconds: 60 });
+    assert.equal((await limiter.take(key, rule)).allowed, false);
+  });
+
+  it('goes by its own count when Redis answers with an error', async (t) => {
+    const node = await openNode(t, redis.url);
+    const key = randomUUID();
+    await node.client.set(`namjai:limit:{${key}}`, 'not a list', { PX: 60_000 });
+    const rule = { limit: 1, windowMs: 60_000 };
+    assert.equal((await node.limiter.take(key, rule)).allowed, true);
+    assert.equal((await node.limiter.take(key, rule)).allowed, false);
+    assert.equal(node.fallbacks, 2);
+  });
+
+  it('does not take a pause of its own process for one of Redis', async (t) => {
+    const node = await openNode(t, redis.url);
+    const rule = { limit: 1, windowMs: 60_000 };
+    const key = randomUUID();
+    await node.limiter.take(key, rule);
+    const verdicts: unknown[] = [];
+    for (const before of [() => {}, () => new Promise(setImmediate)]) {
+      const pending = node.limiter.take(key, rule);
+      await before();
+      blockFor(600);
+      verdicts.push((await pending).allowed);
+    }
+    assert.deepEqual(verdicts, [false, false]);
+    assert.equal(node.fallbacks, 0);
+  });
+});
+
+describe('redis limiter without Redis', { skip: skipWithoutRedisServer }, () => {
+  const rule = { limit: 3, windowMs: 60_000 };
+
+  it('goes on when Redis is killed, forgetting nothing of its own, and returns to Redis by itself', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const node = await openNode(t, server.url);
+    const key = randomUUID();
+    assert.equal((await node.limiter.take(key, rule)).remaining, 2);
+
+    await server.kill();
+    const alone = [];
+    for (let i = 0; i < 4; i++) alone.push(await node.limiter.take(key, rule));
+    assert.deepEqual(
+      alone.map((verdict) => [verdict.allowed, verdict.remaining]),
+      [
+        [true, 1],
+        [true, 0],
+        [false, 0],
+        [false, 0],
+      ],
+    );
+    assert.equal(node.fallbacks, 4);
+
+    await server.restart();
+    await until(() => node.client.isReady, 'the connection returns');
+    assert.equal((await node.limiter.take(key, rule)).remaining, 2, 'Redis starts anew');
+    assert.equal(node.fallbacks, 4);
+  });
+
+  it('waits once for a Redis that stopped answering, then not at all until it answers again', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const node = await openNode(t, server.url);
+    const key = randomUUID();
+    await node.limiter.take(key, rule);
+
+    server.pause();
+    assert.ok((await timeOf(() => node.limiter.take(key, rule))) < 1_000, 'the first took too long');
+    assert.equal(node.fallbacks, 1);
+    for (let i = 0; i < 50; i++) await node.limiter.take(randomUUID(), rule);
+    assert.equal(node.fallbacks, 51);
+    assert.ok((await timeOf(() => node.limiter.take(key, rule))) < 100, 'a later one waited');
+
+    server.resume();
+    await until(async () => {
+      const fallbacks = node.fallbacks;
+      await node.limiter.take(randomUUID(), rule);
+      return node.fallbacks === fallbacks;
+    }, 'Redis decides again');
+  });
+
+  it('starts without Redis and takes it up when it appears', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    await server.kill();
+    const node = await openNode(t, server.url);
+    assert.equal((await node.limiter.take('key', rule)).allowed, true);
+    assert.equal(node.fallbacks, 1);
+    await server.restart();
+    await until(() => node.client.isReady, 'the connection appears');
+    await node.limiter.take('key', rule);
+    assert.equal(node.fallbacks, 1);
+  });
+});
+
+async function timeOf(work: () => unknown): Promise<number> {
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
+}
+
+function blockFor(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
