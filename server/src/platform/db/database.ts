@@ -6,6 +6,8 @@
  *   and the promise resolves only after they are durable on disk.
  * - The function does database work only and may run more than once (a serialization retry),
  *   so it has no other effect. Awaiting anything but `tx` inside it is a bug and fails.
+ * - A statement that fails dooms its `write`, even if the function catches the error. A conflict that is expected
+ *   is written as `ON CONFLICT`.
  * - Reads outside `write` see only what is committed, and always see what a resolved `write` committed.
  * - Storage that cannot be reached or cannot be written rejects with `StorageUnavailable` within five seconds,
  *   records nothing half, and works again by itself once the storage does.
@@ -38,6 +40,11 @@ export interface Database extends Reader {
    * `undefined` where the engine cannot tell cheaply, and then nothing may be remembered.
    */
   version(tables: readonly string[]): number | undefined;
+  /**
+   * Calls the listener soon after another process has changed the database; gives back how to stop.
+   * Only where one process normally owns the database, and so would not look for itself.
+   */
+  onExternalChange?(listener: () => void): () => void;
   /** Rejects unless the database can be read and written right now. */
   ping(): Promise<void>;
   close(): Promise<void>;

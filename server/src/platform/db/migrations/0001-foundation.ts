@@ -4,6 +4,11 @@
  * in every unique key, so that PostgreSQL can partition them by time.
  */
 export const foundation = `
+CREATE TABLE meta (
+  key {id} PRIMARY KEY,
+  value {text} NOT NULL
+){options};
+
 CREATE TABLE creators (
   id {id} PRIMARY KEY,
   username {id} NOT NULL UNIQUE,

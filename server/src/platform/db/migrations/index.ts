@@ -1,4 +1,14 @@
 import { foundation } from './0001-foundation.ts';
+import { oauth } from './0002-oauth.ts';
+import { accounts } from './0003-accounts.ts';
+import { webhooks } from './0004-webhooks.ts';
+import { overlay } from './0005-overlay.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
-export const migrations: readonly { name: string; sql: string }[] = [{ name: '0001-foundation', sql: foundation }];
+export const migrations: readonly { name: string; sql: string }[] = [
+  { name: '0001-foundation', sql: foundation },
+  { name: '0002-oauth', sql: oauth },
+  { name: '0003-accounts', sql: accounts },
+  { name: '0004-webhooks', sql: webhooks },
+  { name: '0005-overlay', sql: overlay },
+];

@@ -1,0 +1,45 @@
+import type { RouteOptions } from 'fastify';
+import type { Config } from './config.ts';
+import { limits } from './features/oauth/index.ts';
+import type { DocumentInfo } from './platform/http/openapi.ts';
+
+/** The parts of the API document that no single route knows. */
+export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
+  return {
+    title: 'Namjai API',
+    description:
+      'Tips for creators. An app acts on behalf of a creator with an access token from the OAuth 2.0 authorization code flow.\n\n' +
+      'Every answer carries `X-Request-Id`. Errors share one envelope, `{"error":{"code","message","request_id","details"?}}`. ' +
+      'Unknown fields and parameters are ignored. Within /v1, fields, event types and error codes may be added, never removed or changed.',
+    servers: [{ url: config.baseUrl, description: 'This server' }],
+    tags: [
+      { name: 'Creator', description: 'Who the token represents, and their public profile' },
+      { name: 'Tips', description: 'History, statistics, and recording tips that were paid elsewhere' },
+      { name: 'Alerts', description: 'Test alerts on the overlay' },
+      { name: 'Events', description: 'The event log and its socket' },
+    ],
+    securitySchemes: {
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'An access token from POST /v1/oauth/token',
+      },
+    },
+    describe: describeProtection,
+  };
+}
+
+function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
+  const protection = config?.protection;
+  if (!protection) return { security: [], headers: {} };
+  const { limit } = limits[protection.limit];
+  return {
+    security: [{ bearer: [] }],
+    headers: {
+      'RateLimit-Policy': `\`"${protection.limit}";q=${limit};w=60\``,
+      RateLimit: 'What is left now, and seconds until the oldest counted request leaves the window',
+    },
+    note: `${protection.scope ? `Scope: \`${protection.scope}\`. ` : ''}Limit: ${limit} requests a minute for each app and creator (group \`${protection.limit}\`).`,
+  };
+}

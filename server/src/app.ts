@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify';
+import { apiDocument } from './api-document.ts';
+import { alertRoutes } from './features/alerts/index.ts';
+import { healthRoutes } from './features/health/index.ts';
+import { profileRoutes } from './features/profile/index.ts';
+import { socketRoutes } from './features/sockets/index.ts';
+import { tipRoutes } from './features/tips/index.ts';
+import { collectOpenApi } from './platform/http/openapi.ts';
+import { createHttp } from './platform/http/server.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface App {
+  readonly http: FastifyInstance;
+  /** The API document, once `http` is ready. */
+  readonly document: () => object;
+  /** From now on `/readyz` says no. */
+  drain(): void;
+}
+
+/** The contents page: every feature, in order. */
+export function createApp(runtime: Runtime): App {
+  const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
+  let draining = false;
+  const http = createHttp({
+    config,
+    newId,
+    log,
+    metrics,
+    caller: ({ grant }) => (grant ? { client_id: grant.clientId, creator_id: grant.creatorId } : {}),
+  });
+  http.decorateRequest('grant');
+  const document = collectOpenApi(http, apiDocument(config));
+
+  healthRoutes(http, { db, draining: () => draining });
+  profileRoutes(http, { profiles, protect });
+  tipRoutes(http, { tips, protect, vault, zone, rules: config });
+  alertRoutes(http, { alerts, protect, rules: config });
+  socketRoutes(http, { events, tokens, protect, baseUrl: config.baseUrl });
+
+  http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));
+
+  return {
+    http,
+    document,
+    drain() {
+      draining = true;
+    },
+  };
+}

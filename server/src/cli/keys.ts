@@ -1,0 +1,11 @@
+import { type Command, withRuntime } from './command.ts';
+
+export const keysRotate: Command = {
+  usage: 'keys rotate',
+  summary: 'Sign new tokens with a new key; live tokens go on working',
+  run: ({ env }) =>
+    withRuntime(env, async ({ keys }) => {
+      const kid = await keys.rotate();
+      return { json: { kid }, text: `New tokens are signed with key ${kid}.` };
+    }),
+};

@@ -1,0 +1,2 @@
+export type { CreatorRow } from './repo.ts';
+export { AccountError, type Accounts, createAccounts, inventPassword } from './service.ts';

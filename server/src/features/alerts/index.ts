@@ -1,0 +1,2 @@
+export { alertRoutes } from './routes.ts';
+export { type Alerts, createAlerts } from './service.ts';

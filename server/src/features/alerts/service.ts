@@ -1,0 +1,58 @@
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { NewId } from '../../platform/ids.ts';
+import type { EventLog } from '../events/index.ts';
+import { type Alert, sample } from './schemas.ts';
+
+export interface AlertsParts {
+  readonly db: Database;
+  readonly events: EventLog;
+  readonly newId: NewId;
+  /** How many overlays of this creator are open now. */
+  readonly overlaysConnected: (creatorId: string) => Promise<number>;
+}
+
+export interface NewAlert {
+  readonly creatorId: string;
+  readonly name?: string | null | undefined;
+  readonly displayName?: string | null | undefined;
+  readonly amount?: number | null | undefined;
+  readonly message?: string | null | undefined;
+}
+
+export type Alerts = ReturnType<typeof createAlerts>;
+
+export function createAlerts({ db, events, newId, overlaysConnected }: AlertsParts) {
+  return {
+    /** Sends a test alert: an event like a tip's, and nothing else. No tip, no statistics. */
+    async send(input: NewAlert): Promise<Alert> {
+      const amountMinor = Math.round((input.amount ?? sample.amount) * 100);
+      const alert: Alert = {
+        id: newId('alt'),
+        type: 'alert.test',
+        name: input.name ?? sample.name,
+        // A sample beside a name that was given would hide it on the overlay.
+        display_name: input.displayName ?? (input.name ? null : sample.displayName),
+        amount: amountMinor / 100,
+        amount_minor: amountMinor,
+        currency: 'THB',
+        message: input.message ?? sample.message,
+        overlays_connected: await overlaysConnected(input.creatorId),
+        created_at: '',
+      };
+      const { sequence } = await db.write((tx) =>
+        events.append(tx, {
+          creatorId: input.creatorId,
+          type: 'alert.test',
+          test: true,
+          data: ({ createdAt }) => {
+            alert.created_at = toTimestamp(createdAt);
+            return `{"alert":${JSON.stringify(alert)}}`;
+          },
+        }),
+      );
+      events.announce(input.creatorId, sequence);
+      return alert;
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export type { AppRow } from './repo.ts';
+export { AppError, type Apps, createApps } from './service.ts';

@@ -1,0 +1,58 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, Tx } from '../../platform/db/database.ts';
+import type { NewId } from '../../platform/ids.ts';
+import { hashSecret, newSecret } from '../../platform/secrets.ts';
+import { redirectUriProblem } from './redirect-uris.ts';
+import * as repo from './repo.ts';
+
+export interface AppsParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly development: boolean;
+}
+
+export type Apps = ReturnType<typeof createApps>;
+
+export class AppError extends Error {
+  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid';
+  constructor(code: AppError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function createApps({ db, clock, newId, development }: AppsParts) {
+  return {
+    async byId(clientId: string) {
+      const app = await repo.appById(db, clientId);
+      if (!app) throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
+      return app;
+    },
+
+    async add(input: { name: string; redirectUris: readonly string[]; ownerId: string | null; demo?: boolean }) {
+      const name = input.name.trim();
+      if (name.length < 1 || [...name].length > 60)
+        throw new AppError('app_name_invalid', 'An app’s name has 1 to 60 characters.');
+      for (const uri of input.redirectUris) {
+        const problem = redirectUriProblem(uri, development);
+        if (problem) throw new AppError('redirect_uri_invalid', `The redirect URI ${uri} ${problem}.`);
+      }
+      const clientSecret = newSecret('njs');
+      const app = {
+        id: newId('app'),
+        owner_id: input.ownerId,
+        name,
+        redirect_uris: JSON.stringify([...new Set(input.redirectUris)]),
+        secret_hash: hashSecret(clientSecret),
+        demo: input.demo ? 1 : 0,
+        created_at: clock(),
+      };
+      await db.write((tx) => repo.insertApp(tx, app));
+      return { clientId: app.id, clientSecret, name };
+    },
+
+    /** Suspension pauses; `null` restores. */
+    setSuspended: (tx: Tx, clientId: string, at: number | null) => repo.setSuspended(tx, clientId, at),
+  };
+}

@@ -1,0 +1,43 @@
+import type { Reader, Tx } from '../../platform/db/database.ts';
+
+export async function isEmpty(db: Reader): Promise<boolean> {
+  return (
+    (await db.get('SELECT id FROM creators LIMIT 1')) === undefined &&
+    (await db.get('SELECT id FROM apps LIMIT 1')) === undefined
+  );
+}
+
+/** What is sealed of the demo world, as text. */
+export async function demoRecord(db: Reader): Promise<string | undefined> {
+  return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'demo'`))?.value;
+}
+
+export async function insertDemoRecord(tx: Tx, sealed: string): Promise<void> {
+  await tx.run(`INSERT INTO meta (key, value) VALUES ('demo', $1)`, [sealed]);
+}
+
+export async function familyOf(
+  db: Reader,
+  creatorId: string,
+  clientId: string,
+): Promise<{ family_id: string; grant_id: string } | undefined> {
+  return db.get(
+    `SELECT f.id AS family_id, f.grant_id FROM families f
+     JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
+     WHERE f.creator_id = $1 AND g.client_id = $2 AND g.ended_at IS NULL AND f.ended_at IS NULL ORDER BY f.created_at LIMIT 1`,
+    [creatorId, clientId],
+  );
+}
+
+/** Every table that holds rows of a creator. */
+const creatorTables = ['creator_heads', 'grants', 'families', 'refresh_tokens', 'tips', 'events', 'idempotency_keys'];
+
+export async function removeDemo(tx: Tx): Promise<number> {
+  for (const table of creatorTables)
+    await tx.run(`DELETE FROM ${table} WHERE creator_id IN (SELECT id FROM creators WHERE demo = 1)`);
+  await tx.run('DELETE FROM grants WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
+  const removed =
+    (await tx.run('DELETE FROM apps WHERE demo = 1')) + (await tx.run('DELETE FROM creators WHERE demo = 1'));
+  await tx.run(`DELETE FROM meta WHERE key = 'demo'`);
+  return removed;
+}

@@ -1,0 +1,2 @@
+export { createEventLog, type EventLog, type EventType, eventsTopic, type Place } from './service.ts';
+export { keepTimeZone } from './time-zone.ts';

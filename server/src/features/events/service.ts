@@ -1,0 +1,108 @@
+import { type Clock, toTimestamp } from '../../platform/clock.ts';
+import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Hub } from '../../platform/hub/hub.ts';
+import type { NewId } from '../../platform/ids.ts';
+import type { Zone } from '../../platform/zone.ts';
+import * as repo from './repo.ts';
+
+/**
+ * The event log: the truth that sockets, the overlay and webhooks read.
+ *
+ * - A change and its event commit together: `append` is called inside the change's own `write`.
+ * - `sequence` counts up by one per creator, without gaps, in commit order.
+ * - An event is stored once, as the bytes that everyone gets.
+ */
+export interface NewEvent {
+  readonly creatorId: string;
+  readonly type: EventType;
+  readonly test?: boolean;
+  readonly replay?: boolean;
+  /** Set for a tip: what the totals grow by. */
+  readonly amountMinor?: number;
+  /** The event's data as JSON, once its place in the history is known. */
+  readonly data: (place: Place) => string;
+}
+
+export interface Place {
+  readonly sequence: number;
+  readonly createdAt: number;
+}
+
+export type EventType = 'tip.created' | 'alert.test' | 'alert.replayed' | 'alert.shown' | 'alert.skipped';
+
+export interface EventLogParts {
+  readonly db: Database;
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly zone: Zone;
+}
+
+export type EventLog = ReturnType<typeof createEventLog>;
+
+const keptMs = 30 * 86_400_000;
+
+/** Hints about a creator's log go to this topic; the message is the newest sequence. */
+export const eventsTopic = (creatorId: string): string => `events:${creatorId}`;
+
+export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
+  return {
+    async append(tx: Tx, event: NewEvent): Promise<Place> {
+      const now = clock();
+      const { sequence, last_at: createdAt } = await repo.advanceHead(tx, event.creatorId, {
+        now,
+        month: zone.month(now).key,
+        amountMinor: event.amountMinor ?? 0,
+        tips: event.amountMinor === undefined ? 0 : 1,
+      });
+      const place = { sequence, createdAt };
+      const id = newId('evt');
+      await repo.insertEvent(tx, event.creatorId, {
+        id,
+        sequence,
+        type: event.type,
+        createdAt,
+        body: eventBody(id, event, place),
+      });
+      return place;
+    },
+
+    /** Called after the commit. A lost hint costs latency, never an event. */
+    announce(creatorId: string, sequence: number): void {
+      hub.publish(eventsTopic(creatorId), String(sequence));
+    },
+
+    start: (tx: Tx, creatorId: string) => repo.insertHead(tx, creatorId),
+    after: (creatorId: string, after: number, limit: number) => repo.eventsAfter(db, creatorId, after, limit),
+    oldest: (creatorId: string) => repo.oldestSequence(db, creatorId),
+    head: (creatorId: string) => repo.readHead(db, creatorId),
+
+    /** Drops what is older than 30 days, in small bites that never hold the database for long. */
+    async prune(): Promise<number> {
+      let removed = 0;
+      for (let bite = -1; bite !== 0; removed += bite)
+        bite = await db.write((tx) => repo.deleteEventsBefore(tx, clock() - keptMs, 500));
+      return removed;
+    },
+
+    /** Recomputes every creator's month totals in the platform's present time zone. */
+    async recountMonths(): Promise<void> {
+      for (let last = ''; ; ) {
+        const heads = await repo.headsAfter(db, last, 200);
+        if (heads.length === 0) return;
+        await db.write(async (tx) => {
+          for (const head of heads) await repo.recountMonth(tx, head.creator_id, zone.month(head.last_at));
+        });
+        last = heads.at(-1)!.creator_id;
+      }
+    },
+  };
+}
+
+function eventBody(id: string, event: NewEvent, { sequence, createdAt }: Place): string {
+  return (
+    `{"id":"${id}","type":"${event.type}","sequence":${sequence},"test":${event.test ?? false},` +
+    `"replay":${event.replay ?? false},"creator_id":"${event.creatorId}","created_at":"${toTimestamp(createdAt)}",` +
+    `"data":${event.data({ sequence, createdAt })}}`
+  );
+}

@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../../platform/db/database.ts';
+
+export interface HealthParts {
+  readonly db: Database;
+  /** True once the server has been told to go away. */
+  readonly draining: () => boolean;
+}
+
+/** For load balancers and process managers. */
+export function healthRoutes(app: FastifyInstance, { db, draining }: HealthParts): void {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+
+  app.get('/readyz', async (_request, reply) => {
+    if (draining()) return reply.code(503).send({ status: 'draining' });
+    try {
+      await db.ping();
+      return { status: 'ready' };
+    } catch {
+      return reply.code(503).send({ status: 'storage unavailable' });
+    }
+  });
+}

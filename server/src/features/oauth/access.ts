@@ -1,0 +1,71 @@
+import type { Database } from '../../platform/db/database.ts';
+import { type AccessRow, accessByFamily } from './grants-repo.ts';
+import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
+import type { TokenClaims } from './tokens.ts';
+
+/**
+ * What a token may do right now. Grant, family, app and creator are looked at on every request. Where the engine
+ * can tell that none of their tables has changed (SQLite), the last look is still true and is used again;
+ * elsewhere each request reads.
+ */
+export interface Access {
+  readonly grantId: string;
+  readonly familyId: string;
+  readonly creatorId: string;
+  readonly clientId: string;
+  readonly appName: string;
+  readonly scopes: readonly Scope[];
+  readonly creator: { username: string; displayName: string; avatarId: string | null; createdAt: number };
+}
+
+const tables = ['grants', 'families', 'apps', 'creators'] as const;
+const remembered = 100_000;
+
+export type AccessLookup = (claims: TokenClaims) => Access | undefined | Promise<Access | undefined>;
+
+export function createAccessLookup(db: Database): AccessLookup {
+  const known = new Map<string, Access>();
+  let knownVersion: number | undefined;
+
+  return (claims) => {
+    const version = db.version(tables);
+    if (version !== knownVersion || known.size >= remembered) known.clear();
+    knownVersion = version;
+    // Tokens of one family can differ in scope, so both make the key.
+    const key = `${claims.familyId} ${claims.scopes.join(' ')}`;
+    const seen = known.get(key);
+    if (seen) return seen;
+    return accessByFamily(db, claims.creatorId, claims.familyId).then((row) => {
+      const access = row && toAccess(row, claims);
+      if (access && version !== undefined && db.version(tables) === version && knownVersion === version)
+        known.set(key, access);
+      return access;
+    });
+  };
+}
+
+function toAccess(row: AccessRow, claims: TokenClaims): Access | undefined {
+  const over = [
+    row.grant_ended_at,
+    row.family_ended_at,
+    row.app_suspended_at,
+    row.app_deleted_at,
+    row.creator_suspended_at,
+  ];
+  if (over.some((at) => at !== null) || row.grant_id !== claims.grantId || row.client_id !== claims.clientId)
+    return undefined;
+  return {
+    grantId: row.grant_id,
+    familyId: claims.familyId,
+    creatorId: claims.creatorId,
+    clientId: row.client_id,
+    appName: row.app_name,
+    scopes: intersectScopes(claims.scopes, parseScopes(row.grant_scope).scopes),
+    creator: {
+      username: row.username,
+      displayName: row.display_name,
+      avatarId: row.avatar_id,
+      createdAt: row.creator_created_at,
+    },
+  };
+}

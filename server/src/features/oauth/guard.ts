@@ -1,0 +1,109 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/limiter.ts';
+import type { Access, AccessLookup } from './access.ts';
+import type { Scope } from './scopes.ts';
+import type { Tokens, Verified } from './tokens.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling and for whom. Set by the bearer guard. */
+    grant: Access;
+  }
+}
+
+/** The spec's limits. They have no switch and no setting. */
+export const limits = {
+  read: { limit: 120, windowMs: 60_000 },
+  tips: { limit: 10, windowMs: 60_000 },
+  alerts: { limit: 30, windowMs: 60_000 },
+} as const satisfies Record<string, LimitRule>;
+
+export type LimitGroup = keyof typeof limits;
+
+export interface Protection {
+  /** `null`: any valid token will do. */
+  readonly scope: Scope | null;
+  readonly limit: LimitGroup;
+}
+
+/** Options for a protected route: nothing reaches its handler without a token, a grant, the scope and the limit. */
+export type Protect = (protection: Protection) => {
+  onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  config: { protection: Protection };
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    protection?: Protection;
+  }
+}
+
+export interface GuardParts {
+  readonly tokens: Tokens;
+  readonly access: AccessLookup;
+  readonly limiter: Limiter;
+}
+
+export function createGuard({ tokens, access, limiter }: GuardParts): Protect {
+  return (protection) => ({
+    config: { protection },
+    onRequest: async (request, reply) => {
+      const token = bearerToken(request);
+      const seen = tokens.verify('access', token);
+      const claims = checkToken(seen instanceof Promise ? await seen : seen);
+      const looked = access(claims);
+      const grant = looked instanceof Promise ? await looked : looked;
+      if (!grant) throw new ApiError('grant_unusable');
+      request.grant = grant;
+      checkScope(grant, protection.scope);
+      const rule = limits[protection.limit];
+      const taken = limiter.take(`${grant.clientId}:${grant.creatorId}:${protection.limit}`, rule);
+      checkLimit(reply, protection.limit, rule, taken instanceof Promise ? await taken : taken);
+    },
+  });
+}
+
+/** RFC 6750, section 2.1. Only the header: a token in a query string ends up in logs. */
+function bearerToken(request: FastifyRequest): string {
+  const header = request.headers.authorization;
+  // Node keeps the first of two Authorization headers; a request with two is not to be trusted.
+  const sent = request.raw.rawHeaders.reduce(
+    (count, name, i) => count + (i % 2 === 0 && name.length === 13 && name.toLowerCase() === 'authorization' ? 1 : 0),
+    0,
+  );
+  if (header === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
+  const [, token] = /^bearer +([^\s,]+) *$/i.exec(header) ?? [];
+  if (token === undefined && !/^bearer\b/i.test(header))
+    throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
+  if (token === undefined || sent > 1) throw tokenError('token_invalid', 'The access token is malformed');
+  return token;
+}
+
+function checkToken(verified: Verified) {
+  if (verified === 'expired') throw tokenError('token_expired', 'The access token has expired');
+  if (verified === 'invalid') throw tokenError('token_invalid', 'The access token is not valid');
+  return verified;
+}
+
+function tokenError(code: 'token_invalid' | 'token_expired', description: string): ApiError {
+  return new ApiError(code, {
+    headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
+  });
+}
+
+function checkScope(grant: Access, scope: Scope | null): void {
+  if (scope === null || grant.scopes.includes(scope)) return;
+  throw new ApiError('insufficient_scope', {
+    message: `This endpoint requires scope: ${scope}`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** draft-ietf-httpapi-ratelimit-headers */
+function checkLimit(reply: FastifyReply, group: LimitGroup, rule: LimitRule, verdict: LimitVerdict): void {
+  reply.header('ratelimit-policy', `"${group}";q=${rule.limit};w=${rule.windowMs / 1000}`);
+  reply.header('ratelimit', `"${group}";r=${verdict.remaining};t=${verdict.resetSeconds}`);
+  if (!verdict.allowed)
+    throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } });
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../../platform/clock.ts';
+import type { Keys } from './keys.ts';
+import { parseScopes, type Scope } from './scopes.ts';
+
+/**
+ * Access tokens (RFC 9068) and socket tokens: JWTs signed with ES256 that name a grant and a family.
+ * Verifying one costs hundreds of microseconds, so a verified token is remembered until it ends. What it may do
+ * is another question, asked of the database on every request (access.ts).
+ */
+export interface TokenClaims {
+  readonly creatorId: string;
+  readonly clientId: string;
+  readonly grantId: string;
+  readonly familyId: string;
+  readonly scopes: readonly Scope[];
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
+export type Verified = TokenClaims | 'invalid' | 'expired';
+export type TokenKind = 'access' | 'socket';
+
+const types = { access: 'at+jwt', socket: 'socket+jwt' } as const;
+const socketSeconds = 600;
+const longestToken = 4096;
+const remembered = 100_000;
+
+export interface TokensParts {
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly issuer: string;
+  readonly baseUrl: string;
+  readonly accessTokenSeconds: number;
+}
+
+export type Tokens = ReturnType<typeof createTokens>;
+
+export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
+  const lives = { access: accessTokenSeconds, socket: socketSeconds };
+  const audiences = { access: baseUrl, socket: `${baseUrl}/v1/socket` };
+  const known = { access: new Map<string, TokenClaims>(), socket: new Map<string, TokenClaims>() };
+
+  async function issue(kind: TokenKind, subject: TokenSubject) {
+    const { kid, privateKey } = await keys.signing();
+    const issuedAt = Math.floor(clock() / 1000);
+    const expiresAt = issuedAt + lives[kind];
+    const token = await new SignJWT({
+      client_id: subject.clientId,
+      scope: subject.scopes.join(' '),
+      grant_id: subject.grantId,
+      family_id: subject.familyId,
+    })
+      .setProtectedHeader({ alg: 'ES256', typ: types[kind], kid })
+      .setIssuer(issuer)
+      .setAudience(audiences[kind])
+      .setSubject(subject.creatorId)
+      .setJti(randomBytes(16).toString('base64url'))
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(expiresAt)
+      .sign(privateKey);
+    return { token, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
+  }
+
+  async function verifyAnew(kind: TokenKind, token: string): Promise<Verified> {
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        async ({ kid }) => {
+          const key = kid === undefined || kid.length > 64 ? undefined : await keys.verifying(kid);
+          if (!key) throw new errors.JWKSNoMatchingKey();
+          return key;
+        },
+        {
+          algorithms: ['ES256'],
+          typ: types[kind],
+          issuer,
+          audience: audiences[kind],
+          requiredClaims: ['sub', 'exp', 'iat', 'jti', 'client_id', 'grant_id', 'family_id', 'scope'],
+          currentDate: new Date(clock()),
+        },
+      );
+      return {
+        creatorId: String(payload.sub),
+        clientId: String(payload.client_id),
+        grantId: String(payload.grant_id),
+        familyId: String(payload.family_id),
+        scopes: parseScopes(String(payload.scope)).scopes,
+        issuedAt: Number(payload.iat) * 1000,
+        expiresAt: Number(payload.exp) * 1000,
+      };
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) return 'expired';
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return 'invalid';
+      throw error;
+    }
+  }
+
+  return {
+    issue,
+
+    /** Answers at once for a token seen before; a promise otherwise. */
+    verify(kind: TokenKind, token: string): Verified | Promise<Verified> {
+      const seen = known[kind].get(token);
+      if (seen) return seen.expiresAt > clock() ? seen : 'expired';
+      if (token.length > longestToken) return 'invalid';
+      return verifyAnew(kind, token).then((verified) => {
+        if (typeof verified === 'object') {
+          if (known[kind].size >= remembered) known[kind].clear();
+          known[kind].set(token, verified);
+        }
+        return verified;
+      });
+    },
+
+    /** Forgets tokens that have ended. Called once a minute. */
+    sweep(): void {
+      for (const tokens of Object.values(known))
+        for (const [token, { expiresAt }] of tokens) if (expiresAt <= clock()) tokens.delete(token);
+    },
+  };
+}

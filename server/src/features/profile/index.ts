@@ -1,0 +1,2 @@
+export { profileRoutes } from './routes.ts';
+export { createProfiles, type Profiles } from './service.ts';

@@ -1,0 +1,56 @@
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Accounts } from '../accounts/index.ts';
+import type { Access } from '../oauth/index.ts';
+import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
+
+export interface ProfilesParts {
+  readonly accounts: Accounts;
+  readonly authUrl: string;
+  readonly timeZone: string;
+}
+
+export type Profiles = ReturnType<typeof createProfiles>;
+
+export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
+  const avatarUrl = (id: string | null): string | null => (id === null ? null : `${authUrl}/avatars/${id}`);
+
+  return {
+    me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
+      return {
+        id: creatorId,
+        username: creator.username,
+        display_name: creator.displayName,
+        avatar_url: avatarUrl(creator.avatarId),
+        currency: 'THB',
+        timezone: timeZone,
+        created_at: toTimestamp(creator.createdAt),
+        app: { client_id: clientId, name: appName },
+        scope: scopes.join(' '),
+      };
+    },
+
+    async profile(creatorId: string): Promise<Profile> {
+      const creator = await accounts.byId(creatorId);
+      if (!creator) throw new Error(`creator ${creatorId} is missing`);
+      return {
+        id: creator.id,
+        username: creator.username,
+        display_name: creator.display_name,
+        bio: creator.bio,
+        avatar_url: avatarUrl(creator.avatar_id),
+        page_url: creator.page_public ? `${authUrl}/@${creator.username}` : null,
+        social_links: JSON.parse(creator.social_links),
+        tip_channels: channels(JSON.parse(creator.tip_channels)),
+      };
+    },
+  };
+}
+
+/** Stored is the list of those switched on. */
+function channels(enabled: readonly ChannelType[]): Profile['tip_channels'] {
+  return Object.entries(channelTypes).map(([type, name]) => ({
+    type: type as ChannelType,
+    name,
+    enabled: enabled.some((on) => on === type),
+  }));
+}

@@ -1,0 +1,1 @@
+export { socketRoutes } from './routes.ts';

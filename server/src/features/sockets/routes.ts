@@ -1,0 +1,88 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { toTimestamp } from '../../platform/clock.ts';
+import type { EventLog } from '../events/index.ts';
+import { type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';
+import { tipExample } from '../tips/index.ts';
+import { EventPage, EventQuery, SocketToken } from './schemas.ts';
+
+export interface SocketRoutesParts {
+  readonly events: EventLog;
+  readonly tokens: Tokens;
+  readonly protect: Protect;
+  readonly baseUrl: string;
+}
+
+export function socketRoutes(instance: FastifyInstance, { events, tokens, protect, baseUrl }: SocketRoutesParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+  const url = `${baseUrl.replace(/^http/, 'ws')}/v1/socket`;
+
+  app.route({
+    method: 'GET',
+    url: '/v1/socket/token',
+    ...protect({ scope: 'events.subscribe', limit: 'read' }),
+    schema: {
+      operationId: 'getSocketToken',
+      summary: 'A token for the event socket',
+      description: 'Valid for ten minutes. It opens any number of connections, and an open one outlives it.',
+      tags: ['Events'],
+      response: { 200: SocketToken, ...protectedErrors('events.subscribe') },
+      responseExample: {
+        socket_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6InNvY2tldCtqd3QifQ…',
+        expires_in: 600,
+        expires_at: '2026-11-15T04:10:00.000Z',
+        url: 'wss://tips.example/v1/socket',
+      },
+    },
+    handler: async ({ grant }) => {
+      const { token, expiresAt } = await tokens.issue('socket', grant);
+      return { socket_token: token, expires_in: 600 as const, expires_at: toTimestamp(expiresAt), url };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/events',
+    ...protect({ scope: 'events.subscribe', limit: 'read' }),
+    schema: {
+      operationId: 'listEvents',
+      summary: 'The event log',
+      description: 'Ascending by sequence. Events are kept 30 days.',
+      tags: ['Events'],
+      querystring: EventQuery,
+      response: {
+        200: Type.Unsafe<string>({ ...EventPage }),
+        ...protectedErrors('events.subscribe', 'validation_failed'),
+      },
+      responseExample: {
+        data: [
+          {
+            id: 'evt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+            type: 'tip.created',
+            sequence: 1,
+            test: false,
+            replay: false,
+            creator_id: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+            created_at: '2026-11-15T04:00:00.000Z',
+            data: { tip: tipExample },
+          },
+        ],
+        next_after: 1,
+        oldest: 1,
+      },
+    },
+    // The stored bytes are passed on as they are.
+    serializerCompiler: () => (page) => page,
+    handler: async ({ grant, query: { after = 0, limit = 50 } }, reply) => {
+      const [list, oldest] = await Promise.all([
+        events.after(grant.creatorId, after, limit),
+        events.oldest(grant.creatorId),
+      ]);
+      const next = list.at(-1)?.sequence ?? after;
+      return reply
+        .type('application/json; charset=utf-8')
+        .send(`{"data":[${list.map(({ body }) => body).join(',')}],"next_after":${next},"oldest":${oldest}}`);
+    },
+  });
+}

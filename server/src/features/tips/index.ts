@@ -1,0 +1,4 @@
+export { tipExample } from './examples.ts';
+export { tipRoutes } from './routes.ts';
+export { type Tip, type TipRules, tipFields } from './schemas.ts';
+export { createTips, type Tips } from './service.ts';

@@ -1,0 +1,54 @@
+import type { Zone } from '../../platform/zone.ts';
+
+/** Bounds of a history, in milliseconds, both inclusive; `null` is open. */
+export interface Range {
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/**
+ * Reads `YYYY-MM-DD` (the whole day in the platform's time zone) or RFC 3339 with an offset.
+ * Answers the bound's instant, or nothing if there is no such date.
+ */
+export function parseBound(text: string, side: 'from' | 'to', zone: Zone): number | undefined {
+  const day = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  if (day) {
+    const [year = 0, month = 0, date = 0] = day.slice(1).map(Number);
+    if (!isCalendarDate(year, month, date)) return undefined;
+    return side === 'from' ? zone.startOfDay(year, month, date) : zone.startOfDay(year, month, date + 1) - 1;
+  }
+  return parseInstant(text, side);
+}
+
+/** A `+` that was not encoded arrives as a space; in this place it can mean nothing else. */
+const instantForm =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])(\d{2}):(\d{2}))$/;
+
+function parseInstant(text: string, side: 'from' | 'to'): number | undefined {
+  const match = instantForm.exec(text);
+  if (!match) return undefined;
+  const [year = 0, month = 0, date = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const fraction = (match[7] ?? '').padEnd(9, '0');
+  const offset = (match[8] === '-' ? -1 : 1) * (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0));
+  const valid =
+    isCalendarDate(year, month, date) &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60 &&
+    Number(match[9] ?? 0) < 24 &&
+    Number(match[10] ?? 0) < 60;
+  if (!valid) return undefined;
+  // Tips are kept to the millisecond: a finer lower bound begins with the next one.
+  const ms = Number(fraction.slice(0, 3)) + (side === 'from' && Number(fraction.slice(3)) > 0 ? 1 : 0);
+  return utc(year, month, date) + ((hour * 60 + minute - offset) * 60 + second) * 1000 + ms;
+}
+
+function isCalendarDate(year: number, month: number, day: number): boolean {
+  const date = new Date(utc(year, month, day));
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+/** Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+function utc(year: number, month: number, day: number): number {
+  return new Date(0).setUTCFullYear(year, month - 1, day);
+}

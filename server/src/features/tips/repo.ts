@@ -1,0 +1,113 @@
+import type { Reader, Tx } from '../../platform/db/database.ts';
+import type { Cursor } from './cursor.ts';
+import type { Range } from './range.ts';
+import type { AlertStatus } from './schemas.ts';
+
+export interface TipRow {
+  id: string;
+  sequence: number;
+  amount_minor: number;
+  name: string;
+  display_name: string | null;
+  message: string | null;
+  client_id: string | null;
+  app_name: string | null;
+  alert_status: AlertStatus;
+  alert_shown_at: number | null;
+  created_at: number;
+}
+
+const columns =
+  'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, created_at';
+
+export async function insertTip(tx: Tx, creatorId: string, tip: TipRow): Promise<void> {
+  await tx.run(
+    `INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      creatorId,
+      tip.sequence,
+      tip.created_at,
+      tip.id,
+      tip.amount_minor,
+      tip.name,
+      tip.display_name,
+      tip.message,
+      tip.client_id,
+      tip.app_name,
+    ],
+  );
+}
+
+export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
+  return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
+}
+
+/** The end of time: a bound that every instant is below. */
+const never = 9_007_199_254_740_991;
+
+/**
+ * Newest first. Time never runs backwards along the sequence, so (created_at, sequence) is the order of
+ * recording, and one index serves the whole history, its bounds and every page of it.
+ */
+export function tipsPage(
+  db: Reader,
+  creatorId: string,
+  { from, to }: Range,
+  before: Pick<Cursor, 'createdAt' | 'sequence'> | null,
+  limit: number,
+): Promise<TipRow[]> {
+  const start = before ?? { createdAt: to ?? never, sequence: never };
+  return db.all<TipRow>(
+    `SELECT ${columns} FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4)
+     ORDER BY created_at DESC, sequence DESC LIMIT $5`,
+    [creatorId, from ?? 0, start.createdAt, start.sequence, limit],
+  );
+}
+
+export interface KeyRow {
+  fingerprint: string;
+  tip_id: string;
+}
+
+/** Takes an idempotency key, unless a younger use of it stands. Answers whether it was taken. */
+export async function takeKey(
+  tx: Tx,
+  creatorId: string,
+  clientId: string,
+  key: { key: string; fingerprint: string; tipId: string; now: number; staleBefore: number },
+): Promise<boolean> {
+  const taken = await tx.run(
+    `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (creator_id, client_id, key) DO UPDATE
+       SET fingerprint = excluded.fingerprint, tip_id = excluded.tip_id, created_at = excluded.created_at
+       WHERE idempotency_keys.created_at <= $7`,
+    [creatorId, clientId, key.key, key.fingerprint, key.tipId, key.now, key.staleBefore],
+  );
+  return taken > 0;
+}
+
+/** The first answer of a key: the tip as it was recorded stands in its event. */
+export function keyUse(
+  tx: Reader,
+  creatorId: string,
+  clientId: string,
+  key: string,
+): Promise<(KeyRow & { body: string }) | undefined> {
+  return tx.get(
+    `SELECT k.fingerprint, k.tip_id, e.body FROM idempotency_keys k
+     JOIN tips t ON t.creator_id = k.creator_id AND t.id = k.tip_id
+     JOIN events e ON e.creator_id = t.creator_id AND e.sequence = t.sequence
+     WHERE k.creator_id = $1 AND k.client_id = $2 AND k.key = $3`,
+    [creatorId, clientId, key],
+  );
+}
+
+export function deleteKeysBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM idempotency_keys WHERE (creator_id, client_id, key) IN
+       (SELECT creator_id, client_id, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)`,
+    [before, limit],
+  );
+}

@@ -1,0 +1,201 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { type ErrorDetail, validationFailed } from '../../errors.ts';
+import type { Vault } from '../../platform/secrets.ts';
+import type { Zone } from '../../platform/zone.ts';
+import { type Protect, protectedErrors } from '../oauth/index.ts';
+import { type Cursor, readCursor, writeCursor } from './cursor.ts';
+import { tipExample } from './examples.ts';
+import { parseBound, type Range } from './range.ts';
+import { Tip, TipPage, TipQuery, type TipRules, TipStats, tipRequest } from './schemas.ts';
+import type { Tips } from './service.ts';
+
+export interface TipRoutesParts {
+  readonly tips: Tips;
+  readonly protect: Protect;
+  readonly vault: Vault;
+  readonly zone: Zone;
+  readonly rules: TipRules;
+}
+
+export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zone, rules }: TipRoutesParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/v1/tips',
+    ...protect({ scope: 'tips.read', limit: 'read' }),
+    schema: {
+      operationId: 'listTips',
+      summary: 'Tip history',
+      description:
+        'Newest first, in the order of recording. A tip recorded while you page never shifts or repeats what follows. ' +
+        'A cursor carries `from` and `to` of its first page; repeat them unchanged or leave them out.',
+      tags: ['Tips'],
+      querystring: TipQuery,
+      response: { 200: TipPage, ...protectedErrors('tips.read', 'validation_failed') },
+      responseExample: { data: [tipExample], next_cursor: null },
+    },
+    handler: async ({ grant, query }) => {
+      const { range, before } = readQuery(query, grant.creatorId, vault, zone);
+      const { tips: data, next } = await tips.page(grant.creatorId, range, before, query.limit ?? 50);
+      return { data, next_cursor: next && writeCursor(vault, grant.creatorId, next) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/tips/stats',
+    ...protect({ scope: 'tips.read', limit: 'read' }),
+    schema: {
+      operationId: 'getTipStats',
+      summary: 'Tip statistics',
+      description: 'All-time and current-month totals and counts in THB. Exact at all times.',
+      tags: ['Tips'],
+      response: { 200: TipStats, ...protectedErrors('tips.read') },
+      responseExample: {
+        currency: 'THB',
+        timezone: 'Asia/Bangkok',
+        all_time: { total: 1234.5, total_minor: 123450, count: 12 },
+        current_month: {
+          month: '2026-11',
+          starts_at: '2026-10-31T17:00:00.000Z',
+          ends_at: '2026-11-30T17:00:00.000Z',
+          total: 150.5,
+          total_minor: 15050,
+          count: 1,
+        },
+        as_of: '2026-11-15T04:00:00.000Z',
+      },
+    },
+    handler: ({ grant }) => tips.stats(grant.creatorId),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/tips/:id',
+    ...protect({ scope: 'tips.read', limit: 'read' }),
+    schema: {
+      operationId: 'getTip',
+      summary: 'One tip',
+      description: 'Reads a recorded tip back, with the present state of its alert.',
+      tags: ['Tips'],
+      params: Type.Object({ id: Type.String({ description: 'Id of the tip' }) }),
+      response: { 200: Tip, ...protectedErrors('tips.read', 'not_found') },
+      responseExample: tipExample,
+    },
+    handler: ({ grant, params }) => tips.byId(grant.creatorId, params.id),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/tips',
+    ...protect({ scope: 'tips.create', limit: 'tips' }),
+    schema: {
+      operationId: 'createTip',
+      summary: 'Record a completed tip',
+      description:
+        'Records a tip whose payment the source system has confirmed, and emits `tip.created`. No charge is made. ' +
+        'Send an `Idempotency-Key` so that a retry can never record it twice.',
+      tags: ['Tips'],
+      headers: Type.Object({
+        'idempotency-key': Type.Optional(
+          Type.String({
+            description:
+              '1 to 255 visible ASCII characters, kept 24 hours; a repeat gets the first answer with `Idempotency-Replayed: true`',
+          }),
+        ),
+      }),
+      body: tipRequest(rules),
+      requestExample: { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' },
+      response: {
+        201: Tip,
+        ...protectedErrors(
+          'tips.create',
+          'body_too_large',
+          'unsupported_media_type',
+          'request_timeout',
+          'validation_failed',
+          'idempotency_key_reused',
+        ),
+      },
+      responseExample: tipExample,
+      responseHeaders: {
+        Location: 'Address of the recorded tip',
+        'Idempotency-Replayed': '`true` when this is the answer of an earlier request',
+      },
+    },
+    preValidation: (request, _reply, done) => {
+      done(
+        isKeyForm(request)
+          ? undefined
+          : validationFailed({ field: 'Idempotency-Key', message: 'must have 1 to 255 visible ASCII characters' }),
+      );
+    },
+    handler: async (request, reply) => {
+      const { grant, body } = request;
+      const { tip, replayed } = await tips.record({
+        creatorId: grant.creatorId,
+        app: { id: grant.clientId, name: grant.appName },
+        amount: body.amount,
+        name: body.name,
+        displayName: body.display_name ?? null,
+        message: body.message ?? null,
+        idempotencyKey: idempotencyKey(request),
+      });
+      if (replayed) reply.header('idempotency-replayed', 'true');
+      return reply.code(201).header('location', `/v1/tips/${tip.id}`).send(tip);
+    },
+  });
+}
+
+const idempotencyKey = (request: FastifyRequest): string | undefined => {
+  const value = request.headers['idempotency-key'];
+  return typeof value === 'string' ? value : undefined;
+};
+
+const isKeyForm = (request: FastifyRequest): boolean => {
+  const value = request.headers['idempotency-key'];
+  return value === undefined || /^[\x21-\x7e]{1,255}$/.test(String(value));
+};
+
+function readQuery(
+  query: Static<typeof TipQuery>,
+  creatorId: string,
+  vault: Vault,
+  zone: Zone,
+): { range: Range; before: Cursor | null } {
+  const problems: ErrorDetail[] = [];
+  const bound = (side: 'from' | 'to'): number | null => {
+    const text = query[side];
+    if (text === undefined) return null;
+    const instant = parseBound(text, side, zone);
+    if (instant === undefined)
+      problems.push({
+        field: side,
+        message:
+          'must be a date that exists, as YYYY-MM-DD or RFC 3339 with an offset such as 2026-11-01T00:00:00%2B07:00',
+      });
+    return instant ?? null;
+  };
+  const range = { from: bound('from'), to: bound('to') };
+  if (range.from !== null && range.to !== null && range.from > range.to)
+    problems.push({ field: 'from', message: 'must not be after to' });
+  if (query.cursor === undefined) {
+    if (problems.length > 0) throw validationFailed(...problems);
+    return { range, before: null };
+  }
+  const before = readCursor(vault, creatorId, query.cursor);
+  if (!before)
+    problems.push({
+      field: 'cursor',
+      message: 'must be the next_cursor of an earlier page of this creator, unchanged',
+    });
+  else
+    for (const side of ['from', 'to'] as const)
+      if (query[side] !== undefined && range[side] !== before[side])
+        problems.push({ field: side, message: 'must be the same as on the first page, or left out' });
+  if (problems.length > 0 || !before) throw validationFailed(...problems);
+  return { range: { from: before.from, to: before.to }, before };
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../../errors.ts';
+import { type Clock, toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { NewId } from '../../platform/ids.ts';
+import type { Zone } from '../../platform/zone.ts';
+import type { EventLog } from '../events/index.ts';
+import type { Cursor } from './cursor.ts';
+import type { Range } from './range.ts';
+import * as repo from './repo.ts';
+import type { Tip, TipStats } from './schemas.ts';
+
+export interface TipsParts {
+  readonly db: Database;
+  readonly events: EventLog;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly zone: Zone;
+}
+
+export interface NewTip {
+  readonly creatorId: string;
+  /** The app that records it; `null` from the command line. */
+  readonly app: { readonly id: string; readonly name: string } | null;
+  readonly amount: number;
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly message: string | null;
+  readonly idempotencyKey?: string | undefined;
+}
+
+export type Tips = ReturnType<typeof createTips>;
+
+const keyLifeMs = 24 * 3_600_000;
+
+export function createTips({ db, events, clock, newId, zone }: TipsParts) {
+  return {
+    /** Records a completed tip: the key, the tip, the totals and the event in one transaction. */
+    async record(input: NewTip): Promise<{ tip: Tip; replayed: boolean }> {
+      const tipId = newId('tip');
+      const fingerprint = input.idempotencyKey === undefined ? '' : fingerprintOf(input);
+      const result = await db.write(async (tx) => {
+        if (input.idempotencyKey !== undefined && input.app) {
+          const key = { key: input.idempotencyKey, fingerprint, tipId, now: clock(), staleBefore: clock() - keyLifeMs };
+          if (!(await repo.takeKey(tx, input.creatorId, input.app.id, key))) {
+            const first = await repo.keyUse(tx, input.creatorId, input.app.id, input.idempotencyKey);
+            return first?.fingerprint === fingerprint ? { replayOf: first.body } : 'key_reused';
+          }
+        }
+        const row = newRow(tipId, input);
+        const { sequence } = await events.append(tx, {
+          creatorId: input.creatorId,
+          type: 'tip.created',
+          amountMinor: row.amount_minor,
+          data: (place) => {
+            row.sequence = place.sequence;
+            row.created_at = place.createdAt;
+            return `{"tip":${JSON.stringify(toTip(row))}}`;
+          },
+        });
+        await repo.insertTip(tx, input.creatorId, row);
+        return { row, sequence };
+      });
+      if (result === 'key_reused') throw new ApiError('idempotency_key_reused');
+      if ('replayOf' in result) return { tip: JSON.parse(result.replayOf).data.tip, replayed: true };
+      events.announce(input.creatorId, result.sequence);
+      return { tip: toTip(result.row), replayed: false };
+    },
+
+    async byId(creatorId: string, id: string): Promise<Tip> {
+      const row = await repo.tipById(db, creatorId, id);
+      if (!row) throw new ApiError('not_found', { message: 'There is no tip with this id.' });
+      return toTip(row);
+    },
+
+    /** One page, newest first, and the place where the next one begins. */
+    async page(
+      creatorId: string,
+      range: Range,
+      before: Cursor | null,
+      limit: number,
+    ): Promise<{ tips: Tip[]; next: Cursor | null }> {
+      const rows = await repo.tipsPage(db, creatorId, range, before, limit + 1);
+      const last = rows.length > limit ? rows[limit - 1]! : null;
+      return {
+        tips: rows.slice(0, limit).map(toTip),
+        next: last && { ...range, createdAt: last.created_at, sequence: last.sequence },
+      };
+    },
+
+    async stats(creatorId: string): Promise<TipStats> {
+      const head = await events.head(creatorId);
+      if (!head) throw new Error(`creator ${creatorId} has no head`);
+      // A tip may carry a later time than this node's clock; the month is that of the creator's own history.
+      const asOf = Math.max(clock(), head.last_at);
+      const month = zone.month(asOf);
+      const current = head.month === month.key;
+      return {
+        currency: 'THB',
+        timezone: zone.name,
+        all_time: totals(head.total_minor, head.tip_count),
+        current_month: {
+          month: month.key,
+          starts_at: toTimestamp(month.startsAt),
+          ends_at: toTimestamp(month.endsAt),
+          ...totals(current ? head.month_total_minor : 0, current ? head.month_tip_count : 0),
+        },
+        as_of: toTimestamp(asOf),
+      };
+    },
+
+    /** Drops idempotency keys older than 24 hours, in small bites. */
+    async pruneKeys(): Promise<void> {
+      while ((await db.write((tx) => repo.deleteKeysBefore(tx, clock() - keyLifeMs, 500))) > 0);
+    },
+  };
+}
+
+const totals = (minor: number, count: number) => ({ total: minor / 100, total_minor: minor, count });
+
+function newRow(id: string, input: NewTip): repo.TipRow {
+  return {
+    id,
+    sequence: 0,
+    amount_minor: Math.round(input.amount * 100),
+    name: input.name,
+    display_name: input.displayName,
+    message: input.message,
+    client_id: input.app?.id ?? null,
+    app_name: input.app?.name ?? null,
+    alert_status: 'queued',
+    alert_shown_at: null,
+    created_at: 0,
+  };
+}
+
+/** Two requests are the same if these fields are, after parsing. */
+function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
+  return createHash('sha256')
+    .update(JSON.stringify([amount, name, message, displayName]))
+    .digest('base64url');
+}
+
+export function toTip(row: repo.TipRow): Tip {
+  return {
+    id: row.id,
+    amount: row.amount_minor / 100,
+    amount_minor: row.amount_minor,
+    currency: 'THB',
+    name: row.name,
+    display_name: row.display_name,
+    message: row.message,
+    source: { type: row.client_id === null ? 'cli' : 'api', client_id: row.client_id, app_name: row.app_name },
+    alert: { status: row.alert_status, shown_at: toTimestampOrNull(row.alert_shown_at) },
+    created_at: toTimestamp(row.created_at),
+  };
+}

@@ -1,0 +1,20 @@
+import type { Runtime } from './runtime.ts';
+
+/** What happens by the clock: forgetting what is over. Each job fails alone and is tried again. */
+export function startHousekeeping({ events, tips, tokens, log }: Runtime): () => void {
+  const jobs: { name: string; everyMs: number; run: () => Promise<unknown> | unknown }[] = [
+    { name: 'forget ended tokens', everyMs: 60_000, run: () => tokens.sweep() },
+    { name: 'prune events', everyMs: 3_600_000, run: () => events.prune() },
+    { name: 'prune idempotency keys', everyMs: 3_600_000, run: () => tips.pruneKeys() },
+  ];
+  const timers = jobs.map(({ name, everyMs, run }) =>
+    setInterval(async () => {
+      try {
+        await run();
+      } catch (err) {
+        log.warn({ err, job: name }, 'housekeeping failed');
+      }
+    }, everyMs).unref(),
+  );
+  return () => timers.forEach(clearInterval);
+}

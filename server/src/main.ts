@@ -1,0 +1,66 @@
+import type { Server } from 'node:http';
+import { type App, createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { serveMetrics } from './platform/metrics.ts';
+import { createRuntime, type Runtime } from './runtime.ts';
+import { welcome } from './welcome.ts';
+
+/** How long requests in flight may take to end once the server is told to go away. */
+const drainMs = 10_000;
+
+/** config → runtime → listen → drain */
+export async function serve(config: Config): Promise<void> {
+  const runtime = await createRuntime(config);
+  try {
+    await checkDemo(runtime);
+    const app = createApp(runtime);
+    const metrics =
+      config.metricsPort === undefined ? undefined : await serveMetrics(runtime.metrics, config.metricsPort);
+    const stopHousekeeping = startHousekeeping(runtime);
+    await app.http.listen({ host: config.host, port: config.port });
+    process.stdout.write(await welcome(runtime));
+    onSignal(async () => {
+      stopHousekeeping();
+      await drain(app, metrics, runtime);
+    });
+  } catch (error) {
+    await runtime.close();
+    throw error;
+  }
+}
+
+async function checkDemo({ config, demo }: Runtime): Promise<void> {
+  if (config.development) return demo.ensure();
+  if (await demo.world())
+    throw new Error(
+      'This database holds the demo world, whose secrets were printed. Remove it first with: namjai demo remove',
+    );
+}
+
+async function drain({ http, drain }: App, metrics: Server | undefined, runtime: Runtime): Promise<void> {
+  drain();
+  runtime.log.info('going away: finishing requests');
+  const late = setTimeout(() => http.server.closeAllConnections(), drainMs);
+  await http.close();
+  clearTimeout(late);
+  metrics?.close();
+  await runtime.close();
+}
+
+/** The first SIGTERM or SIGINT drains; a second one does not wait. */
+function onSignal(stop: () => Promise<void>): void {
+  let stopping = false;
+  const handle = () => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    stop().then(
+      () => process.exit(0),
+      (error) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', handle).on('SIGINT', handle);
+}

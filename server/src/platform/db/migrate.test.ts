@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Database } from './database.ts';
+import { FutureSchema, type Migration, migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
+import { openSqlite } from './sqlite.ts';
+
+function open(t: TestContext, connections = 1): Database[] {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-migrate-'));
+  const databases = Array.from({ length: connections }, () => openSqlite({ file: join(directory, 'test.db') }));
+  t.after(async () => {
+    await Promise.all(databases.map((db) => db.close()));
+    rmSync(directory, { recursive: true });
+  });
+  return databases;
+}
+
+const first: Migration = {
+  name: '0001-first',
+  sql: 'CREATE TABLE a (\n  n {int} -- semicolons; inside a line\n){options};',
+};
+const second: Migration = { name: '0002-second', sql: 'CREATE TABLE b (n {int});\n\nINSERT INTO b (n) VALUES (1);\n' };
+const broken: Migration = { name: '0002-broken', sql: 'CREATE TABLE c (n {int});\nCREATE TABLE c (n {int});' };
+
+async function tables(db: Database | undefined): Promise<string[] | undefined> {
+  const rows = await db?.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+  return rows?.map(({ name }) => name);
+}
+
+test('applies what is new, in order, and records it', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  assert.deepEqual(await migrate(db, { migrations: [first], now: () => 1 }), ['0001-first']);
+  assert.deepEqual(await migrate(db, { migrations: [first, second], now: () => 2 }), ['0002-second']);
+  assert.deepEqual(await migrate(db, { migrations: [first, second] }), []);
+  const rows = await db.all<object>('SELECT number, name, applied_at FROM schema_migrations ORDER BY number');
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { number: 1, name: '0001-first', applied_at: 1 },
+      { number: 2, name: '0002-second', applied_at: 2 },
+    ],
+  );
+  assert.equal((await db.all('SELECT n FROM b')).length, 1);
+});
+
+test('leaves nothing of a migration that fails', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await assert.rejects(migrate(db, { migrations: [first, broken] }), /already exists/);
+  assert.deepEqual(await tables(db), ['a', 'schema_migrations']);
+  assert.deepEqual(await migrate(db, { migrations: [first, second] }), ['0002-second']);
+});
+
+test('refuses the schema of a newer program in one line, and changes nothing', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await migrate(db, { migrations: [first, second] });
+  await assert.rejects(migrate(db, { migrations: [first] }), (error) => {
+    assert.ok(error instanceof FutureSchema);
+    assert.match(error.message, /^The database has the migration 0002-second, which this version does not know.*$/);
+    return true;
+  });
+  await assert.rejects(migrate(db, { migrations: [first, broken] }), FutureSchema);
+});
+
+test('refuses a column type that it does not know', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await assert.rejects(migrate(db, { migrations: [{ name: 'x', sql: 'CREATE TABLE x (n {number});' }] }), /\{number\}/);
+});
+
+test('is applied once by connections that migrate together', async (t) => {
+  const databases = open(t, 4);
+  const applied = await Promise.all(databases.map((db) => migrate(db, { migrations: [first, second] })));
+  assert.deepEqual(applied.flat().sort(), ['0001-first', '0002-second']);
+  assert.equal((await databases[0]?.all('SELECT n FROM b'))?.length, 1);
+});
+
+test("brings an empty database to this program's schema", async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  assert.equal((await migrate(db)).length, migrations.length);
+  assert.ok((await tables(db))?.includes('tips'));
+});

@@ -1,0 +1,196 @@
+/**
+ * One connection to a SQLite file: prepared statements, values and errors, all synchronous.
+ *
+ * - Integers are bound as integers. Left alone, `node:sqlite` binds every number as REAL,
+ *   so that `$1 || ''` is '5.0' and `$1 / 2` is a fraction, unlike in PostgreSQL.
+ * - Whatever is not a `Value` is refused: `node:sqlite` takes an object in first place for named parameters
+ *   and binds NULL, as it does for a parameter that is missing.
+ */
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
+
+/** Primary result codes, https://www.sqlite.org/rescode.html; an extended code has its primary one in the low byte. */
+const code = { busy: 5, readonly: 8, ioerr: 10, full: 13, cantopen: 14, protocol: 15 };
+const constraint = { primaryKey: 1555, unique: 2067, rowid: 2579 };
+
+const waitAtOpenMs = 5_000;
+const cacheKib = 32 * 1024;
+/** Texts are written by hand, so there are few; the bound is against one that is built with values in it. */
+const maxStatements = 1_000;
+/**
+ * Pages in the WAL before a commit copies them to the main file, 16 MiB. Hot pages are rewritten by every batch
+ * and copied once, so SQLite's own 1,000 makes four times as many copies and flushes for the same load;
+ * much more would make the one copy, and the WAL to read again after a crash, noticeable.
+ */
+const checkpointPages = 4_000;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly parameters: number;
+  /** The tables that it writes. */
+  readonly writes: readonly string[];
+}
+
+const noParameters: readonly Value[] = [];
+
+export class SqliteConnection {
+  readonly #db: DatabaseSync;
+  readonly #mayWrite: boolean;
+  readonly #prepared = new Map<string, Prepared>();
+  /** Told of every table that a statement is about to write. */
+  onWrite: (table: string) => void = () => {};
+
+  constructor(file: string, { mayWrite }: { mayWrite: boolean }) {
+    this.#mayWrite = mayWrite;
+    try {
+      if (mayWrite) ensurePrivateFile(file);
+      this.#db = new DatabaseSync(file, { readOnly: !mayWrite, timeout: waitAtOpenMs });
+    } catch (error) {
+      throw sorted(error);
+    }
+    try {
+      if (mayWrite) this.#setUpForWriting();
+      this.#db.exec(`PRAGMA cache_size = -${cacheKib}`);
+      // A busy database is waited for by timers: this setting would hold up the whole event loop.
+      this.#db.exec('PRAGMA busy_timeout = 0');
+    } catch (error) {
+      this.#db.close();
+      throw sorted(error);
+    }
+  }
+
+  #setUpForWriting(): void {
+    this.#db.exec('PRAGMA journal_mode = WAL');
+    this.#db.exec('PRAGMA synchronous = FULL');
+    this.#db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+    // SQLite falls back to a read-only connection, which would stay one after the file is writable again.
+    this.#db.exec('BEGIN IMMEDIATE; ROLLBACK');
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  all<Row>(sql: Sql, params: readonly Value[] = noParameters): Row[] {
+    const prepared = this.#prepare(sql);
+    const bound = bind(prepared, params);
+    try {
+      // What a row holds is known only to who wrote the statement.
+      return prepared.statement.all(...bound) as Row[];
+    } catch (error) {
+      throw sorted(error);
+    }
+  }
+
+  get<Row>(sql: Sql, params: readonly Value[] = noParameters): Row | undefined {
+    const prepared = this.#prepare(sql);
+    const bound = bind(prepared, params);
+    try {
+      return prepared.statement.get(...bound) as Row | undefined;
+    } catch (error) {
+      throw sorted(error);
+    }
+  }
+
+  run(sql: Sql, params: readonly Value[] = noParameters): number {
+    const prepared = this.#prepare(sql);
+    const bound = bind(prepared, params);
+    try {
+      const { changes } = prepared.statement.run(...bound);
+      // For any other statement SQLite repeats the count of the last one that wrote.
+      return prepared.writes.length > 0 ? Number(changes) : 0;
+    } catch (error) {
+      throw sorted(error);
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #prepare(sql: Sql): Prepared {
+    const text = typeof sql === 'string' ? sql : sql.sqlite;
+    let prepared = this.#prepared.get(text);
+    if (!prepared) {
+      const writes = writtenTables(text);
+      if (writes.length > 0 && !this.#mayWrite) throw new Error(`A statement that writes, outside write(): ${text}`);
+      const { rewritten, parameters } = numberedParameters(text);
+      try {
+        prepared = { statement: this.#db.prepare(rewritten), parameters, writes };
+      } catch (error) {
+        throw sorted(error);
+      }
+      if (this.#prepared.size >= maxStatements) this.#prepared.clear();
+      this.#prepared.set(text, prepared);
+    }
+    for (const table of prepared.writes) this.onWrite(table);
+    return prepared;
+  }
+}
+
+/** The main file decides the mode of the WAL and the shared memory beside it. */
+function ensurePrivateFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  // Never opened here when it exists: closing it would drop the locks that this process may hold on it.
+  else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+}
+
+/** `$1` becomes `?1`, except in quotes and comments. */
+function numberedParameters(text: string): { rewritten: string; parameters: number } {
+  let parameters = 0;
+  const rewritten = text.replace(/'[^']*'|"[^"]*"|--[^\n]*|\$(\d+)/g, (match, number?: string) => {
+    if (number === undefined) return match;
+    parameters = Math.max(parameters, Number(number));
+    return `?${number}`;
+  });
+  return { rewritten, parameters };
+}
+
+/** The tables named after INSERT INTO, UPDATE and the like. There are no triggers or cascades that write others. */
+function writtenTables(text: string): string[] {
+  const pattern =
+    /\b(?:(?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO|(?<!\bDO\s+)UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+"?(\w+)/gi;
+  return [...new Set([...text.matchAll(pattern)].map((match) => String(match[1]).toLowerCase()))];
+}
+
+function bind(prepared: Prepared, params: readonly Value[]): (Exclude<Value, number> | bigint)[] {
+  if (params.length !== prepared.parameters) {
+    throw new TypeError(`The statement takes ${prepared.parameters} parameters, ${params.length} were given`);
+  }
+  return params.map(bindable);
+}
+
+function bindable(value: Value, index: number): Exclude<Value, number> | bigint {
+  if (typeof value === 'string' || value === null) return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (value instanceof Uint8Array) return value;
+  const found = typeof value === 'number' ? `${value}` : Object.prototype.toString.call(value);
+  throw new TypeError(`Parameter $${index + 1} is ${found}, not a string, a safe integer, null or bytes`);
+}
+
+/** Waiting may help: another process holds the lock. */
+export class Busy extends StorageUnavailable {}
+
+/** The port's error for what SQLite reports; anything else as it is. */
+export function sorted(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = error.message;
+  if (!('errcode' in error) || typeof error.errcode !== 'number') return fileSystemError(error);
+  const { errcode } = error;
+  if (errcode === constraint.unique || errcode === constraint.primaryKey || errcode === constraint.rowid) {
+    return new UniqueViolation(message, { cause: error });
+  }
+  const primary = errcode & 0xff;
+  if (primary === code.busy || primary === code.protocol) return new Busy(message, { cause: error });
+  if (primary === code.full || primary === code.ioerr || primary === code.cantopen || primary === code.readonly) {
+    return new StorageUnavailable(message, { cause: error });
+  }
+  return error;
+}
+
+function fileSystemError(error: Error): Error {
+  return 'syscall' in error ? new StorageUnavailable(error.message, { cause: error }) : error;
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { databaseConformance } from './conformance.ts';
+import { type Database, StorageUnavailable } from './database.ts';
+import { migrate } from './migrate.ts';
+import { openSqlite, type SqliteOptions } from './sqlite.ts';
+import { backupSqlite } from './sqlite-backup.ts';
+
+function temporaryFile(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-sqlite-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return join(directory, 'test.db');
+}
+
+function open(t: TestContext, options: Partial<SqliteOptions> = {}): Database {
+  const db = openSqlite({ file: temporaryFile(t), ...options });
+  t.after(() => db.close());
+  return db;
+}
+
+async function withTables(db: Database, ...names: string[]): Promise<Database> {
+  for (const name of names) await db.write((tx) => tx.run(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY) STRICT`));
+  return db;
+}
+
+const add = (db: Database, table: string): Promise<number> =>
+  db.write((tx) => tx.run(`INSERT INTO ${table} DEFAULT VALUES`));
+
+async function count(db: Database, table: string): Promise<number | undefined> {
+  return (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n;
+}
+
+/** Takes the write lock on a thread of its own, as the command line would. */
+async function holdLock(file: string, ms: number): Promise<{ released: Promise<unknown> }> {
+  const program = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { DatabaseSync } = require('node:sqlite');
+    const db = new DatabaseSync(workerData.file);
+    db.exec('BEGIN IMMEDIATE');
+    parentPort.postMessage('held');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData.ms);
+    db.exec('COMMIT');
+    db.close();
+  `;
+  const worker = new Worker(program, { eval: true, workerData: { file, ms } });
+  const released = once(worker, 'exit');
+  await once(worker, 'message');
+  return { released };
+}
+
+databaseConformance('SQLite', async (t) => open(t));
+
+describe('SQLite', () => {
+  test('keeps its files to their owner, also one that was open to others', async (t) => {
+    const file = temporaryFile(t);
+    const before = process.umask(0o022);
+    t.after(() => process.umask(before));
+    writeFileSync(file, '');
+    chmodSync(file, 0o644);
+    const db = openSqlite({ file });
+    t.after(() => db.close());
+    await withTables(db, 'things');
+    for (const name of [file, `${file}-wal`, `${file}-shm`]) assert.equal(statSync(name).mode & 0o777, 0o600, name);
+  });
+
+  test('fails a function that awaits something else, and nobody beside it', async (t) => {
+    const db = await withTables(open(t), 'things');
+    const insert = 'INSERT INTO things (id) VALUES ($1)';
+    let late: Promise<unknown> | undefined;
+    const results = await Promise.allSettled([
+      db.write((tx) => tx.run(insert, [1])),
+      db.write(async (tx) => {
+        await tx.run(insert, [2]);
+        await nextTurn();
+        late = tx.run(insert, [3]);
+        await late;
+      }),
+      db.write((tx) => tx.run(insert, [4])),
+      db.write(async () => db.write((tx) => tx.run(insert, [5]))),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    );
+    assert.match(String(results[1].status === 'rejected' && results[1].reason), /awaited something other/);
+    await delay(5);
+    assert.ok(late);
+    await assert.rejects(late, /over/);
+    const rows = await db.all<{ id: number }>('SELECT id FROM things ORDER BY id');
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      [1, 4, 5],
+    );
+  });
+
+  test('lets a function await what needs no turn of the event loop', async (t) => {
+    const db = await withTables(open(t), 'things');
+    await db.write(async (tx) => {
+      await Promise.all([tx.run('INSERT INTO things (id) VALUES (1)'), tx.run('INSERT INTO things (id) VALUES (2)')]);
+      for (let i = 0; i < 100; i += 1) await Promise.resolve();
+      await tx.run('INSERT INTO things (id) VALUES (3)');
+    });
+    assert.equal(await count(db, 'things'), 3);
+  });
+
+  test('refuses a statement that writes outside write', async (t) => {
+    const db = await withTables(open(t), 'things');
+    await assert.rejects(db.all('INSERT INTO things (id) VALUES (1) RETURNING id'), /outside write/);
+    assert.equal(await count(db, 'things'), 0);
+  });
+
+  test('waits by timers for another process that writes', async (t) => {
+    const file = temporaryFile(t);
+    const db = await withTables(openSqlite({ file }), 'things');
+    t.after(() => db.close());
+    const { released } = await holdLock(file, 700);
+    const started = performance.now();
+    let longestGap = 0;
+    let last = started;
+    const ticking = setInterval(() => {
+      longestGap = Math.max(longestGap, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    await Promise.all([add(db, 'things'), add(db, 'things')]);
+    const waited = performance.now() - started;
+    clearInterval(ticking);
+    await released;
+    assert.ok(waited > 300, `waited only ${waited} ms`);
+    assert.ok(longestGap < waited / 2, `the event loop stood still for ${longestGap} of ${waited} ms`);
+    assert.equal(await count(db, 'things'), 2);
+  });
+
+  test('gives up on another process in time, and serves those who can still wait', async (t) => {
+    const file = temporaryFile(t);
+    const db = await withTables(openSqlite({ file, waitMs: 300 }), 'things');
+    t.after(() => db.close());
+    const { released } = await holdLock(file, 500);
+    const refused = assert.rejects(add(db, 'things'), StorageUnavailable);
+    await delay(250);
+    const later = add(db, 'things');
+    await refused;
+    await Promise.all([later, released]);
+    assert.equal(await count(db, 'things'), 1);
+  });
+
+  test('moves the version of a table with its own commits only', async (t) => {
+    const db = await withTables(open(t), 'things', 'others');
+    const things = db.version(['things']);
+    const both = db.version(['things', 'others']);
+    await add(db, 'others');
+    assert.equal(db.version(['things']), things);
+    assert.notEqual(db.version(['things', 'others']), both);
+    await db.write((tx) =>
+      tx.run(
+        'WITH one AS (SELECT 7 AS id) INSERT INTO Things (id) SELECT id FROM one WHERE true ON CONFLICT DO NOTHING',
+      ),
+    );
+    assert.notEqual(db.version(['things']), things);
+    const after = db.version(['things']);
+    await db.get('SELECT id FROM things');
+    await nextTurn();
+    assert.equal(db.version(['things']), after);
+    for (const sql of ['UPDATE things SET id = id', 'DELETE FROM things', 'REPLACE INTO things (id) VALUES (3)']) {
+      const before = db.version(['things']);
+      await db.write((tx) => tx.run(sql));
+      assert.notEqual(db.version(['things']), before, sql);
+    }
+  });
+
+  test('sees the changes of another process, and tells who listens', async (t) => {
+    const file = temporaryFile(t);
+    const db = await withTables(openSqlite({ file, pollMs: 5 }), 'things');
+    const other = openSqlite({ file });
+    t.after(() => Promise.all([db.close(), other.close()]));
+    let calls = 0;
+    const heard = new Promise<void>((resolve) => {
+      const stop = db.onExternalChange?.(() => {
+        calls += 1;
+        stop?.();
+        resolve();
+      });
+    });
+    await add(db, 'things');
+    await delay(20);
+    assert.equal(calls, 0, 'its own commit is not external');
+    const before = db.version(['things']);
+    await add(other, 'things');
+    await heard;
+    await nextTurn();
+    assert.notEqual(db.version(['things']), before);
+    await add(other, 'things');
+    await delay(20);
+    assert.equal(calls, 1, 'stopped listening');
+  });
+
+  test('reports a file that cannot be opened as unavailable, and one that is no database as it is', (t) => {
+    const file = temporaryFile(t);
+    writeFileSync(file, 'not a database, but a text that is long enough to be looked at\n'.repeat(20));
+    assert.throws(() => openSqlite({ file }), { message: /not a database/ });
+    assert.throws(() => openSqlite({ file: join(file, 'below-a-file.db') }), StorageUnavailable);
+  });
+});
+
+describe('A backup of SQLite', () => {
+  test('is a consistent private copy, made while the database is written', async (t) => {
+    const file = temporaryFile(t);
+    const db = openSqlite({ file });
+    t.after(() => db.close());
+    await migrate(db, {
+      migrations: [{ name: 'pairs', sql: 'CREATE TABLE a (n {int}){options};\nCREATE TABLE b (n {int}){options};' }],
+    });
+    const pair = (n: number): Promise<unknown> =>
+      db.write(async (tx) => {
+        await tx.run('INSERT INTO a (n) VALUES ($1)', [n]);
+        await tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
+      });
+    await Promise.all(Array.from({ length: 100 }, (_, n) => pair(n)));
+    const writes = Array.from({ length: 100 }, (_, n) => pair(n));
+    backupSqlite({ from: file, to: `${file}.copy` });
+    await Promise.all(writes);
+    assert.equal(statSync(`${file}.copy`).mode & 0o777, 0o600);
+    const copy = openSqlite({ file: `${file}.copy` });
+    t.after(() => copy.close());
+    assert.equal(await count(copy, 'a'), 100);
+    assert.equal(await count(copy, 'b'), 100);
+  });
+
+  test('overwrites nothing, and leaves nothing behind when it fails', async (t) => {
+    const file = temporaryFile(t);
+    const db = await withTables(openSqlite({ file }), 'things');
+    t.after(() => db.close());
+    const to = `${file}.copy`;
+    writeFileSync(to, 'precious');
+    assert.throws(() => backupSqlite({ from: file, to }), /exists already/);
+    assert.equal(statSync(to).size, 8);
+    rmSync(to);
+    writeFileSync(`${file}.text`, 'not a database, but a text that is long enough to be looked at\n'.repeat(20));
+    assert.throws(() => backupSqlite({ from: `${file}.text`, to }), /not a database/);
+    assert.throws(() => backupSqlite({ from: `${file}.absent`, to }), /no database/);
+    assert.deepEqual(
+      readdirSync(join(file, '..')).filter((name) => name.includes('copy')),
+      [],
+    );
+  });
+});

@@ -1,0 +1,75 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, type ErrorCode, errorTable } from '../../errors.ts';
+import { StorageUnavailable } from '../db/database.ts';
+import type { Log } from '../log.ts';
+
+/** How an error is written for a part of the site other than /v1: the token endpoint, the pages. */
+export type ErrorWriter = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => unknown;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    writeError?: ErrorWriter;
+  }
+}
+
+const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'validation_failed',
+  FST_ERR_BAD_URL: 'not_found',
+  FST_ERR_ASYNC_CONSTRAINT: 'not_found',
+};
+
+/** The one place where anything thrown becomes an answer. */
+export function useErrorHandler(app: FastifyInstance, log: Log): void {
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    answerError(toApiError(error, request, log), request, reply),
+  );
+}
+
+export function answerError(error: ApiError, request: FastifyRequest, reply: FastifyReply): unknown {
+  reply.code(error.status).headers(error.headers);
+  const write = request.routeOptions?.config?.writeError;
+  return write
+    ? write(error, request, reply)
+    : reply.type('application/json; charset=utf-8').send(envelope(error, request.id));
+}
+
+export function envelope({ code, message, details }: ApiError, requestId: string) {
+  return { error: { code, message, request_id: requestId, ...(details ? { details } : {}) } };
+}
+
+export function toApiError(error: unknown, request: FastifyRequest, log: Log): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StorageUnavailable) {
+    log.error({ request_id: request.id, err: error }, 'storage unavailable');
+    return new ApiError('upstream_failed');
+  }
+  const code = frameworkErrors[(error as FastifyError).code];
+  if (code === 'validation_failed')
+    return new ApiError(code, { details: [{ field: null, message: 'must be as long as Content-Length says' }] });
+  if (code) return new ApiError(code);
+  if (isClientGone(error)) return new ApiError('request_timeout');
+  log.error({ request_id: request.id, err: error }, 'unexpected error');
+  return new ApiError('internal_error');
+}
+
+const isClientGone = (error: unknown): boolean =>
+  ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as FastifyError).code);
+
+/** For requests that never become a request: too slow, too large, not HTTP. Written by hand to the socket. */
+export function rawErrorResponse(code: ErrorCode | 'bad_request', requestId: string): string {
+  const [status, message] = code === 'bad_request' ? [400, 'This is not an HTTP request.'] : errorTable[code];
+  const body = JSON.stringify({ error: { code, message, request_id: requestId } });
+  return [
+    `HTTP/1.1 ${status} ${code.replaceAll('_', ' ')}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+
+/**
+ * Bodies under /v1 are JSON. An empty body is no body, whatever its content type says; anything else that is
+ * not JSON is 415. What JSON.parse lets through but nothing should store or trust (`__proto__`, NUL, lone
+ * surrogates, absurd nesting) is refused here, before any schema sees it.
+ */
+const maxDepth = 32;
+
+export function useJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0) return done(null, undefined);
+    if (!isJson(request.headers['content-type'])) return done(new ApiError('unsupported_media_type'));
+    try {
+      done(null, parseJson(body));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+const isJson = (contentType = ''): boolean => /^application\/json\s*(;|$)/i.test(contentType);
+
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw malformed('must be UTF-8');
+  const text = body.toString('utf8');
+  if (depth(text) > maxDepth) throw malformed(`must not be nested deeper than ${maxDepth} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('must be well-formed JSON');
+  }
+  // Only an escape can bring NUL or half a surrogate pair into valid UTF-8, or disguise a key.
+  if (text.includes('\\u') || text.includes('__proto__')) {
+    const problems = [...unsafeParts(value, null)];
+    if (problems.length > 0) throw validationFailed(...problems);
+  }
+  return value;
+}
+
+const malformed = (message: string): ApiError => validationFailed({ field: null, message });
+
+function depth(text: string): number {
+  let level = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 0x5c) i++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++level);
+    else if (code === 0x7d || code === 0x5d) level--;
+  }
+  return deepest;
+}
+
+function* unsafeParts(value: unknown, field: string | null): Generator<ErrorDetail> {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) yield { field, message: 'must not contain the character NUL' };
+    if (!value.isWellFormed()) yield { field, message: 'must not contain half of a surrogate pair' };
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') yield { field: field ?? key, message: 'must not have a field named __proto__' };
+      yield* unsafeParts(inner, field ?? (Array.isArray(value) ? null : key));
+    }
+  }
+}

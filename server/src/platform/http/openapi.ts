@@ -1,0 +1,189 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { type ErrorCode, errorTable } from '../../errors.ts';
+
+/**
+ * The API document (OpenAPI 3.1), made from the routes' own schemas. Routes that name an `operationId` are in it.
+ * Schemas with a `title` become components.
+ */
+declare module 'fastify' {
+  interface FastifySchema {
+    operationId?: string;
+    summary?: string;
+    description?: string;
+    tags?: readonly string[];
+    /** Example of the request body and of the success response. */
+    requestExample?: unknown;
+    responseExample?: unknown;
+    responseHeaders?: Record<string, string>;
+    bodyOptional?: boolean;
+  }
+}
+
+type Json = { [key: string]: unknown };
+
+export interface DocumentInfo {
+  readonly title: string;
+  readonly description: string;
+  readonly servers: readonly { url: string; description: string }[];
+  readonly tags: readonly { name: string; description: string }[];
+  readonly securitySchemes: Json;
+  /** What a route needs of its caller, and the headers that its answers carry for it. */
+  readonly describe: (route: RouteOptions) => {
+    security: readonly Json[];
+    headers: Record<string, string>;
+    note?: string;
+  };
+}
+
+/** Collects the routes as they are registered; the returned function makes the document. */
+export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => Json {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.operationId && route.method !== 'HEAD') routes.push(route);
+  });
+  return () => {
+    const components: Json = {};
+    const paths: Record<string, Json> = {};
+    for (const route of routes) {
+      const path = route.url.replace(/:(\w+)/g, '{$1}');
+      paths[path] ??= {};
+      for (const method of [route.method].flat())
+        paths[path][method.toLowerCase()] = operation(route, info, components);
+    }
+    const sorted = Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
+    return {
+      openapi: '3.1.0',
+      info: {
+        title: info.title,
+        version: '1.0',
+        description: info.description,
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: info.servers,
+      tags: info.tags,
+      paths,
+      components: { securitySchemes: info.securitySchemes, schemas: sorted },
+    };
+  };
+}
+
+function operation(route: RouteOptions, info: DocumentInfo, components: Json): Json {
+  const schema = route.schema ?? {};
+  const { security, headers, note } = info.describe(route);
+  const parameters = [
+    ...parametersOf(schema.params, 'path', components),
+    ...parametersOf(schema.querystring, 'query', components),
+    ...parametersOf(schema.headers, 'header', components),
+  ];
+  return {
+    operationId: schema.operationId,
+    summary: schema.summary,
+    description: [schema.description, note].filter(Boolean).join('\n\n'),
+    tags: schema.tags,
+    security,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(schema.body
+      ? {
+          requestBody: {
+            required: !schema.bodyOptional,
+            content: content(schema.body, components, schema.requestExample),
+          },
+        }
+      : {}),
+    responses: responses(schema, headers, components),
+  };
+}
+
+function responses(
+  schema: NonNullable<RouteOptions['schema']>,
+  headers: Record<string, string>,
+  components: Json,
+): Json {
+  const answer: Json = {};
+  for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
+    const codes = body['x-codes'] as ErrorCode[] | undefined;
+    const extra =
+      Number(status) < 300
+        ? (schema.responseHeaders ?? {})
+        : status === '429'
+          ? { 'Retry-After': 'Seconds to wait' }
+          : status === '401'
+            ? { 'WWW-Authenticate': 'RFC 6750' }
+            : {};
+    answer[status] = {
+      description: codes
+        ? codes.map((code) => `\`${code}\`: ${errorTable[code][1]}`).join('\n\n')
+        : (body.description ?? 'Success'),
+      headers: describeHeaders({
+        'X-Request-Id': 'Our id of this request',
+        ...(Number(status) === 401 || Number(status) === 403 ? {} : headers),
+        ...extra,
+      }),
+      ...(body.type === 'null'
+        ? {}
+        : {
+            content: codes ? errorContent(body, codes, components) : content(body, components, schema.responseExample),
+          }),
+    };
+  }
+  return answer;
+}
+
+const describeHeaders = (headers: Record<string, string>): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  );
+
+const content = (schema: unknown, components: Json, example: unknown): Json => ({
+  'application/json': { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) },
+});
+
+function errorContent(schema: Json, codes: ErrorCode[], components: Json): Json {
+  const { description: _, 'x-codes': __, ...plain } = schema;
+  const examples = codes.map((code) => {
+    const details =
+      code === 'validation_failed' ? { details: [{ field: 'amount', message: 'must be greater than 0' }] } : {};
+    return [
+      code,
+      {
+        value: {
+          error: { code, message: errorTable[code][1], request_id: 'req_01kaxk2t5v7f9sd3n8q6w4y0zr', ...details },
+        },
+      },
+    ];
+  });
+  return { 'application/json': { schema: hoist(plain, components), examples: Object.fromEntries(examples) } };
+}
+
+function parametersOf(schema: unknown, place: 'path' | 'query' | 'header', components: Json): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      description,
+      schema: hoist(rest, components),
+    };
+  });
+}
+
+/** Replaces titled schemas by references to components, and drops what only the server needs. */
+function hoist(schema: unknown, components: Json): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => hoist(item, components));
+  if (schema === null || typeof schema !== 'object') return schema;
+  const source = schema as Json;
+  const copy: Json = {};
+  for (const [key, value] of Object.entries(source)) {
+    if (key === 'x-rule' || key.startsWith('~')) continue;
+    copy[key] = key === 'examples' || key === 'default' ? value : hoist(value, components);
+  }
+  const name = source.title;
+  if (typeof name !== 'string' || source.type === undefined) return copy;
+  components[name] = copy;
+  return { $ref: `#/components/schemas/${name}` };
+}

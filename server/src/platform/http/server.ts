@@ -1,0 +1,128 @@
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { type Config, isLoopbackHost } from '../../config.ts';
+import { ApiError } from '../../errors.ts';
+import type { NewId } from '../ids.ts';
+import { type Log, redactUrl } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { answerError, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
+import { useJsonBodies } from './json-body.ts';
+import { createValidatorCompiler } from './validation.ts';
+
+export interface HttpParts {
+  readonly config: Config;
+  readonly newId: NewId;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** What the access log says about who called. */
+  readonly caller: (request: FastifyRequest) => object;
+}
+
+export const bodyLimit = 64 * 1024;
+
+/** A Fastify instance with everything that is the same for every route. */
+export function createHttp({ config, newId, log, metrics, caller }: HttpParts): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    bodyLimit,
+    genReqId: () => newId('req'),
+    requestIdHeader: false,
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 72_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    // A request that reaches a closing server is still answered; the balancer is told by /readyz.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply);
+      return answerError(toApiError(error, request, log), request, reply);
+    },
+    clientErrorHandler(error, socket) {
+      if (!socket.writable || (socket.bytesWritten > 0 && error.code === 'ECONNRESET')) return socket.destroy();
+      const code =
+        error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? 'request_timeout'
+          : error.code === 'HPE_HEADER_OVERFLOW'
+            ? 'headers_too_large'
+            : 'bad_request';
+      socket.end(rawErrorResponse(code, newId('req')));
+    },
+  });
+
+  app.setValidatorCompiler(createValidatorCompiler());
+  useJsonBodies(app);
+  useErrorHandler(app, log);
+  useNotFound(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    setCommonHeaders(request, reply);
+    done(config.development ? misdirected(request) : undefined);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const ms = reply.elapsedTime;
+    metrics.request(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
+    if (log.isLevelEnabled('info'))
+      log.info({ ...accessLine(request, reply.statusCode, ms), ...caller(request) }, 'request');
+    done();
+  });
+  return app;
+}
+
+function setCommonHeaders(request: FastifyRequest, reply: { header(name: string, value: string): unknown }): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  if (request.url.startsWith('/v1')) reply.header('cache-control', 'no-store');
+}
+
+function accessLine(request: FastifyRequest, status: number, ms: number) {
+  return {
+    request_id: request.id,
+    method: request.method,
+    url: redactUrl(request.url),
+    status,
+    ms: Math.round(ms * 100) / 100,
+    ip: request.ip,
+  };
+}
+
+/** In development the server is for this machine alone: a tunnel or a proxy would publish the demo world. */
+function misdirected(request: FastifyRequest): ApiError | undefined {
+  const host = URL.canParse(`http://${request.host}`) ? new URL(`http://${request.host}`).hostname : '';
+  if (!isLoopbackHost(host))
+    return new ApiError('misdirected_request', {
+      message: `This server runs in development and answers only on loopback, not as "${host}". To publish it set BASE_URL, AUTH_URL, SECRET_KEY and NODE_ENV=production.`,
+    });
+  const forwarded = Object.keys(request.headers).find(
+    (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
+  );
+  const trusted = request.ips !== undefined && request.ips.length > 1;
+  if (forwarded && !trusted)
+    return new ApiError('misdirected_request', {
+      message: `This server runs in development and does not trust the proxy that sent "${forwarded}". Set TRUST_PROXY to its address, and BASE_URL and AUTH_URL to the public address.`,
+    });
+  return undefined;
+}
+
+/** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
+function useNotFound(app: FastifyInstance): void {
+  const paths = new Map<string, { matches: RegExp; methods: Set<string> }>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = paths.get(url) ?? { matches: toRegExp(url), methods: new Set<string>() };
+    for (const name of [method].flat()) known.methods.add(name);
+    paths.set(url, known);
+  });
+  app.setNotFoundHandler((request) => {
+    const path = request.url.split('?', 1)[0]!;
+    const allowed = [...paths.values()]
+      .filter(({ matches }) => matches.test(path))
+      .flatMap(({ methods }) => [...methods]);
+    if (allowed.length === 0) throw new ApiError('not_found');
+    throw new ApiError('method_not_allowed', { headers: { allow: [...new Set(allowed)].sort().join(', ') } });
+  });
+}
+
+const toRegExp = (route: string): RegExp =>
+  new RegExp(
+    `^${route
+      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+      .replace(/:[A-Za-z]+/g, '[^/]+')
+      .replace(/\*/g, '.*')}$`,
+  );

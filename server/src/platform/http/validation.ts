@@ -1,0 +1,108 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import type { FastifySchemaCompiler } from 'fastify';
+import { type ErrorDetail, validationFailed } from '../../errors.ts';
+
+/**
+ * Schemas are checked by Ajv, every rule of them, and each broken rule becomes one entry of `details`.
+ * Bodies are taken as they are: "5" is no number. Query parameters are text, so those of an integer type are read.
+ */
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly [key: string]: unknown }>>;
+}
+
+/** Tells which rules of the schema the data breaks. */
+export type Check = (data: unknown) => ErrorDetail[];
+
+export function createChecker(): (schema: object) => Check {
+  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, allowUnionTypes: true });
+  // Ours, for what JSON Schema cannot say well.
+  ajv.addVocabulary(['x-rule']);
+  ajv.addKeyword({
+    keyword: 'x-decimals',
+    type: 'number',
+    validate: hasDecimals,
+    error: { message: 'too many decimals' },
+  });
+  ajv.addKeyword({ keyword: 'x-not-blank', type: 'string', validate: isNotBlank, error: { message: 'blank' } });
+  ajv.addKeyword({ keyword: 'x-no-controls', type: 'string', validate: hasNoControls, error: { message: 'controls' } });
+  return (schema) => {
+    const validate = ajv.compile(schema);
+    return (data) => (validate(data) ? [] : (validate.errors ?? []).map((error) => toDetail(error, schema)));
+  };
+}
+
+export function createValidatorCompiler(): FastifySchemaCompiler<ObjectSchema> {
+  const checker = createChecker();
+  return ({ schema, httpPart }) => {
+    const check = checker(schema);
+    return (data: unknown) => {
+      if (httpPart !== 'body') readIntegers(schema, data);
+      const broken = check(data);
+      return broken.length === 0 ? { value: data } : { error: validationFailed(...broken) };
+    };
+  };
+}
+
+/** `multipleOf: 0.01` refuses good amounts such as 0.07, because it divides binary fractions. */
+const hasDecimals = (places: number, value: number): boolean => {
+  const factor = 10 ** places;
+  return Math.round(value * factor) / factor === value;
+};
+
+const isNotBlank = (_: boolean, value: string): boolean =>
+  /[^\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.test(value);
+
+/** Control and bidi-control characters could hide or reorder what stands beside a name. */
+const hasNoControls = (_: boolean, value: string): boolean => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(value);
+
+function readIntegers(schema: ObjectSchema, data: unknown): void {
+  if (data === null || typeof data !== 'object') return;
+  const query = data as Record<string, unknown>;
+  for (const [name, { type }] of Object.entries(schema.properties ?? {})) {
+    const text = query[name];
+    if (type === 'integer' && typeof text === 'string' && /^-?\d{1,15}$/.test(text)) query[name] = Number(text);
+  }
+}
+
+function toDetail(error: ErrorObject, schema: ObjectSchema): ErrorDetail {
+  if (error.keyword === 'required') return { field: String(error.params.missingProperty), message: 'is required' };
+  const field = error.instancePath.split('/')[1] ?? null;
+  const rule = field === null ? undefined : schema.properties?.[field]?.['x-rule'];
+  return { field, message: words(error, typeof rule === 'string' ? rule : undefined) };
+}
+
+function words({ keyword, params, message }: ErrorObject, rule: string | undefined): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${[params.type]
+        .flat()
+        .filter((type) => type !== 'null')
+        .map(withArticle)
+        .join(' or ')}`;
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'exclusiveMinimum':
+      return `must be greater than ${params.limit}`;
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`;
+    case 'pattern':
+      return rule ?? 'has a form that is not allowed';
+    case 'enum':
+      return `must be one of ${params.allowedValues.join(', ')}`;
+    case 'x-decimals':
+      return 'must have at most two decimals';
+    case 'x-not-blank':
+      return 'must not be blank';
+    case 'x-no-controls':
+      return 'must not contain control characters';
+    default:
+      return message ?? 'is not valid';
+  }
+}
+
+const withArticle = (type: string): string =>
+  type === 'integer' ? 'a whole number' : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;

@@ -1,0 +1,57 @@
+import { pino } from 'pino';
+
+/**
+ * Logs are JSON lines on standard output; in a terminal in development, short text.
+ * Nothing secret is handed to the log in the first place; `redactUrl` takes tokens out of addresses, and pino's
+ * redaction stands behind it for objects.
+ */
+export type Log = pino.Logger;
+
+const secretKeys = [
+  'authorization',
+  'cookie',
+  'token',
+  'access_token',
+  'refresh_token',
+  'client_secret',
+  'code',
+  'password',
+  'secret',
+  'socket_token',
+];
+
+export function createLog(options: { level: string; pretty?: boolean; stream?: pino.DestinationStream }): Log {
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
+      serializers: {
+        err: (error) =>
+          error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : error,
+      },
+    },
+    options.stream ??
+      (options.pretty
+        ? { write: writePretty }
+        : pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: 500 })),
+  );
+}
+
+/** Paths are kept, values of the query are not: any of them may be a token. An overlay's path is its key. */
+export function redactUrl(url: string): string {
+  const [path = '', query] = url.split('?', 2);
+  const safePath = path.replace(/^(\/overlay\/)[^/]+/, '$1[redacted]');
+  return query === undefined ? safePath : `${safePath}?${query.replace(/=[^&]*/g, '=…')}`;
+}
+
+function writePretty(line: string): void {
+  const { level, time, msg, ...rest } = JSON.parse(line);
+  const clock = new Date(time).toLocaleTimeString('en-GB');
+  const { method, url, status, ms, err, ...others } = rest;
+  const text =
+    msg === 'request'
+      ? `${method} ${url} ${status} ${ms} ms`
+      : `${level >= 50 ? 'error: ' : level >= 40 ? 'warning: ' : ''}${msg}${Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : ''}`;
+  process.stdout.write(`${clock}  ${text}${err ? `\n${err.stack ?? err.message}` : ''}\n`);
+}

@@ -1,0 +1,79 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+
+/** Credentials carry a prefix, so that secret scanners find them, and 256 random bits. */
+export type SecretPrefix = 'njs' | 'njr' | 'njc' | 'njo';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+export function newSecret(prefix: SecretPrefix): string {
+  return `${prefix}_${toBase62(randomBytes(32))}`;
+}
+
+function toBase62(bytes: Uint8Array): string {
+  let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (let i = 0; i < 43; i++) {
+    text = base62[Number(number % 62n)] + text;
+    number /= 62n;
+  }
+  return text;
+}
+
+/** For secrets of full entropy that are only ever compared: a plain hash suffices and can be looked up. */
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+
+/** Constant-time comparison of texts of any length. */
+export function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+}
+
+/** What is derived from SECRET_KEY: sealing at rest, and keys for signing our own short texts. */
+export interface Vault {
+  /** `context` names what is sealed and where; the same one is needed to open it. */
+  seal(plain: string, context: string): Uint8Array;
+  open(sealed: Uint8Array, context: string): string;
+  /** A MAC under a key of its own for each purpose. */
+  sign(purpose: string, text: string): Buffer;
+}
+
+export class SealBroken extends Error {
+  override name = 'SealBroken';
+}
+
+export function createVault(secretKey: string): Vault {
+  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey, 'namjai', purpose, 32));
+  const sealKey = derive('seal');
+  const signKeys = new Map<string, Buffer>();
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));
+      return Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed);
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, 12), { authTagLength: 16 });
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16));
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
+      } catch {
+        throw new SealBroken(
+          'A secret at rest cannot be opened. Was SECRET_KEY changed? Start with the one it was made with.',
+        );
+      }
+    },
+    sign(purpose, text) {
+      const key = signKeys.get(purpose) ?? derive(`sign:${purpose}`);
+      signKeys.set(purpose, key);
+      return createHmac('sha256', key).update(text).digest();
+    },
+  };
+}

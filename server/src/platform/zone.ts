@@ -1,0 +1,65 @@
+/** Months and days of the platform's time zone, as instants. */
+export interface Zone {
+  readonly name: string;
+  /** The month that holds this instant. `endsAt` is the next month's first instant. */
+  month(ms: number): Month;
+  /** The first instant of a calendar day; days past a month's end roll over. */
+  startOfDay(year: number, month: number, day: number): number;
+}
+
+export interface Month {
+  /** `2026-11` */
+  readonly key: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+export function createZone(name: string): Zone {
+  const format = new Intl.DateTimeFormat('en-US-u-ca-iso8601', {
+    timeZone: name,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+
+  /** The wall clock's reading at an instant, as if it were UTC. */
+  function wallClock(ms: number): number {
+    const parts: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+    return Date.UTC(year, month - 1, day, hour, minute, second) + (((ms % 1000) + 1000) % 1000);
+  }
+
+  /** The first instant whose wall clock reads `wall` or later: where clocks jump over midnight, the jump itself. */
+  function instantOf(wall: number): number {
+    const guesses = [
+      wall - (wallClock(wall - 86_400_000) - (wall - 86_400_000)),
+      wall - (wallClock(wall + 86_400_000) - (wall + 86_400_000)),
+    ];
+    const exact = guesses.filter((guess) => wallClock(guess) === wall);
+    return exact.length > 0 ? Math.min(...exact) : Math.min(...guesses);
+  }
+
+  const startOfDay = (year: number, month: number, day: number) => instantOf(Date.UTC(year, month - 1, day));
+
+  let latest: Month = { key: '', startsAt: 0, endsAt: 0 };
+  return {
+    name,
+    startOfDay,
+    month(ms) {
+      if (ms >= latest.startsAt && ms < latest.endsAt) return latest;
+      const wall = new Date(wallClock(ms));
+      const [year, month] = [wall.getUTCFullYear(), wall.getUTCMonth() + 1];
+      latest = {
+        key: `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}`,
+        startsAt: startOfDay(year, month, 1),
+        endsAt: startOfDay(year, month + 1, 1),
+      };
+      return latest;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Config, ConfigError } from './config.ts';
+import { keepTimeZone } from './features/events/index.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import type { Database } from './platform/db/database.ts';
+import { migrate } from './platform/db/migrate.ts';
+import { openSqlite } from './platform/db/sqlite.ts';
+import type { Hub } from './platform/hub/hub.ts';
+import { createMemoryHub } from './platform/hub/memory.ts';
+import { createIds, type NewId } from './platform/ids.ts';
+import type { Limiter } from './platform/limiter/limiter.ts';
+import { createMemoryLimiter } from './platform/limiter/memory.ts';
+import { createLog, type Log } from './platform/log.ts';
+import { createMetrics, type Metrics } from './platform/metrics.ts';
+import { createVault, type Vault } from './platform/secrets.ts';
+import { createZone, type Zone } from './platform/zone.ts';
+import { createServices, type Services } from './services.ts';
+
+/** The parts below every feature. */
+export interface Platform {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly db: Database;
+  readonly hub: Hub;
+  readonly limiter: Limiter;
+  readonly vault: Vault;
+  readonly zone: Zone;
+}
+
+export interface Runtime extends Platform, Services {
+  close(): Promise<void>;
+}
+
+/** What tests replace. */
+export interface Overrides {
+  readonly clock?: Clock;
+  readonly limiter?: Limiter;
+  readonly log?: Log;
+}
+
+/** The composition root: opens the storage, brings it up to date and builds everything on it. */
+export async function createRuntime(config: Config, overrides: Overrides = {}): Promise<Runtime> {
+  const clock = overrides.clock ?? systemClock;
+  const log =
+    overrides.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
+  const db = openDatabase(config);
+  try {
+    await migrate(db, { now: clock });
+    const platform: Platform = {
+      config,
+      clock,
+      newId: createIds(clock),
+      log,
+      metrics: createMetrics(),
+      db,
+      hub: createMemoryHub(),
+      limiter: overrides.limiter ?? createMemoryLimiter(),
+      vault: createVault(config.secretKey ?? developmentKey(config)),
+      zone: createZone(config.timeZone),
+    };
+    const services = createServices(platform);
+    await services.keys.ensure();
+    await keepTimeZone(db, services.events, config.timeZone);
+    return {
+      ...platform,
+      ...services,
+      async close() {
+        await platform.hub.close();
+        await platform.limiter.close();
+        await db.close();
+        log.flush();
+      },
+    };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+function openDatabase({ database }: Config): Database {
+  if (database.engine === 'postgres')
+    throw new ConfigError(['DATABASE_URL: PostgreSQL is not supported yet; use sqlite:FILE']);
+  mkdirSync(dirname(database.file), { recursive: true });
+  return openSqlite({ file: database.file });
+}
+
+/** In development SECRET_KEY is made once and kept beside the database. */
+function developmentKey({ database }: Config): string {
+  const file = join(database.engine === 'sqlite' ? dirname(database.file) : './data', 'secret.key');
+  try {
+    writeFileSync(file, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(file, 'utf8').trim();
+}

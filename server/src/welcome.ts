@@ -1,0 +1,25 @@
+import type { Runtime } from './runtime.ts';
+
+/** What the terminal shows once the server listens: where things are and, in development, a first call that works. */
+export async function welcome({ config, demo }: Runtime): Promise<string> {
+  const lines = [
+    '',
+    '  Namjai น้ำใจ is up.',
+    '',
+    `  API        ${config.baseUrl}/v1`,
+    `  Reference  ${config.authUrl}/docs`,
+  ];
+  const world = config.development ? await demo.world() : undefined;
+  if (world) {
+    const token = await demo.accessToken(world);
+    lines.push(
+      '',
+      '  A demo world is in the database (take it out with: npm run namjai -- demo remove).',
+      `  Sign in    ${world.username} / ${world.password}`,
+      `  Demo app   client_id ${world.clientId}`,
+      `             client_secret ${world.clientSecret}`,
+    );
+    if (token) lines.push('', '  Try it:', '', `curl -H "Authorization: Bearer ${token}" ${config.baseUrl}/v1/me`);
+  }
+  return `${lines.join('\n')}\n\n`;
+}

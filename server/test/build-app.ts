@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type App, createApp } from '../src/app.ts';
+import { readConfig } from '../src/config.ts';
+import { createMemoryLimiter } from '../src/platform/limiter/memory.ts';
+import { createLog } from '../src/platform/log.ts';
+import { createRuntime, type Runtime } from '../src/runtime.ts';
+
+/** A clock that stands still until it is told to move. */
+export interface TestClock {
+  (): number;
+  set(instant: string | number): void;
+  advance(ms: number): void;
+}
+
+export function createTestClock(instant: string | number = '2026-11-15T04:00:00.000Z'): TestClock {
+  let now = new Date(instant).getTime();
+  return Object.assign(() => now, {
+    set(to: string | number) {
+      now = new Date(to).getTime();
+    },
+    advance(ms: number) {
+      now += ms;
+    },
+  });
+}
+
+export interface TestApp extends App {
+  readonly runtime: Runtime;
+  readonly clock: TestClock;
+  readonly directory: string;
+}
+
+export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The whole server on a fresh embedded database, with a clock of its own; it cleans up after itself. */
+export async function buildApp(t: Pick<TestContext, 'after'>, env: Record<string, string> = {}): Promise<TestApp> {
+  const directory = temporaryDirectory(t);
+  const clock = createTestClock();
+  const config = readConfig({ DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent', ...env });
+  const runtime = await createRuntime(config, {
+    clock,
+    limiter: createMemoryLimiter({ now: clock }),
+    log: createLog({ level: 'silent' }),
+  });
+  const app = createApp(runtime);
+  await app.http.ready();
+  t.after(async () => {
+    await app.http.close();
+    await runtime.close();
+  });
+  return { ...app, runtime, clock, directory };
+}
