@@ -75,7 +75,7 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
   server.record(1);
   await saw([1]);
   old.send({ type: 'reconnect', after_ms: 700 });
-  old.send({ type: 'reconnect', after_ms: 700 });
+  old.send({ type: 'reconnect', after_ms: 5000 });
   server.record(1);
   await saw([1, 2]);
   clock.advance(699);
@@ -86,6 +86,7 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
   server.record(2);
   await saw([1, 2, 3, 4]);
   assert.equal(old.closed, false);
+  old.send({ type: 'reconnect', after_ms: 0 });
   server.last().welcome();
   server.record(2);
   await saw([1, 2, 3, 4, 5, 6]);
@@ -96,6 +97,29 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
     statuses.map(([name]) => name),
     ['connecting', 'live', 'live'],
   );
+});
+
+test('when the old connection ends before the new one is welcomed, there is still one new one', async (t) => {
+  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  connect({ after: 0 });
+  await lines(1);
+  await told('live');
+  const [old] = server.lines;
+  assert.ok(old);
+  server.onAuth = () => {};
+  old.send({ type: 'reconnect', after_ms: 90_000 });
+  server.record(1);
+  await saw([1]);
+  clock.advance(25_000); // no later than the server keeps the old one
+  await until('the new line has authenticated', () => server.lines[1]?.auth !== undefined);
+  const timers = clock.pending;
+  old.socket.close(1012);
+  await until('the end of the old line is noticed', () => clock.pending < timers);
+  clock.advance(5000);
+  server.record(1);
+  server.last().welcome();
+  await saw([1, 2]);
+  assert.equal(server.lines.length, 2);
 });
 
 test('while the new connection fails the old one goes on, and its end hurries nothing twice', async (t) => {
@@ -147,6 +171,30 @@ for (const { code, wait } of [
   });
 }
 
+test('a reconnection asks for what follows the last received event, though its handler still runs', async (t) => {
+  const { server, clock, connect, lines, seen, told } = await setUp(t);
+  let release = (): void => {};
+  const connection = connect({
+    after: 0,
+    onEvent: async ({ sequence }) => {
+      if (sequence === 1) await new Promise<void>((resolve) => (release = resolve));
+      seen.push(sequence);
+    },
+  });
+  await lines(1);
+  server.record(3);
+  server.last().socket.close(1012);
+  await told('waiting');
+  clock.advance(250);
+  await lines(2);
+  assert.equal(server.last().auth?.after, 3);
+  assert.equal(connection.position, 0);
+  release();
+  server.record(1);
+  await until('all are seen', () => seen.length >= 4);
+  assert.deepEqual(seen, range(1, 4));
+});
+
 test('4401 fetches a new token at once, and backs off when refused again', async (t) => {
   const { server, clock, connect, lines, saw, told, statuses } = await setUp(t);
   connect({ after: 0 });
@@ -160,12 +208,19 @@ test('4401 fetches a new token at once, and backs off when refused again', async
   }
   clock.advance(10_000);
   await lines(5);
+  await told('live', 2);
   assert.deepEqual(
     server.lines.map((line) => line.auth?.token),
     ['token-1', 'token-1', 'token-2', 'token-3', 'token-4'],
   );
   const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
   assert.deepEqual(waits, [250, 0, 500, 1000]);
+  clock.advance(10_000);
+  server.last().socket.close(4401);
+  await told('waiting', 5);
+  assert.equal(statuses.at(-1)?.[1].retryMs, 0);
+  server.onAuth = (line) => line.welcome();
+  clock.advance(0);
   server.record(1);
   await saw([1]);
 });
@@ -228,9 +283,10 @@ test('back-off doubles up to 30 seconds and is forgotten after a stable connecti
 test('the token callback can hang, and can end it with StopEvents', async (t) => {
   const { server, clock, connect, told, statuses } = await setUp(t);
   let calls = 0;
+  let answer = (_token: string): void => {};
   const token = () => {
     calls += 1;
-    if (calls === 1) return new Promise<string>(() => {});
+    if (calls === 1) return new Promise<string>((resolve) => (answer = resolve));
     throw new StopEvents('signed out');
   };
   connect({ after: 0, token });
@@ -240,5 +296,7 @@ test('the token callback can hang, and can end it with StopEvents', async (t) =>
   await told('ended');
   assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
   assert.equal(clock.pending, 0);
+  answer('too late');
+  await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(server.lines.length, 0);
 });

@@ -43,31 +43,36 @@ test('works on the `ws` package as on the built-in WebSocket', async (t) => {
   await saw([1, 2]);
 });
 
-test('repeated events are dropped', async (t) => {
+test('events up to the position are dropped, whether seen here or before', async (t) => {
   const { server, connect, lines, saw } = await setUp(t);
-  connect({ after: 0 });
+  server.log.push(event(1), event(2));
+  const connection = connect({ after: 2 });
   await lines(1);
+  for (const sequence of [1, 2]) server.last().send({ type: 'event', event: event(sequence) });
   server.record(2);
-  for (const sequence of [2, 1, 2]) server.last().send({ type: 'event', event: event(sequence) });
+  for (const sequence of [4, 3, 4]) server.last().send({ type: 'event', event: event(sequence) });
   server.record(1);
-  await saw([1, 2, 3]);
+  await saw([3, 4, 5]);
+  assert.equal(connection.position, 5);
 });
 
-test('a gap is never skipped: it reconnects after the last good event', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t);
-  connect({ after: 0 });
-  await lines(1);
-  server.record(1);
-  server.log.push(event(2), event(3));
-  for (const sequence of [3, 2]) server.last().send({ type: 'event', event: event(sequence) });
-  await told('waiting');
-  await saw([1]);
-  clock.advance(250);
-  await lines(2);
-  assert.equal(server.last().auth?.after, 1);
-  await saw([1, 2, 3]);
-  assert.ok(server.lines[0]?.closed);
-});
+for (const [name, Socket] of Object.entries({ 'built-in': WebSocket, ws: WsSocket })) {
+  test(`a gap is never skipped: it reconnects after the last good event (${name})`, async (t) => {
+    const { server, clock, connect, lines, saw, told } = await setUp(t, { WebSocket: Socket });
+    connect({ after: 0 });
+    await lines(1);
+    server.record(1);
+    server.log.push(event(2), event(3));
+    for (const sequence of [3, 2]) server.last().send({ type: 'event', event: event(sequence) });
+    await told('waiting');
+    await until('the line is closed', () => server.last().closed);
+    await saw([1]);
+    clock.advance(250);
+    await lines(2);
+    assert.equal(server.last().auth?.after, 1);
+    await saw([1, 2, 3]);
+  });
+}
 
 test('a sparse stream may leave sequences out', async (t) => {
   const { server, connect, lines, saw } = await setUp(t, { sparse: true, after: 0 });
@@ -138,6 +143,23 @@ test('a lost position is told once, then live events follow', async (t) => {
   assert.equal(connection.position, 11);
 });
 
+test('live events wait until onReset is done, so it can catch up first', async (t) => {
+  const { server, connect, lines, seen, saw } = await setUp(t);
+  server.record(9);
+  server.oldest = 5;
+  connect({
+    after: 2,
+    onReset: async () => {
+      await until('a live event is sent', () => server.log.length === 10);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      seen.push(5, 6, 7, 8, 9);
+    },
+  });
+  await lines(1);
+  server.record(1);
+  await saw([5, 6, 7, 8, 9, 10]);
+});
+
 test('a position in the future is told, and an event known by its id is not handed over again', async (t) => {
   const { server, clock, connect, lines, saw, resets, told } = await setUp(t);
   connect({ after: 0 });
@@ -155,10 +177,11 @@ test('a position in the future is told, and an event known by its id is not hand
 });
 
 test('nonsense drops the connection; frames and events of a later version are passed over', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  const { server, clock, connect, lines, saw, told, resets } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
   server.last().send({ type: 'novelty' });
+  server.last().send({ type: 'welcome', keepalive_seconds: 25, sequence: 7, oldest: 1, resumed: false, replayed: 0 });
   server.last().send({ type: 'event', event: { ...event(1), sequence: null } });
   server.record(1);
   await saw([1]);
@@ -169,26 +192,65 @@ test('nonsense drops the connection; frames and events of a later version are pa
     await lines(index + 2);
     await told('live', index + 2);
   }
+  server.onAuth = (line) => line.send({ type: 'event', event: event(2) });
+  server.last().socket.terminate();
+  await told('waiting', 5);
+  clock.advance(10_000);
+  await told('waiting', 6); // an event before the welcome
+  server.onAuth = (line) => line.welcome();
+  clock.advance(30_000);
   server.record(1);
   await saw([1, 2]);
+  assert.deepEqual(resets, []);
 });
 
-test('close() ends everything, also from inside a callback', async (t) => {
+test('close() drops what waits, stops the timers and closes the line', async (t) => {
   const { server, clock, connect, lines, seen, statuses } = await setUp(t);
   const connection = connect({
     after: 0,
-    onEvent: ({ sequence }) => {
+    onEvent: async ({ sequence }) => {
       seen.push(sequence);
+      await new Promise((resolve) => setTimeout(resolve, 20)); // the others arrive meanwhile
       connection.close();
     },
   });
   await lines(1);
   server.record(5);
   await until('the line is closed', () => server.lines[0]?.closed === true);
+  assert.equal(connection.position, 1);
   assert.deepEqual(seen, [1]);
   assert.equal(clock.pending, 0);
   assert.equal(statuses.at(-1)?.[0], 'closed');
 });
+
+for (const moment of ['live', 'waiting', 'connecting']) {
+  test(`close() at the moment of being told '${moment}' is the end`, async (t) => {
+    const { server, clock, connect, lines, seen, resets, told, statuses } = await setUp(t);
+    server.record(3);
+    server.oldest = 3;
+    let armed = false;
+    const connection = connect({
+      after: 2,
+      onStatus: (status, detail) => {
+        statuses.push([status, detail]);
+        if (armed && status === moment) connection.close();
+      },
+    });
+    await lines(1);
+    await told('live');
+    server.oldest = 9; // whoever resumes now is reset
+    armed = true;
+    server.last().socket.terminate();
+    await told('waiting');
+    clock.advance(250);
+    await told('closed');
+    await until('all lines are closed', () => server.lines.every((line) => line.closed));
+    assert.equal(clock.pending, 0);
+    assert.deepEqual([seen, resets], [[3], []]);
+    assert.equal(statuses.at(-1)?.[0], 'closed');
+    assert.equal(server.lines.length, moment === 'live' ? 2 : 1);
+  });
+}
 
 test('events() yields them in a loop and closes the connection when the loop is left', async (t) => {
   const { server, clock } = await setUp(t);

@@ -32,6 +32,7 @@ test('agrees with the standardwebhooks package on altered deliveries', async () 
   const at = Math.floor(Date.now() / 1000) * 1000;
   const good = sign(secret, body, at);
   const base = headers(good, at);
+  const lengthened = Buffer.concat([Buffer.from(good.slice(3), 'base64'), Buffer.from('x')]);
   const deliveries: { name: string; headers: Record<string, string>; body: string }[] = [
     { name: 'as sent', headers: base, body },
     { name: 'other body', headers: base, body: `${body} ` },
@@ -43,6 +44,7 @@ test('agrees with the standardwebhooks package on altered deliveries', async () 
     { name: 'unknown version beside', headers: headers(`v1a,AAAA ${good}`, at), body },
     { name: 'unknown version only', headers: headers(good.replace('v1,', 'v2,'), at), body },
     { name: 'cut short', headers: headers(good.slice(0, -8), at), body },
+    { name: 'made longer', headers: headers(`v1,${lengthened.toString('base64')}`, at), body },
     { name: 'empty signature', headers: headers('v1,', at), body },
     { name: 'no version', headers: headers(good.slice(3), at), body },
   ];
