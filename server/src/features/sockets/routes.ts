@@ -72,14 +72,13 @@ export function socketRoutes(instance: FastifyInstance, { events, tokens, protec
         oldest: 1,
       },
     },
-    // The stored bytes are passed on as they are.
-    serializerCompiler: () => (page) => page,
     handler: async ({ grant, query: { after = 0, limit = 50 } }, reply) => {
       const [list, oldest] = await Promise.all([
         events.after(grant.creatorId, after, limit),
         events.oldest(grant.creatorId),
       ]);
       const next = list.at(-1)?.sequence ?? after;
+      // Text is passed on as it is: the stored bytes.
       return reply
         .type('application/json; charset=utf-8')
         .send(`{"data":[${list.map(({ body }) => body).join(',')}],"next_after":${next},"oldest":${oldest}}`);

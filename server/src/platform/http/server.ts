@@ -51,10 +51,11 @@ export function createHttp({ config, newId, log, metrics, caller }: HttpParts): 
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
   useErrorHandler(app, log);
-  useNotFound(app);
+  const notFound = useNotFound(app);
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply);
-    done(config.development ? misdirected(request) : undefined);
+    // Before the body is read: an unknown path is 404 whatever was sent to it.
+    done((config.development ? misdirected(request) : undefined) ?? (request.is404 ? notFound(request) : undefined));
   });
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
@@ -102,21 +103,25 @@ function misdirected(request: FastifyRequest): ApiError | undefined {
 }
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
-function useNotFound(app: FastifyInstance): void {
+function useNotFound(app: FastifyInstance): (request: FastifyRequest) => ApiError {
   const paths = new Map<string, { matches: RegExp; methods: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
     const known = paths.get(url) ?? { matches: toRegExp(url), methods: new Set<string>() };
     for (const name of [method].flat()) known.methods.add(name);
     paths.set(url, known);
   });
-  app.setNotFoundHandler((request) => {
+  const notFound = (request: FastifyRequest): ApiError => {
     const path = request.url.split('?', 1)[0]!;
     const allowed = [...paths.values()]
       .filter(({ matches }) => matches.test(path))
       .flatMap(({ methods }) => [...methods]);
-    if (allowed.length === 0) throw new ApiError('not_found');
-    throw new ApiError('method_not_allowed', { headers: { allow: [...new Set(allowed)].sort().join(', ') } });
+    if (allowed.length === 0) return new ApiError('not_found');
+    return new ApiError('method_not_allowed', { headers: { allow: [...new Set(allowed)].sort().join(', ') } });
+  };
+  app.setNotFoundHandler((request) => {
+    throw notFound(request);
   });
+  return notFound;
 }
 
 const toRegExp = (route: string): RegExp =>
