@@ -8,7 +8,8 @@
  * - Nobody is answered before the COMMIT. If it fails all fail, also those that were refused for a reason
  *   of their own: what they saw may have been written by a neighbour that is now gone.
  * - A COMMIT that failed may have left its frames in the WAL, where a crash would bring them back.
- *   So nothing is written again until a checkpoint has cut the WAL to nothing.
+ *   So nothing is written again until a checkpoint has cut the WAL to nothing; and if that cannot be done at once,
+ *   the frames are spoiled before the refusal is told.
  */
 import { StorageUnavailable, type Tx } from './database.ts';
 import { Busy, type SqliteConnection } from './sqlite-connection.ts';
@@ -135,12 +136,32 @@ export class Batches {
     try {
       this.#recover();
     } catch {
+      this.#spoilRefusedFrames();
       this.#recoverTimer = setTimeout(() => this.#tryToRecover(), recoverRetryMs).unref();
     }
   }
 
-  #recover(): void {
+  /**
+   * A checkpoint wants a disk that flushes. Meanwhile a change of nothing is written over the first refused frame:
+   * each frame's checksum covers those before it, so the rest is void, even if this commit fails like the last.
+   */
+  #spoilRefusedFrames(): void {
+    try {
+      this.#rollBack();
+      this.#connection.run('BEGIN IMMEDIATE');
+      this.#connection.run('PRAGMA user_version = 1');
+      this.#connection.run('COMMIT');
+    } catch {
+      // Nothing more can be done than to try the checkpoint again.
+    }
+  }
+
+  #rollBack(): void {
     if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
+  }
+
+  #recover(): void {
+    this.#rollBack();
     const result = this.#connection.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
     if (result?.busy !== 0) throw new Busy('The write-ahead log cannot be emptied while another process reads it');
     this.#walInDoubt = false;

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
+import { openSqlite } from '../../src/platform/db/sqlite.ts';
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0;
+const needsMount = { skip: canMount ? false : 'needs root on Linux, to mount a small disk' };
+
+function mount(...args: string[]): boolean {
+  return spawnSync('mount', args, { stdio: 'inherit' }).status === 0;
+}
+
+function smallDisk(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-disk-'));
+  assert.ok(mount('-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', directory));
+  t.after(() => {
+    spawnSync('umount', ['-l', directory]);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return directory;
+}
+
+function fill(file: string): void {
+  const block = Buffer.alloc(4096);
+  try {
+    for (;;) writeFileSync(file, block, { flag: 'a' });
+  } catch (error) {
+    assert.match(String(error), /ENOSPC/);
+  }
+}
+
+const pair = (db: Database, n: number): Promise<number> =>
+  db.write(async (tx) => {
+    await tx.run('INSERT INTO a (n, filler) VALUES ($1, $2)', [n, 'x'.repeat(20_000)]);
+    return tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
+  });
+
+async function assertPairs(db: Database, expected: readonly number[]): Promise<void> {
+  for (const table of ['a', 'b']) {
+    const rows = await db.all<{ n: number }>(`SELECT n FROM ${table} ORDER BY n`);
+    assert.deepEqual(
+      rows.map(({ n }) => n),
+      expected,
+    );
+  }
+}
+
+async function openPairs(t: TestContext, directory: string): Promise<Database> {
+  const db = openSqlite({ file: join(directory, 'test.db') });
+  t.after(() => db.close());
+  await db.write(async (tx) => {
+    await tx.run('CREATE TABLE IF NOT EXISTS a (n INTEGER PRIMARY KEY, filler TEXT) STRICT');
+    await tx.run('CREATE TABLE IF NOT EXISTS b (n INTEGER PRIMARY KEY) STRICT');
+  });
+  return db;
+}
+
+describe('SQLite on a disk that cannot take more', () => {
+  test('refuses in time, keeps nothing half, and goes on by itself when there is room', needsMount, async (t) => {
+    const directory = smallDisk(t);
+    const db = await openPairs(t, directory);
+    await db.ping();
+    await pair(db, 1);
+    fill(join(directory, 'filler'));
+
+    const started = performance.now();
+    const recorded = [1];
+    let refused = 0;
+    for (let n = 2; n < 30; n += 1) {
+      const results = await Promise.allSettled([pair(db, n), pair(db, n + 1_000)]);
+      for (const [i, result] of results.entries()) {
+        if (result.status === 'fulfilled') recorded.push(n + i * 1_000);
+        else {
+          refused += 1;
+          assert.ok(result.reason instanceof StorageUnavailable, String(result.reason));
+        }
+      }
+    }
+    assert.ok(refused > 0);
+    await assert.rejects(db.ping(), StorageUnavailable);
+    assert.ok(performance.now() - started < 5_000);
+    await assertPairs(
+      db,
+      recorded.sort((x, y) => x - y),
+    );
+
+    rmSync(join(directory, 'filler'));
+    await db.ping();
+    await pair(db, 500);
+    await assertPairs(
+      db,
+      [...recorded, 500].sort((x, y) => x - y),
+    );
+  });
+
+  test('is not opened on a disk that is read-only', needsMount, async (t) => {
+    const directory = smallDisk(t);
+    const db = await openPairs(t, directory);
+    await pair(db, 1);
+    await db.close();
+    assert.ok(mount('-o', 'remount,ro', directory));
+    assert.throws(() => openSqlite({ file: join(directory, 'test.db') }), StorageUnavailable);
+    assert.ok(mount('-o', 'remount,rw', directory));
+    await assertPairs(await openPairs(t, directory), [1]);
+  });
+});
