@@ -3,7 +3,14 @@ import { createAlerts } from './features/alerts/index.ts';
 import { createApps } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
-import { createAccessLookup, createGrants, createGuard, createKeys, createTokens } from './features/oauth/index.ts';
+import {
+  createAccessLookup,
+  createCodes,
+  createGrants,
+  createGuard,
+  createKeys,
+  createTokens,
+} from './features/oauth/index.ts';
 import { createProfiles } from './features/profile/index.ts';
 import { createTips } from './features/tips/index.ts';
 import type { Platform } from './runtime.ts';
@@ -15,7 +22,7 @@ export function createServices(platform: Platform) {
   const { config, db, hub, limiter, clock, newId, vault, zone } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, events, clock, newId });
-  const apps = createApps({ db, clock, newId, development: config.development });
+  const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });
   const tokens = createTokens({
     keys,
@@ -33,11 +40,12 @@ export function createServices(platform: Platform) {
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });
+  const codes = createCodes({ clock });
   const access = createAccessLookup(db);
   const protect = createGuard({ tokens, access, limiter });
   const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: async () => 0 });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
-  return { events, accounts, apps, keys, tokens, grants, access, protect, profiles, tips, alerts, demo };
+  return { events, accounts, apps, keys, tokens, grants, codes, access, protect, profiles, tips, alerts, demo };
 }

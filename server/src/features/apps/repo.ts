@@ -29,6 +29,15 @@ export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
   return db.get<AppRow>('SELECT * FROM apps WHERE id = $1 AND deleted_at IS NULL', [id]);
 }
 
+/** The secret until now becomes the old one, in place of any older. */
+export function replaceSecret(tx: Tx, id: string, secretHash: string, oldUntil: number): Promise<number> {
+  return tx.run(
+    `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $3, secret_hash = $2
+     WHERE id = $1 AND deleted_at IS NULL`,
+    [id, secretHash, oldUntil],
+  );
+}
+
 export function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
   return tx.run('UPDATE apps SET suspended_at = $2 WHERE id = $1 AND deleted_at IS NULL', [id, at]);
 }

@@ -1,7 +1,9 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
+import { createAuthentication } from './authentication.ts';
 import { redirectUriProblem } from './redirect-uris.ts';
 import * as repo from './repo.ts';
 
@@ -9,6 +11,7 @@ export interface AppsParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: NewId;
+  readonly limiter: Limiter;
   readonly development: boolean;
 }
 
@@ -22,7 +25,10 @@ export class AppError extends Error {
   }
 }
 
-export function createApps({ db, clock, newId, development }: AppsParts) {
+/** How long the secret before the present one goes on working. */
+const oldSecretMs = 24 * 3_600_000;
+
+export function createApps({ db, clock, newId, limiter, development }: AppsParts) {
   return {
     async byId(clientId: string) {
       const app = await repo.appById(db, clientId);
@@ -50,6 +56,17 @@ export function createApps({ db, clock, newId, development }: AppsParts) {
       };
       await db.write((tx) => repo.insertApp(tx, app));
       return { clientId: app.id, clientSecret, name };
+    },
+
+    authenticate: createAuthentication({ db, clock, limiter }),
+
+    /** A new secret; the one until now works for another 24 hours, any older one no longer. */
+    async rotateSecret(clientId: string): Promise<string> {
+      const clientSecret = newSecret('njs');
+      const oldUntil = clock() + oldSecretMs;
+      if ((await db.write((tx) => repo.replaceSecret(tx, clientId, hashSecret(clientSecret), oldUntil))) === 0)
+        throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
+      return clientSecret;
     },
 
     /** Suspension pauses; `null` restores. */

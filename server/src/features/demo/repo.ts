@@ -30,7 +30,16 @@ export async function familyOf(
 }
 
 /** Every table that holds rows of a creator. */
-const creatorTables = ['creator_heads', 'grants', 'families', 'refresh_tokens', 'tips', 'events', 'idempotency_keys'];
+const creatorTables = [
+  'creator_heads',
+  'grants',
+  'families',
+  'refresh_tokens',
+  'authorization_codes',
+  'tips',
+  'events',
+  'idempotency_keys',
+];
 
 export async function removeDemo(tx: Tx): Promise<number> {
   for (const table of creatorTables)

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
+import { countHeader } from '../../platform/http/headers.ts';
 import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/limiter.ts';
 import type { Access, AccessLookup } from './access.ts';
 import type { Scope } from './scopes.ts';
@@ -67,16 +68,12 @@ export function createGuard({ tokens, access, limiter }: GuardParts): Protect {
 /** RFC 6750, section 2.1. Only the header: a token in a query string ends up in logs. */
 function bearerToken(request: FastifyRequest): string {
   const header = request.headers.authorization;
-  // Node keeps the first of two Authorization headers; a request with two is not to be trusted.
-  const sent = request.raw.rawHeaders.reduce(
-    (count, name, i) => count + (i % 2 === 0 && name.length === 13 && name.toLowerCase() === 'authorization' ? 1 : 0),
-    0,
-  );
   if (header === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
   const [, token] = /^bearer +([^\s,]+) *$/i.exec(header) ?? [];
   if (token === undefined && !/^bearer\b/i.test(header))
     throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
-  if (token === undefined || sent > 1) throw tokenError('token_invalid', 'The access token is malformed');
+  if (token === undefined || countHeader(request, 'authorization') > 1)
+    throw tokenError('token_invalid', 'The access token is malformed');
   return token;
 }
 

@@ -1,4 +1,5 @@
 export { type Access, type AccessLookup, createAccessLookup } from './access.ts';
+export { type CodeRequest, type Codes, createCodes } from './codes.ts';
 export { protectedErrors } from './errors.ts';
 export { createGuard, limits, type Protect } from './guard.ts';
 export { createKeys, type Keys } from './keys.ts';

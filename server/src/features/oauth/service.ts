@@ -60,7 +60,23 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
     return { familyId, refreshToken };
   }
 
+  /** What the creator agrees to, at once: the live grant of (creator, app), new or with exactly these scopes. */
+  function approve(
+    tx: Tx,
+    approval: { creatorId: string; clientId: string; scopes: readonly Scope[]; byOperator?: boolean },
+  ): Promise<string> {
+    return repo.approveGrant(tx, {
+      creator_id: approval.creatorId,
+      id: newId('grt'),
+      client_id: approval.clientId,
+      scope: formatScopes(approval.scopes),
+      by_operator: approval.byOperator ? 1 : 0,
+      created_at: clock(),
+    });
+  }
+
   return {
+    approve,
     startFamily,
 
     /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
@@ -69,14 +85,7 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
       if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
       const scope = formatScopes(scopes);
       const { grantId, familyId, refreshToken } = await db.write(async (tx) => {
-        const id = await repo.approveGrant(tx, {
-          creator_id: creatorId,
-          id: newId('grt'),
-          client_id: clientId,
-          scope,
-          by_operator: 1,
-          created_at: clock(),
-        });
+        const id = await approve(tx, { creatorId, clientId, scopes, byOperator: true });
         return { grantId: id, ...(await startFamily(tx, id, creatorId, scopes)) };
       });
       const access = await tokens.issue('access', { creatorId, clientId, grantId, familyId, scopes });

@@ -1,1 +1,19 @@
-export const oauth = ``;
+/** Authorization codes, hashed. A used one stays as long as what it issued, so that its reuse is noticed. */
+export const oauth = `
+CREATE TABLE authorization_codes (
+  creator_id {id} NOT NULL,
+  hash {id} NOT NULL,
+  client_id {id} NOT NULL,
+  grant_id {id} NOT NULL,
+  scope {text} NOT NULL,
+  redirect_uri {text} NOT NULL,
+  code_challenge {text},
+  created_at {time} NOT NULL,
+  expires_at {time} NOT NULL,
+  used_at {time},
+  family_id {id},
+  UNIQUE (creator_id, hash)
+){options};
+CREATE INDEX authorization_codes_hash ON authorization_codes (hash);
+CREATE INDEX authorization_codes_unused ON authorization_codes (expires_at) WHERE used_at IS NULL;
+`;

@@ -1,0 +1,72 @@
+import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { countHeader } from '../../platform/http/headers.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { hashSecret, sameText } from '../../platform/secrets.ts';
+import { type AppRow, appById } from './repo.ts';
+
+/**
+ * Client authentication.
+ * - An unknown client and a wrong secret are the same: the same work, the same answer.
+ * - Only failures are counted, so a right secret is always accepted, whoever else guesses at it.
+ */
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export type Authentication =
+  | { readonly app: AppRow }
+  | { readonly refused: 'invalid' | 'suspended' }
+  | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
+
+const failures = { limit: 20, windowMs: 60_000 };
+const clientIdForm = /^app_[0-9a-z]{26}$/;
+const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
+
+export function createAuthentication({ db, clock, limiter }: { db: Database; clock: Clock; limiter: Limiter }) {
+  /** `address` is where the request comes from: failures are counted for each client and address. */
+  return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
+    const app = clientIdForm.test(clientId) ? await appById(db, clientId) : undefined;
+    const known = isSecretOf(app ?? nobody, clientSecret, clock());
+    if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
+    const client = clientIdForm.test(clientId) ? clientId : 'malformed';
+    const { allowed, resetSeconds } = await limiter.take(`client-auth:${client}:${address}`, failures);
+    return allowed ? { refused: 'invalid' } : { refused: 'throttled', retryAfterSeconds: resetSeconds };
+  };
+}
+
+function isSecretOf(
+  app: Pick<AppRow, 'secret_hash' | 'old_secret_hash' | 'old_secret_until'>,
+  secret: string,
+  now: number,
+): boolean {
+  const hash = hashSecret(secret);
+  const isCurrent = sameText(hash, app.secret_hash);
+  const isOld = sameText(hash, app.old_secret_hash ?? nobody.secret_hash);
+  return isCurrent || (isOld && app.old_secret_hash !== null && now < (app.old_secret_until ?? 0));
+}
+
+/**
+ * HTTP Basic credentials (RFC 7617). RFC 6749 wants both parts form-encoded, many clients send them as they are;
+ * our ids and secrets have no character that means something else once decoded, so both are read the same way.
+ */
+export function basicCredentials(request: FastifyRequest): Credentials | 'absent' | 'malformed' {
+  const header = request.headers.authorization;
+  if (header === undefined) return 'absent';
+  const [, encoded] = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header) ?? [];
+  if (encoded === undefined || countHeader(request, 'authorization') > 1) return 'malformed';
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 1) return 'malformed';
+  return { clientId: formDecode(text.slice(0, colon)), clientSecret: formDecode(text.slice(colon + 1)) };
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
