@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { WebSocket as WsSocket } from 'ws';
 import { until } from '../test/clock.ts';
 import { range, setUp } from '../test/socket-setup.ts';
-import { StopEvents } from './socket.ts';
 
 test('a cut is resumed soon, with the same token and after the last event', async (t) => {
   const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);
@@ -52,13 +52,16 @@ test('a silent line is dropped after twice the keepalive, a kept one is not', as
 });
 
 test('an attempt that is not welcomed in time is given up, and its token with it', async (t) => {
-  const { server, clock, connect, lines, told } = await setUp(t);
+  const { server, clock, connect, lines, told } = await setUp(t, { WebSocket: WsSocket });
   server.onAuth = () => {};
   const connection = connect({ after: 0 });
   await until('it has authenticated', () => server.lines[0]?.auth !== undefined);
   clock.advance(29_999);
   assert.equal(connection.status, 'connecting');
   clock.advance(1);
+  server.last().welcome(); // too late
+  await until('the line is closed', () => server.last().closed);
+  assert.equal(connection.status, 'waiting');
   await told('waiting');
   server.onAuth = (line) => line.welcome();
   clock.advance(250);
@@ -278,25 +281,4 @@ test('back-off doubles up to 30 seconds and is forgotten after a stable connecti
   server.last().socket.terminate();
   await told('waiting', 11);
   assert.equal(lastWait()?.retryMs, 500);
-});
-
-test('the token callback can hang, and can end it with StopEvents', async (t) => {
-  const { server, clock, connect, told, statuses } = await setUp(t);
-  let calls = 0;
-  let answer = (_token: string): void => {};
-  const token = () => {
-    calls += 1;
-    if (calls === 1) return new Promise<string>((resolve) => (answer = resolve));
-    throw new StopEvents('signed out');
-  };
-  connect({ after: 0, token });
-  clock.advance(30_000);
-  await told('waiting');
-  clock.advance(250);
-  await told('ended');
-  assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
-  assert.equal(clock.pending, 0);
-  answer('too late');
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.equal(server.lines.length, 0);
 });

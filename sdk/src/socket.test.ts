@@ -7,6 +7,7 @@ import { until } from '../test/clock.ts';
 import { event } from '../test/event-server.ts';
 import { range, setUp } from '../test/socket-setup.ts';
 import { events } from './iterate.ts';
+import { StopEvents } from './socket.ts';
 
 test('authenticates by the first frame and starts at the newest event', async (t) => {
   const { server, connect, lines, saw, told } = await setUp(t);
@@ -30,17 +31,6 @@ test('with `after` hands over what was missed, then what is new', async (t) => {
   await lines(1);
   server.record(1);
   await saw([3, 4, 5, 6]);
-});
-
-test('works on the `ws` package as on the built-in WebSocket', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t, { WebSocket: WsSocket });
-  connect({ after: 0 });
-  await lines(1);
-  server.last().socket.terminate();
-  server.record(2);
-  await told('waiting');
-  clock.advance(250);
-  await saw([1, 2]);
 });
 
 test('events up to the position are dropped, whether seen here or before', async (t) => {
@@ -202,6 +192,27 @@ test('nonsense drops the connection; frames and events of a later version are pa
   server.record(1);
   await saw([1, 2]);
   assert.deepEqual(resets, []);
+});
+
+test('the token callback can hang, and can end it with StopEvents', async (t) => {
+  const { server, clock, connect, told, statuses } = await setUp(t);
+  let calls = 0;
+  let answer = (_token: string): void => {};
+  const token = () => {
+    calls += 1;
+    if (calls === 1) return new Promise<string>((resolve) => (answer = resolve));
+    throw new StopEvents('signed out');
+  };
+  connect({ after: 0, token });
+  clock.advance(30_000);
+  await told('waiting');
+  clock.advance(250);
+  await told('ended');
+  assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
+  assert.equal(clock.pending, 0);
+  answer('too late');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(server.lines.length, 0);
 });
 
 test('close() drops what waits, stops the timers and closes the line', async (t) => {
