@@ -10,8 +10,6 @@ import { createClient } from 'redis';
 const CONNECT_TIMEOUT_MS = 2_000;
 const LONGEST_RETRY_MS = 1_000;
 const PULSES_BEFORE_RESET = 4;
-/** Longer than a pulse, so that it only ends a connection that hangs while it is being set up. */
-const SILENT_HANDSHAKE_MS = 5_000;
 
 export interface RedisConnectionOptions {
   readonly url: string;
@@ -61,35 +59,40 @@ function buildClient(url: string) {
     commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENT_HANDSHAKE_MS,
       reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, LONGEST_RETRY_MS) * (0.5 + Math.random() / 2),
     },
   });
 }
 
 /**
- * Opens a new connection when the server has not answered for some pulses. Pulses are counted rather than time, so that
- * a process that was itself stopped for a while does not blame the server.
+ * Ends a connection on which the server has not answered for some pulses, be it to a PING or while it was being set up,
+ * and opens a new one. Pulses are counted rather than time, so that a process that was itself stopped for a while does
+ * not blame the server.
  */
 function watch(client: RedisClient, connect: () => void, pulseMs: number): () => void {
+  let expecting = false;
   let missed = 0;
-  let waiting = false;
-  const pulse = () => {
-    if (!client.isReady) return;
-    if (!waiting) {
-      waiting = true;
-      const answered = () => {
-        waiting = false;
-        missed = 0;
-      };
-      client.ping().then(answered, answered);
-      return;
-    }
-    missed += 1;
-    if (missed < PULSES_BEFORE_RESET) return;
-    client.destroy();
-    connect();
+  const expect = () => {
+    expecting = true;
+    missed = 0;
   };
+  const heard = () => {
+    expecting = false;
+  };
+  client.on('connect', expect).on('ready', heard).on('error', heard).on('end', heard);
+
+  function pulse(): void {
+    if (!client.isOpen) {
+      // Ended one pulse ago: by now nothing of the old connection is under way.
+      connect();
+    } else if (expecting) {
+      missed += 1;
+      if (missed >= PULSES_BEFORE_RESET) client.destroy();
+    } else if (client.isReady) {
+      expect();
+      client.ping().then(heard, heard);
+    }
+  }
   const timer = setInterval(pulse, pulseMs).unref();
   return () => clearInterval(timer);
 }

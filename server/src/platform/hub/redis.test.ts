@@ -71,6 +71,19 @@ describe('redis hub', { skip: skipWithoutRedis }, () => {
     assert.deepEqual(heard, ['hint']);
   });
 
+  it('sends what was published before it was closed, and nothing after', async (t) => {
+    const [here, there] = [await openNode(t, redis.url), await openNode(t, redis.url)];
+    const topic = randomUUID();
+    const heard: string[] = [];
+    there.hub.subscribe(topic, (message) => heard.push(message));
+    await settle([here.client, there.client]);
+    here.hub.publish(topic, 'before');
+    await here.hub.close();
+    here.hub.publish(topic, 'after');
+    await settle([here.client, there.client]);
+    assert.deepEqual(heard, ['before']);
+  });
+
   it('holds a channel of Redis only while somebody listens', async (t) => {
     const { client, hub } = await openNode(t, redis.url);
     const topic = randomUUID();
@@ -97,6 +110,15 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     assert.match(await client.info('commandstats'), /cmdstat_publish:calls=2,/);
   });
 
+  it('subscribes to a channel once, however many listen', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const { client, hub } = await openNode(t, server.url);
+    for (let i = 0; i < 100; i++) hub.subscribe('topic', () => {});
+    await settle([client]);
+    assert.match(await client.info('commandstats'), /cmdstat_subscribe:calls=1,/);
+  });
+
   it('subscribes again after Redis was killed: to what it had, what was asked for since, not what was given up', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
@@ -105,12 +127,15 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     const listenTo = (topic: string) => here.hub.subscribe(topic, (message) => heard.push(`${topic} ${message}`));
     listenTo('kept');
     const giveUp = listenTo('given up');
+    const thinkAgain = listenTo('thought again');
     await settle([here.client, there.client]);
 
     await server.kill();
     await until(() => !here.client.isReady && !there.client.isReady, 'both notice');
     listenTo('asked for');
     giveUp();
+    thinkAgain();
+    listenTo('thought again');
     here.hub.publish('kept', 'alone');
     await new Promise(setImmediate);
     assert.deepEqual(heard, ['kept alone']);
@@ -118,13 +143,13 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     await server.restart();
     await until(() => here.client.isReady && there.client.isReady, 'both return');
     await settle([here.client, there.client]);
-    for (const topic of ['kept', 'asked for', 'given up']) there.hub.publish(topic, 'again');
+    for (const topic of ['kept', 'asked for', 'given up', 'thought again']) there.hub.publish(topic, 'again');
     await settle([here.client, there.client]);
-    assert.deepEqual(heard, ['kept alone', 'kept again', 'asked for again']);
+    assert.deepEqual(heard, ['kept alone', 'kept again', 'asked for again', 'thought again again']);
     assert.equal(await subscriberCount(there.client, 'given up'), 0);
   });
 
-  it('opens a new connection when the old one is open but dead', async (t) => {
+  it('opens a new connection when the old one is open but dead, and another when that one hangs', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
     const line = await openLine(t, Number(new URL(server.url).port));
@@ -134,18 +159,21 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     await settle([here.client, there.client]);
     line.silence();
     await until(() => {
+      here.hub.publish('elsewhere', 'still writing');
       there.hub.publish('topic', 'hint');
       return heard.length > 0;
     }, 'hints arrive again');
   });
 });
 
-/** A line to Redis that can fall silent without being closed; connections made after that work. */
+/** A line to Redis that can fall silent without being closed; connections made after that work, but for the first. */
 async function openLine(t: TestContext, port: number) {
   const open = new Set<Socket>();
+  let hangNext = false;
   const line = createServer((near) => {
     const far = connect(port, '127.0.0.1');
-    near.pipe(far).pipe(near);
+    if (!hangNext) near.pipe(far).pipe(near);
+    hangNext = false;
     for (const socket of [near, far]) open.add(socket.on('error', () => {}));
   }).listen(0, '127.0.0.1');
   await once(line, 'listening');
@@ -158,6 +186,7 @@ async function openLine(t: TestContext, port: number) {
   return {
     url: `redis://127.0.0.1:${address.port}`,
     silence() {
+      hangNext = true;
       for (const socket of open) socket.unpipe().pause();
     },
   };

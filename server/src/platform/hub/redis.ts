@@ -37,7 +37,6 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
   }
 
   function listen(topics: string[]): void {
-    for (const topic of topics) abandoned.delete(topic);
     if (topics.length > 0 && client.isReady) client.subscribe(topics.map(toChannel), receive).catch(ignore);
   }
 
