@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
+import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
 import { socketRoutes } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
+import { createAssets } from './platform/http/pages/assets.ts';
 import { createHttp } from './platform/http/server.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -20,13 +22,16 @@ export interface App {
 /** The contents page: every feature, in order. */
 export function createApp(runtime: Runtime): App {
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
+  const { clock, limiter, sessions, signIn, accounts } = runtime;
   let draining = false;
+  const pages = createPages({ authUrl: config.authUrl, assets: createAssets(), sessions, vault, clock, log });
   const http = createHttp({
     config,
     newId,
     log,
     metrics,
     caller: ({ grant }) => (grant ? { client_id: grant.clientId, creator_id: grant.creatorId } : {}),
+    elsewhere: pages.errorWriter,
   });
   http.decorateRequest('grant');
   const document = collectOpenApi(http, apiDocument(config));
@@ -36,6 +41,10 @@ export function createApp(runtime: Runtime): App {
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   alertRoutes(http, { alerts, protect, rules: config });
   socketRoutes(http, { events, tokens, protect, baseUrl: config.baseUrl });
+
+  pages.register(http, (scope) => {
+    accountPages(scope, { pages, accounts, sessions, signIn, limiter, signup: config.signup });
+  });
 
   http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));
 

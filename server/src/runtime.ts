@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
 import { keepTimeZone } from './features/events/index.ts';
-import { type Clock, systemClock } from './platform/clock.ts';
+import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
@@ -22,6 +22,7 @@ import { createServices, type Services } from './services.ts';
 export interface Platform {
   readonly config: Config;
   readonly clock: Clock;
+  readonly wait: Wait;
   readonly newId: NewId;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -39,6 +40,7 @@ export interface Runtime extends Platform, Services {
 /** What tests replace. */
 export interface Overrides {
   readonly clock?: Clock;
+  readonly wait?: Wait;
   readonly limiter?: Limiter;
   readonly log?: Log;
 }
@@ -54,6 +56,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
     const platform: Platform = {
       config,
       clock,
+      wait: overrides.wait ?? systemWait,
       newId: createIds(clock),
       log,
       metrics: createMetrics(),

@@ -1,4 +1,4 @@
-import { createAccounts } from './features/accounts/index.ts';
+import { createAccounts, createSessions, createSignIn, createThrottle } from './features/accounts/index.ts';
 import { createAlerts } from './features/alerts/index.ts';
 import { createApps } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
@@ -19,9 +19,12 @@ import type { Platform } from './runtime.ts';
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(platform: Platform) {
-  const { config, db, hub, limiter, clock, newId, vault, zone } = platform;
+  const { config, db, hub, limiter, clock, wait, newId, vault, zone } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, events, clock, newId });
+  const sessions = createSessions({ db, clock, newId });
+  const throttle = createThrottle({ db, clock, wait });
+  const signIn = createSignIn({ db, sessions, throttle });
   const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });
   const tokens = createTokens({
@@ -47,5 +50,22 @@ export function createServices(platform: Platform) {
   const tips = createTips({ db, events, clock, newId, zone });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: async () => 0 });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
-  return { events, accounts, apps, keys, tokens, grants, codes, access, protect, profiles, tips, alerts, demo };
+  return {
+    events,
+    accounts,
+    sessions,
+    throttle,
+    signIn,
+    apps,
+    keys,
+    tokens,
+    grants,
+    codes,
+    access,
+    protect,
+    profiles,
+    tips,
+    alerts,
+    demo,
+  };
 }

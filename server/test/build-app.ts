@@ -46,6 +46,7 @@ export async function buildApp(t: Pick<TestContext, 'after'>, env: Record<string
   const config = readConfig({ DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent', ...env });
   const runtime = await createRuntime(config, {
     clock,
+    wait: async (ms) => clock.advance(ms),
     limiter: createMemoryLimiter({ now: clock }),
     log: createLog({ level: 'silent' }),
   });

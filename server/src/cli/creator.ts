@@ -40,12 +40,13 @@ const add: Command = {
 
 const password: Command = {
   usage: 'creator password USERNAME',
-  summary: 'Set a creator’s password',
+  summary: 'Set a creator’s password and end all their sessions',
   options: passwordOptions,
   async run({ values, positionals: [username = ''], env }) {
     const secret = await passwordOf(values);
     return withRuntime(env, async ({ accounts }) => {
-      await accounts.setPassword(username, secret);
+      const { id } = await accounts.byUsername(username);
+      await accounts.setPassword(id, secret);
       return { json: { username, password: secret }, text: `Password of ${username} set to ${secret}` };
     });
   },

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
+import { hash } from '@node-rs/argon2';
 import type { Clock } from '../../platform/clock.ts';
 import { type Database, type Tx, UniqueViolation } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { EventLog } from '../events/index.ts';
 import * as repo from './repo.ts';
+import { deleteSessionsExcept } from './sessions-repo.ts';
 
 export interface AccountsParts {
   readonly db: Database;
@@ -17,7 +18,12 @@ export type Accounts = ReturnType<typeof createAccounts>;
 
 /** A rule of an account that was broken, in words for the person who typed it. */
 export class AccountError extends Error {
-  readonly code: 'username_invalid' | 'username_taken' | 'password_too_short' | 'creator_unknown';
+  readonly code:
+    | 'username_invalid'
+    | 'username_taken'
+    | 'password_invalid'
+    | 'display_name_invalid'
+    | 'creator_unknown';
   constructor(code: AccountError['code'], message: string) {
     super(message);
     this.code = code;
@@ -25,7 +31,8 @@ export class AccountError extends Error {
 }
 
 const usernameForm = /^[a-z0-9_]{3,30}$/;
-const passwordLength = 10;
+const passwordLength = { least: 10, most: 200 };
+const displayNameLength = 50;
 
 export function createAccounts({ db, events, clock, newId }: AccountsParts) {
   async function known(username: string) {
@@ -41,10 +48,12 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
     async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
       checkUsername(input.username);
       checkPassword(input.password);
+      const displayName = input.displayName?.trim() || input.username;
+      checkDisplayName(displayName);
       const creator = {
         id: newId('crt'),
         username: input.username,
-        display_name: input.displayName || input.username,
+        display_name: displayName,
         password_hash: await hash(input.password),
         demo: input.demo ? 1 : 0,
         created_at: clock(),
@@ -62,16 +71,14 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
       return creator;
     },
 
-    async setPassword(username: string, password: string): Promise<void> {
+    /** Ends every session but the one that is kept: whoever knew the old password is out. */
+    async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
-      const { id } = await known(username);
       const passwordHash = await hash(password);
-      await db.write((tx) => repo.setPassword(tx, id, passwordHash));
-    },
-
-    async checkPassword(username: string, password: string): Promise<boolean> {
-      const creator = await repo.creatorByUsername(db, username);
-      return creator?.password_hash ? verify(creator.password_hash, password) : false;
+      await db.write(async (tx) => {
+        await repo.setPassword(tx, creatorId, passwordHash);
+        await deleteSessionsExcept(tx, creatorId, keepSession);
+      });
     },
 
     /** Suspension pauses; `null` restores. */
@@ -90,6 +97,19 @@ function checkUsername(username: string): void {
 }
 
 function checkPassword(password: string): void {
-  if ([...password].length < passwordLength)
-    throw new AccountError('password_too_short', `A password has at least ${passwordLength} characters.`);
+  const { length } = [...password];
+  if (length < passwordLength.least || length > passwordLength.most)
+    throw new AccountError(
+      'password_invalid',
+      `A password has ${passwordLength.least} to ${passwordLength.most} characters.`,
+    );
+}
+
+function checkDisplayName(name: string): void {
+  // Control and bidi-control characters could hide or reorder what stands beside a name.
+  if ([...name].length > displayNameLength || /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name))
+    throw new AccountError(
+      'display_name_invalid',
+      `A display name has at most ${displayNameLength} characters, none of them invisible controls.`,
+    );
 }

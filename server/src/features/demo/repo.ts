@@ -39,6 +39,9 @@ const creatorTables = [
   'tips',
   'events',
   'idempotency_keys',
+  'sessions',
+  'passkeys',
+  'recovery_codes',
 ];
 
 export async function removeDemo(tx: Tx): Promise<number> {

@@ -20,11 +20,17 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_ASYNC_CONSTRAINT: 'not_found',
 };
 
-/** The one place where anything thrown becomes an answer. */
-export function useErrorHandler(app: FastifyInstance, log: Log): void {
-  app.setErrorHandler((error: FastifyError, request, reply) =>
-    answerError(toApiError(error, request, log), request, reply),
-  );
+/** The one place where anything thrown becomes an answer; `elsewhere` may write that of a request without a route. */
+export function useErrorHandler(
+  app: FastifyInstance,
+  log: Log,
+  elsewhere: (request: FastifyRequest) => ErrorWriter | undefined,
+): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const known = toApiError(error, request, log);
+    const write = request.is404 ? elsewhere(request) : undefined;
+    return write ? write(known, request, reply) : answerError(known, request, reply);
+  });
 }
 
 export function answerError(error: ApiError, request: FastifyRequest, reply: FastifyReply): unknown {

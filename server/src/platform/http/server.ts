@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts';
 import type { NewId } from '../ids.ts';
 import { type Log, redactUrl } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { answerError, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
+import { answerError, type ErrorWriter, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
 import { useJsonBodies } from './json-body.ts';
 import { createValidatorCompiler } from './validation.ts';
 
@@ -15,12 +15,14 @@ export interface HttpParts {
   readonly metrics: Metrics;
   /** What the access log says about who called. */
   readonly caller: (request: FastifyRequest) => object;
+  /** Who writes the error of a request that has no route, when it is not the API. */
+  readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
 }
 
 export const bodyLimit = 64 * 1024;
 
 /** A Fastify instance with everything that is the same for every route. */
-export function createHttp({ config, newId, log, metrics, caller }: HttpParts): FastifyInstance {
+export function createHttp({ config, newId, log, metrics, caller, elsewhere }: HttpParts): FastifyInstance {
   const app: FastifyInstance = fastify({
     bodyLimit,
     genReqId: () => newId('req'),
@@ -50,7 +52,7 @@ export function createHttp({ config, newId, log, metrics, caller }: HttpParts): 
 
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
-  useErrorHandler(app, log);
+  useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app);
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply);

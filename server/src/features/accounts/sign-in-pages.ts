@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { button, card, notice } from '../../platform/http/pages/blocks.ts';
+import { formText } from '../../platform/http/pages/form-body.ts';
+import { field, form } from '../../platform/http/pages/forms.ts';
+import { type Html, html } from '../../platform/http/pages/html.ts';
+import type { AccountPagesParts } from './pages.ts';
+import { visitorOf } from './web.ts';
+import { entryWords } from './words.ts';
+
+/** /login and /logout. */
+export function signInPages(scope: FastifyInstance, { pages, signIn, signup }: AccountPagesParts): void {
+  interface Told {
+    status?: number;
+    username?: string;
+    /** Stands beside the password. */
+    error?: string;
+    notice?: Html;
+  }
+
+  function showForm(request: FastifyRequest, reply: FastifyReply, told: Told = {}) {
+    const t = entryWords(pages.lang(request));
+    const session = pages.session(request);
+    const query = `?return_to=${encodeURIComponent(pages.returnTo(request))}`;
+    const body = html`
+      <h1>${session ? t('signInAgain') : t('signIn')}</h1>
+      <p class="intro">${session ? t('signInAgainIntro') : t('signInIntro')}</p>
+      !${told.notice ?? ''}
+      !${form({
+        action: `/login${query}`,
+        csrf: pages.csrf(request, reply),
+        body: html`
+          !${field({ name: 'username', label: t('username'), value: told.username ?? session?.username, autocomplete: 'username webauthn', required: true, autofocus: !session, maxlength: 30 })}
+          !${field({ name: 'password', type: 'password', label: t('password'), error: told.error, autocomplete: 'current-password', required: true, autofocus: Boolean(session) })}
+          <div class="actions">!${button(t('signIn'))}</div>`,
+      })}
+      <p>${t('lostPassword')} <a href="/login/recovery${query}">${t('useCode')}</a></p>
+      !${signup === 'open' ? html`<p>${t('noAccount')} <a href="/signup${query}">${t('signUp')}</a></p>` : ''}`;
+    return pages.show(request, reply, {
+      title: t('signIn'),
+      width: 'narrow',
+      body: card({ body }),
+      ...(told.status ? { status: told.status } : {}),
+    });
+  }
+
+  scope.get('/login', async (request, reply) => {
+    const session = pages.session(request);
+    // Whoever is signed in already was sent here because that is too long ago, or came by a stale link.
+    if (session && pages.isRecent(session)) return reply.redirect(pages.returnTo(request), 303);
+    return showForm(request, reply);
+  });
+
+  scope.post('/login', async (request, reply) => {
+    const t = entryWords(pages.lang(request));
+    const username = formText(request, 'username').trim().toLowerCase();
+    const result = await signIn.withPassword(username, formText(request, 'password'), visitorOf(request));
+    switch (result.outcome) {
+      case 'ok':
+        await pages.signedIn(request, reply, result.token);
+        return pages.redirect(reply, pages.returnTo(request));
+      case 'wrong':
+        return showForm(request, reply, { status: 401, username, error: t('wrong') });
+      case 'suspended':
+        return showForm(request, reply, { status: 403, username, notice: notice('error', t('suspended')) });
+      case 'throttled':
+        reply.header('retry-after', String(result.retryAfter));
+        return showForm(request, reply, {
+          status: 429,
+          username,
+          notice: notice('error', t('throttled', { seconds: result.retryAfter })),
+        });
+    }
+  });
+
+  scope.get('/logout', async (request, reply) => {
+    pages.requireSession(request);
+    const t = entryWords(pages.lang(request));
+    const signOut = form({
+      action: '/logout',
+      csrf: pages.csrf(request, reply),
+      body: html`<div class="actions">!${button(t('signOut'))}</div>`,
+    });
+    const body = html`<h1>${t('signOut')}</h1><p class="intro">${t('signOutIntro')}</p>!${signOut}`;
+    return pages.show(request, reply, { title: t('signOut'), width: 'narrow', body: card({ body }) });
+  });
+
+  scope.post('/logout', async (request, reply) => {
+    await pages.signOut(request, reply);
+    return pages.redirect(reply, '/login', { tone: 'ok', text: entryWords(pages.lang(request))('signedOut') });
+  });
+}

@@ -1,0 +1,243 @@
+/**
+ * What every page stands on: the session, its CSRF token, the layout and error pages. For other features:
+ *
+ *   // app.ts, inside pages.register: one line for each feature
+ *   portalPages(scope, { pages, apps });
+ *
+ *   // features/portal/pages.ts
+ *   scope.get('/developers', async (request, reply) => {
+ *     const session = pages.requireSession(request);        // else to /login and back here
+ *     return pages.show(request, reply, { title, nav: 'developers', body });
+ *   });
+ *   scope.post('/developers/:id/secret', async (request, reply) => {
+ *     const session = pages.requireRecent(request);         // signed in within ten minutes; for secrets
+ *     const name = formText(request, 'name');               // platform/http/pages/form-body.ts; also formTexts, formFile
+ *     …                                                     // wrong input: pages.show(…, { status: 422, body with errors })
+ *     return pages.redirect(reply, '/developers', { tone: 'ok', text: t('saved') });
+ *   });
+ *   form({ action, csrf: pages.csrf(request, reply), body }) // every form; pages.lang(request) is the reader's language
+ *
+ * Invariants:
+ * - Every request but GET and HEAD in the scope has been checked before its handler runs: our `Origin`, and the CSRF
+ *   token (field `csrf`) of the very cookie it came with. A handler cannot forget it.
+ * - One cookie. Before signing in it holds a random token that names nothing (a pre-session, enough for CSRF); signing
+ *   in always makes a new token. Its name and `Secure` follow AUTH_URL, never the request.
+ * - Whatever is thrown becomes an error page in the reader's language; `ApiError('not_found')` and `PageError` too.
+ */
+import { fastifyCookie } from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { toApiError } from '../../platform/http/errors.ts';
+import type { Assets } from '../../platform/http/pages/assets.ts';
+import { errorPage } from '../../platform/http/pages/error-page.ts';
+import { createFlash, type Flash } from '../../platform/http/pages/flash.ts';
+import { formText, useFormBodies } from '../../platform/http/pages/form-body.ts';
+import { contentSecurityPolicy, pageHeaders } from '../../platform/http/pages/headers.ts';
+import { type Lang, languageOf, messages, rememberLanguage } from '../../platform/http/pages/i18n.ts';
+import { createPage, type PageOptions } from '../../platform/http/pages/layout.ts';
+import { PageError, Redirect } from '../../platform/http/pages/page-error.ts';
+import { safeReturn } from '../../platform/http/pages/return-address.ts';
+import type { Log } from '../../platform/log.ts';
+import { sameText, type Vault } from '../../platform/secrets.ts';
+import { newToken, type Session, type Sessions, sessionMaxMs, type Visitor } from './sessions.ts';
+
+export interface PagesParts {
+  readonly authUrl: string;
+  readonly assets: Assets;
+  readonly sessions: Sessions;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Pages = ReturnType<typeof createPages>;
+export type ShowOptions = Omit<PageOptions, 'lang' | 'url' | 'user' | 'flash'> & { status?: number; flash?: Flash };
+
+/** Showing or making a secret needs a sign-in no older than this. */
+const recentMs = 10 * 60_000;
+
+const words = messages({
+  en: { otherOrigin: 'This page belongs to {address}. Open it there and try again.' },
+  th: { otherOrigin: 'หน้านี้อยู่ที่ {address} กรุณาเปิดจากที่อยู่นั้นแล้วลองใหม่อีกครั้ง' },
+});
+
+/** What is known about a request once it reaches the scope. */
+interface State {
+  /** The cookie's token: a session's, or one that names nothing yet. */
+  token: string | undefined;
+  session: Session | undefined;
+}
+
+export function createPages({ authUrl, assets, sessions, vault, clock, log }: PagesParts) {
+  const secure = authUrl.startsWith('https:');
+  const cookieName = secure ? '__Host-namjai' : 'namjai';
+  const cookieOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  const page = createPage(assets);
+  const flashes = createFlash({ vault, secure });
+  const states = new WeakMap<FastifyRequest, State>();
+  const stateOf = (request: FastifyRequest): State => {
+    const state = states.get(request) ?? { token: undefined, session: undefined };
+    states.set(request, state);
+    return state;
+  };
+
+  function tokenIn(cookies: string | undefined): string | undefined {
+    const token = fastifyCookie.parse(cookies ?? '')[cookieName];
+    return token && /^[\w-]{43}$/.test(token) ? token : undefined;
+  }
+
+  function setCookie(reply: FastifyReply, token: string, maxAgeMs?: number): void {
+    const life = maxAgeMs === undefined ? {} : { maxAge: maxAgeMs / 1000 };
+    reply.header('set-cookie', fastifyCookie.serialize(cookieName, token, { ...cookieOptions, ...life }));
+  }
+
+  /** This browser's token; one that has none yet is given one. */
+  function tokenOf(request: FastifyRequest, reply: FastifyReply): string {
+    const state = stateOf(request);
+    if (state.token === undefined) {
+      state.token = newToken();
+      setCookie(reply, state.token);
+    }
+    return state.token;
+  }
+
+  const csrfOf = (token: string) => vault.sign('csrf', token).toString('base64url');
+  const csrf = (request: FastifyRequest, reply: FastifyReply): string => csrfOf(tokenOf(request, reply));
+
+  function checkPost(request: FastifyRequest): void {
+    if (request.headers.origin !== authUrl)
+      throw new PageError(403, { detail: words(languageOf(request))('otherOrigin', { address: authUrl }) });
+    const { token } = stateOf(request);
+    if (token === undefined || !sameText(formText(request, 'csrf'), csrfOf(token))) throw new PageError(403);
+  }
+
+  function show(request: FastifyRequest, reply: FastifyReply, { status = 200, flash, ...options }: ShowOptions) {
+    const { session } = stateOf(request);
+    const user = session && { displayName: session.displayName, csrf: csrf(request, reply) };
+    const body = page({
+      ...options,
+      lang: languageOf(request),
+      url: request.url,
+      user,
+      flash: flash ?? flashes.take(request, reply),
+    });
+    return reply.code(status).type('text/html; charset=utf-8').send(body);
+  }
+
+  function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    if (error instanceof Redirect) return reply.redirect(error.location, 303);
+    const known = error instanceof PageError ? error : toApiError(error, request, log);
+    const body = errorPage(page, {
+      status: known.status,
+      lang: languageOf(request),
+      url: request.url,
+      requestId: request.id,
+      ...(known instanceof PageError && known.detail ? { detail: known.detail } : {}),
+      ...(known instanceof ApiError && known.code === 'misdirected_request' ? { detail: known.message } : {}),
+    });
+    return reply.code(known.status).headers(known.headers).type('text/html; charset=utf-8').send(body);
+  }
+
+  /** Sends the reader to sign in, and then back to the page they were on. */
+  function signInFirst(request: FastifyRequest): Redirect {
+    const { referer } = request.headers;
+    const here = ['GET', 'HEAD'].includes(request.method)
+      ? request.url
+      : referer && URL.canParse(referer)
+        ? referer.slice(new URL(referer).origin.length)
+        : undefined;
+    const back = safeReturn(here, authUrl, '/dashboard');
+    return new Redirect(`/login?return_to=${encodeURIComponent(back)}`);
+  }
+
+  function requireSession(request: FastifyRequest): Session {
+    const { session } = stateOf(request);
+    if (!session) throw signInFirst(request);
+    return session;
+  }
+
+  const isRecent = (session: Session): boolean => session.signedInAt + recentMs > clock();
+
+  return {
+    assets,
+    authUrl,
+    show,
+    csrf,
+    tokenOf,
+    isRecent,
+    requireSession,
+    lang: (request: FastifyRequest): Lang => languageOf(request),
+    session: (request: FastifyRequest): Session | undefined => stateOf(request).session,
+
+    requireRecent(request: FastifyRequest): Session {
+      const session = requireSession(request);
+      if (!isRecent(session)) throw signInFirst(request);
+      return session;
+    },
+
+    /** After a POST: to a page of ours, with a message on it. */
+    redirect(reply: FastifyReply, path: string, flash?: Flash) {
+      if (flash) flashes.set(reply, flash);
+      return reply.redirect(path, 303);
+    },
+
+    /** The browser is signed in from now on; what it held before is worth nothing. */
+    async signedIn(request: FastifyRequest, reply: FastifyReply, token: string): Promise<void> {
+      const state = stateOf(request);
+      if (state.token !== undefined) await sessions.endToken(state.token);
+      state.token = token;
+      setCookie(reply, token, sessionMaxMs);
+    },
+
+    async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const { token } = stateOf(request);
+      if (token !== undefined) await sessions.endToken(token);
+      setCookie(reply, '', 0);
+    },
+
+    returnTo: (request: FastifyRequest, fallback = '/dashboard'): string =>
+      safeReturn(new URLSearchParams(request.url.split('?')[1]).get('return_to'), authUrl, fallback),
+
+    /** Who opens a socket with a session cookie. The caller checks first that `origin` is `authUrl`. */
+    async sessionOf(cookies: string | undefined, visitor: Visitor): Promise<Session | undefined> {
+      const token = tokenIn(cookies);
+      return token === undefined ? undefined : sessions.find(token, visitor);
+    },
+
+    /** For requests that match no route; `undefined` leaves the answer to the API. */
+    errorWriter(request: FastifyRequest): typeof writeError | undefined {
+      if (request.url.startsWith('/v1') || !/\btext\/html\b/.test(request.headers.accept ?? '')) return undefined;
+      return (error, request, reply) => {
+        reply.headers({ 'content-security-policy': contentSecurityPolicy(), 'cache-control': 'no-store' });
+        return writeError(error, request, reply);
+      };
+    },
+
+    register(app: FastifyInstance, build: (scope: FastifyInstance) => void): void {
+      assets.register(app);
+      app.register(async (scope) => {
+        // Only for its parser and serializer, which load with it: an answer may set a cookie in any hook.
+        await scope.register(fastifyCookie, { hook: false });
+        useFormBodies(scope);
+        scope.setErrorHandler(writeError);
+        pageHeaders(scope, { https: secure });
+        rememberLanguage(scope, { secure });
+        scope.addHook('onRequest', async (request) => {
+          const token = tokenIn(request.headers.cookie);
+          const session = token === undefined ? undefined : await sessions.find(token, visitorOf(request));
+          states.set(request, { token, session });
+        });
+        scope.addHook('preHandler', async (request) => {
+          if (!['GET', 'HEAD'].includes(request.method)) checkPost(request);
+        });
+        build(scope);
+      });
+    },
+  };
+}
+
+export const visitorOf = (request: FastifyRequest): Visitor => ({
+  address: request.ip,
+  userAgent: request.headers['user-agent'] ?? '',
+});
