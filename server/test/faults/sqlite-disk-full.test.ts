@@ -97,14 +97,34 @@ describe('SQLite on a disk that cannot take more', () => {
     );
   });
 
+  test('refuses a statement that is too large for the disk, and those that share its commit', needsMount, async (t) => {
+    const db = await openPairs(t, smallDisk(t));
+    const large = db.write(async (tx) => {
+      // More than the cache holds, so that it goes to the disk before the commit.
+      await tx.run('INSERT INTO a (n, filler) VALUES (1, $1)', ['x'.repeat(40 * 1024 * 1024)]).catch(() => {});
+    });
+    const results = await Promise.allSettled([pair(db, 2), large, pair(db, 3)]);
+    for (const result of results) {
+      assert.ok(result.status === 'rejected' && result.reason instanceof StorageUnavailable);
+    }
+    await pair(db, 4);
+    await assertPairs(db, [4]);
+  });
+
   test('is not opened on a disk that is read-only', needsMount, async (t) => {
     const directory = smallDisk(t);
     const db = await openPairs(t, directory);
     await pair(db, 1);
     await db.close();
+    const file = join(directory, 'test.db');
     assert.ok(mount('-o', 'remount,ro', directory));
-    assert.throws(() => openSqlite({ file: join(directory, 'test.db') }), StorageUnavailable);
+    assert.throws(() => openSqlite({ file }), StorageUnavailable);
     assert.ok(mount('-o', 'remount,rw', directory));
+    // Only the file, so that SQLite opens it for reading without a word.
+    assert.ok(mount('--bind', file, file) && mount('-o', 'remount,bind,ro', file));
+    t.after(() => spawnSync('umount', ['-l', file]));
+    assert.throws(() => openSqlite({ file }), StorageUnavailable);
+    assert.equal(spawnSync('umount', [file]).status, 0);
     await assertPairs(await openPairs(t, directory), [1]);
   });
 });

@@ -7,9 +7,10 @@
  * - Each write has a savepoint of its own; one that fails takes nothing of the others with it.
  * - Nobody is answered before the COMMIT. If it fails all fail, also those that were refused for a reason
  *   of their own: what they saw may have been written by a neighbour that is now gone.
- * - A COMMIT that failed may have left its frames in the WAL, where a crash would bring them back.
- *   So nothing is written again until a checkpoint has cut the WAL to nothing; and if that cannot be done at once,
- *   the frames are spoiled before the refusal is told.
+ * - A COMMIT that failed may have left its frames in the WAL, where a crash would bring them back. Before anybody is
+ *   refused, a commit that changes nothing is put in their place: the first frame is written over, and as each frame's
+ *   checksum covers those before it, the rest is void, even if the disk does not flush this commit either.
+ *   It is tried again until it, or any other commit, succeeds.
  */
 import { StorageUnavailable, type Tx } from './database.ts';
 import { Busy, type SqliteConnection } from './sqlite-connection.ts';
@@ -18,7 +19,7 @@ import { PendingWrite, type QueuedWrite } from './sqlite-write.ts';
 /** Bounds how long one batch keeps the event loop: at some 40 µs a write, 10 ms. */
 const maxBatch = 256;
 const busyRetryMs = 10;
-const recoverRetryMs = 200;
+const voidRetryMs = 200;
 
 export interface BatchesOptions {
   connection: SqliteConnection;
@@ -36,8 +37,7 @@ export class Batches {
   #current: QueuedWrite | undefined;
   /** A turn is due or under way. */
   #active = false;
-  #walInDoubt = false;
-  #recoverTimer: NodeJS.Timeout | undefined;
+  #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
   constructor({ connection, waitMs, onCommit }: BatchesOptions) {
@@ -59,13 +59,12 @@ export class Batches {
   /** Resolves when everything that was queued has been answered. */
   async stop(): Promise<void> {
     if (this.#active) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
-    clearTimeout(this.#recoverTimer);
+    clearTimeout(this.#voidTimer);
   }
 
   #turn(): void {
     try {
-      if (this.#walInDoubt) this.#recover();
-      this.#connection.run('BEGIN IMMEDIATE');
+      this.#begin();
     } catch (error) {
       this.#refuse(error);
       this.#goOn(busyRetryMs);
@@ -96,12 +95,15 @@ export class Batches {
   async #runBatch(batch: readonly QueuedWrite[]): Promise<void> {
     this.#written.clear();
     this.#watchForForeignAwaits();
+    let committing = false;
     try {
       for (const write of batch) await this.#runOne(write);
-      this.#connection.run('COMMIT');
+      committing = true;
+      this.#commit();
       this.#onCommit(this.#written);
     } catch (error) {
-      this.#tryToRecover();
+      this.#rollBack();
+      if (committing) this.#voidRefusedFrames();
       for (const write of batch) write.fail(error);
     }
     this.#current = undefined;
@@ -130,40 +132,34 @@ export class Batches {
     );
   }
 
-  #tryToRecover(): void {
-    this.#walInDoubt = true;
-    clearTimeout(this.#recoverTimer);
+  #voidRefusedFrames(): void {
     try {
-      this.#recover();
-    } catch {
-      this.#spoilRefusedFrames();
-      this.#recoverTimer = setTimeout(() => this.#tryToRecover(), recoverRetryMs).unref();
-    }
-  }
-
-  /**
-   * A checkpoint wants a disk that flushes. Meanwhile a change of nothing is written over the first refused frame:
-   * each frame's checksum covers those before it, so the rest is void, even if this commit fails like the last.
-   */
-  #spoilRefusedFrames(): void {
-    try {
-      this.#rollBack();
-      this.#connection.run('BEGIN IMMEDIATE');
+      this.#begin();
       this.#connection.run('PRAGMA user_version = 1');
-      this.#connection.run('COMMIT');
+      this.#commit();
     } catch {
-      // Nothing more can be done than to try the checkpoint again.
+      this.#rollBack();
+      clearTimeout(this.#voidTimer);
+      this.#voidTimer = setTimeout(() => this.#voidRefusedFrames(), voidRetryMs).unref();
     }
   }
 
-  #rollBack(): void {
+  #begin(): void {
     if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
+    this.#connection.run('BEGIN IMMEDIATE');
   }
 
-  #recover(): void {
-    this.#rollBack();
-    const result = this.#connection.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
-    if (result?.busy !== 0) throw new Busy('The write-ahead log cannot be emptied while another process reads it');
-    this.#walInDoubt = false;
+  #commit(): void {
+    this.#connection.run('COMMIT');
+    clearTimeout(this.#voidTimer);
+  }
+
+  /** At once, so that other processes need not wait; what fails here is tried again before the next BEGIN. */
+  #rollBack(): void {
+    try {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
+    } catch {
+      // The error that led here is the one to be told.
+    }
   }
 }

@@ -66,7 +66,7 @@ export class SqliteConnection {
     this.#db.exec('PRAGMA synchronous = FULL');
     this.#db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     // SQLite falls back to a read-only connection, which would stay one after the file is writable again.
-    this.#db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    this.#db.exec('BEGIN; PRAGMA user_version = 1; ROLLBACK');
   }
 
   get inTransaction(): boolean {
