@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryDirectory } from '../build-app.ts';
+import { assertLedger } from '../ledger.ts';
+import { startServer } from '../server-process.ts';
+import { makePairs, sameIssuer, withStore } from '../store.ts';
+import { postTips } from '../tip-load.ts';
+
+const settings = (directory: string) => ({ ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` });
+
+test('10,000 tips at 64 connections: totals equal the sums, no gap, nothing missing or doubled', {
+  timeout: 120_000,
+}, async (t) => {
+  const env = settings(temporaryDirectory(t));
+  const pairs = await withStore(env, (runtime) => makePairs(runtime, 100, 10));
+  const server = await startServer({ env });
+  t.after(() => server.kill());
+  const { recorded, statuses } = await postTips(server.url, pairs, { count: 10_000, connections: 64 });
+  assert.deepEqual([...statuses], [[201, 10_000]]);
+  const over = await postTips(server.url, pairs.slice(0, 10), { count: 10, connections: 1 });
+  assert.deepEqual([...over.statuses], [[429, 10]], 'the limiter was on all the time');
+  await server.kill('SIGTERM');
+  const ids = await withStore(env, ({ db }) => assertLedger(db));
+  assert.equal(ids.size, 10_000);
+  for (const { id } of recorded) assert.ok(ids.has(id));
+});
+
+test('kill -9 in mid-load, 20 rounds: what was answered 201 is there, once', { timeout: 180_000 }, async (t) => {
+  const env = settings(temporaryDirectory(t));
+  const pairs = await withStore(env, (runtime) => makePairs(runtime, 20, 20));
+  const answered = new Set<string>();
+  let cutOff = 0;
+  for (let round = 0; round < 20; round++) {
+    const server = await startServer({ env });
+    const load = postTips(server.url, pairs, { count: 4000, connections: 64 });
+    await new Promise((resolve) => setTimeout(resolve, 100 + round * 15));
+    await server.kill('SIGKILL');
+    const { recorded, lost } = await load;
+    cutOff += lost;
+    for (const { id } of recorded) answered.add(id);
+    const ids = await withStore(env, ({ db }) => assertLedger(db));
+    for (const id of answered) assert.ok(ids.has(id), `round ${round}: tip ${id} was answered 201 and is gone`);
+  }
+  assert.ok(answered.size > 1000, `only ${answered.size} tips were recorded`);
+  assert.ok(cutOff > 100, 'the server was killed in mid-load');
+  t.diagnostic(`${answered.size} tips answered, ${cutOff} requests cut off`);
+});

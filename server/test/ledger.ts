@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import type { Database } from '../src/platform/db/database.ts';
+
+/** Every promise about what is recorded, held against the whole store. Answers the ids of all tips. */
+export async function assertLedger(db: Database): Promise<Set<string>> {
+  const heads = await db.all<{
+    creator_id: string;
+    sequence: number;
+    total_minor: number;
+    tip_count: number;
+    month_total_minor: number;
+    month_tip_count: number;
+  }>('SELECT * FROM creator_heads');
+  const events = Map.groupBy(
+    await db.all<{ creator_id: string; sequence: number; type: string; id: string; body: string }>(
+      'SELECT * FROM events ORDER BY creator_id, sequence',
+    ),
+    ({ creator_id }) => creator_id,
+  );
+  const tips = Map.groupBy(
+    await db.all<{ creator_id: string; sequence: number; id: string; amount_minor: number; created_at: number }>(
+      'SELECT * FROM tips ORDER BY creator_id, sequence',
+    ),
+    ({ creator_id }) => creator_id,
+  );
+  const ids = new Set<string>();
+  for (const head of heads) {
+    const [log, history] = [events.get(head.creator_id) ?? [], tips.get(head.creator_id) ?? []];
+    assert.deepEqual(
+      log.map(({ sequence }) => sequence),
+      Array.from({ length: head.sequence }, (_, i) => i + 1),
+      'sequences count up by one',
+    );
+    const sum = history.reduce((total, { amount_minor }) => total + amount_minor, 0);
+    assert.deepEqual([head.total_minor, head.tip_count], [sum, history.length], 'totals equal the sums');
+    assert.deepEqual(
+      [head.month_total_minor, head.month_tip_count],
+      [sum, history.length],
+      'the month’s totals equal the sums',
+    );
+    const announced = log.filter(({ type }) => type === 'tip.created').map(({ body }) => JSON.parse(body));
+    assert.deepEqual(
+      announced.map(({ sequence, data }) => [sequence, data.tip.id, data.tip.amount_minor]),
+      history.map(({ sequence, id, amount_minor }) => [sequence, id, amount_minor]),
+      'each tip has its event, and each event its tip',
+    );
+    for (const { id } of history) {
+      assert.ok(!ids.has(id), `tip ${id} is doubled`);
+      ids.add(id);
+    }
+  }
+  assert.equal([...tips.values()].flat().length, ids.size, 'no tip without a creator');
+  return ids;
+}

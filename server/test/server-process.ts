@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** The real program as a process of its own, to be loaded, stopped and killed. */
+export interface ServerProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  output(): string;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const program = fileURLToPath(new URL('../bin/namjai.js', import.meta.url));
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  /** Put before the program, such as a tracer. */
+  readonly prefix?: readonly string[];
+  readonly port?: number;
+}
+
+export async function startServer({ env = {}, prefix = [], port }: StartOptions): Promise<ServerProcess> {
+  const chosen = port ?? (await freePort());
+  const [command = process.execPath, ...args] = [...prefix, process.execPath, program, 'serve'];
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  const url = `http://localhost:${chosen}`;
+  const server: ServerProcess = {
+    url,
+    child,
+    output: () => output,
+    async kill(signal = 'SIGKILL') {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await once(child, 'exit');
+    },
+  };
+  await untilReady(server);
+  return server;
+}
+
+async function untilReady({ url, child, output, kill }: ServerProcess): Promise<void> {
+  for (const until = Date.now() + 15_000; Date.now() < until; ) {
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await kill();
+  throw new Error(`the server did not start:\n${output()}`);
+}

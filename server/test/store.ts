@@ -1,0 +1,24 @@
+import { readConfig } from '../src/config.ts';
+import { createLog } from '../src/platform/log.ts';
+import { createRuntime, type Runtime } from '../src/runtime.ts';
+import { makeApp, makeCreator, makePair, type Pair } from './factories.ts';
+
+/** Opens the store beside a server, as the command line does. */
+export async function withStore<T>(env: Record<string, string>, use: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }) });
+  try {
+    return await use(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** Every app with every creator: as many (app, creator) pairs as the limits require. */
+export async function makePairs(runtime: Runtime, creators: number, apps: number): Promise<Pair[]> {
+  const owners = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
+  const clients = await Promise.all(Array.from({ length: apps }, () => makeApp(runtime)));
+  return Promise.all(owners.flatMap((creator) => clients.map((app) => makePair(runtime, { creator, app }))));
+}
+
+/** Settings of a server that takes tokens made by `withStore`, whatever port it listens on. */
+export const sameIssuer = { BASE_URL: 'http://localhost:8080', AUTH_URL: 'http://localhost:8080' };
