@@ -37,6 +37,8 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that a tracer and what it traces end together.
+    detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
@@ -47,8 +49,9 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
     output: () => output,
     async kill(signal = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill(signal);
-      await once(child, 'exit');
+      const gone = once(child, 'exit');
+      process.kill(-child.pid!, signal);
+      await gone;
     },
   };
   await untilReady(server);
