@@ -40,8 +40,7 @@ export function createZone(name: string): Zone {
       wall - (wallClock(wall - 86_400_000) - (wall - 86_400_000)),
       wall - (wallClock(wall + 86_400_000) - (wall + 86_400_000)),
     ];
-    const exact = guesses.filter((guess) => wallClock(guess) === wall);
-    return exact.length > 0 ? Math.min(...exact) : Math.min(...guesses);
+    return Math.min(...guesses.filter((guess) => wallClock(guess) >= wall));
   }
 
   const startOfDay = (year: number, month: number, day: number) => instantOf(Date.UTC(year, month - 1, day));

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { makePair } from '../../../test/factories.ts';
+
+async function listen({ http }: TestApp): Promise<number> {
+  await http.listen({ host: '127.0.0.1', port: 0 });
+  const address = http.server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Writes bytes to a socket and reads until the other side closes. */
+async function talk(port: number, ...parts: string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  for (const part of parts) socket.write(part);
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  await once(socket, 'close');
+  return text;
+}
+
+test('security 25: a body that never ends gets 408 while other requests go on', { timeout: 30_000 }, async (t) => {
+  const app = await buildApp(t);
+  app.http.server.requestTimeout = 1000;
+  app.http.server.headersTimeout = 900;
+  const { headers } = await makePair(app.runtime);
+  const port = await listen(app);
+  const slow = talk(
+    port,
+    `POST /v1/tips HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${headers.authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"amount"`,
+  );
+  const slowHeaders = talk(port, 'GET /v1/me HTTP/1.1\r\nHost: localhost\r\n');
+  const other = await fetch(`http://127.0.0.1:${port}/v1/me`, { headers });
+  assert.equal(other.status, 200);
+  for (const answer of await Promise.all([slow, slowHeaders])) {
+    assert.match(answer, /^HTTP\/1\.1 408 /);
+    assert.match(answer, /"code":"request_timeout"/);
+    assert.match(answer, /x-request-id: req_/i);
+  }
+  assert.equal((await app.runtime.db.all('SELECT id FROM tips')).length, 0);
+});
+
+test('what is not HTTP, or has too many headers, gets an answer and harms nobody', async (t) => {
+  const app = await buildApp(t);
+  const port = await listen(app);
+  assert.match(await talk(port, 'hello\r\n\r\n'), /^HTTP\/1\.1 400 /);
+  assert.match(
+    await talk(port, `GET /v1/me HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`),
+    /^HTTP\/1\.1 431 /,
+  );
+  assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+});
+
+test('security 19: two Authorization headers are refused', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const port = await listen(app);
+  const line = `Authorization: ${headers.authorization}\r\n`;
+  const request = (lines: string) =>
+    talk(port, `GET /v1/me HTTP/1.1\r\nHost: localhost\r\n${lines}Connection: close\r\n\r\n`);
+  assert.match(await request(line), /^HTTP\/1\.1 200 /);
+  const twice = await request(line + line);
+  assert.match(twice, /^HTTP\/1\.1 401 /);
+  assert.match(twice, /www-authenticate: Bearer/i);
+});
+
+test('security 33: in development a foreign Host or a forwarded request gets 421 naming the settings', async (t) => {
+  const { http } = await buildApp(t);
+  for (const host of ['localhost', 'localhost:8080', '127.0.0.1', '[::1]:8080'])
+    assert.equal((await http.inject({ url: '/healthz', headers: { host } })).statusCode, 200, host);
+  for (const headers of [{ host: 'evil.example' }, { host: 'localhost.evil.example' }, { host: '192.168.1.5:8080' }]) {
+    const answer = await http.inject({ url: '/healthz', headers });
+    assert.equal(answer.statusCode, 421, JSON.stringify(headers));
+    assert.match(answer.json().error.message, /BASE_URL/);
+  }
+  for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded']) {
+    const answer = await http.inject({ url: '/healthz', headers: { host: 'localhost', [name]: '1.2.3.4' } });
+    assert.equal(answer.statusCode, 421, name);
+    assert.match(answer.json().error.message, /TRUST_PROXY/);
+  }
+});
+
+test('security 33: a trusted proxy may forward, and a forged Host changes no address that we print', async (t) => {
+  const trusted = await buildApp(t, { TRUST_PROXY: '127.0.0.0/8' });
+  const forwarded = await trusted.http.inject({
+    url: '/healthz',
+    headers: { host: 'localhost', 'x-forwarded-for': '1.2.3.4' },
+  });
+  assert.equal(forwarded.statusCode, 200);
+  const app = await buildApp(t, {
+    NODE_ENV: 'production',
+    SECRET_KEY: 'k'.repeat(32),
+    BASE_URL: 'https://api.tips.example',
+    AUTH_URL: 'https://tips.example',
+  });
+  const { headers } = await makePair(app.runtime);
+  const answer = await app.http.inject({
+    url: '/v1/socket/token',
+    headers: { ...headers, host: 'evil.example', 'x-forwarded-host': 'evil.example' },
+  });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.json().url, 'wss://api.tips.example/v1/socket');
+});
+
+test('a bug answers 500 and shows nothing of its inside', async (t) => {
+  const app = await buildApp(t);
+  const { headers, creatorId } = await makePair(app.runtime);
+  await app.runtime.db.write((tx) => tx.run('DELETE FROM creator_heads WHERE creator_id = $1', [creatorId]));
+  const answer = await app.http.inject({ url: '/v1/tips/stats', headers });
+  assert.equal(answer.statusCode, 500);
+  assert.equal(answer.json().error.code, 'internal_error');
+  assert.doesNotMatch(answer.body, /head|stack|\.ts/);
+});
+
+test('the API document is served to any origin and names every route of /v1', async (t) => {
+  const { http } = await buildApp(t);
+  const answer = await http.inject('/openapi.json');
+  assert.equal(answer.headers['access-control-allow-origin'], '*');
+  const document = answer.json();
+  assert.equal(document.openapi, '3.1.0');
+  assert.equal(document.info.version, '1.0');
+  assert.deepEqual(document.components.securitySchemes.bearer.scheme, 'bearer');
+  for (const path of [
+    '/v1/me',
+    '/v1/profile',
+    '/v1/tips',
+    '/v1/tips/{id}',
+    '/v1/tips/stats',
+    '/v1/events',
+    '/v1/socket/token',
+    '/v1/alerts',
+  ])
+    for (const operation of Object.values<{ description: string; responses: Record<string, object> }>(
+      document.paths[path],
+    )) {
+      assert.ok(operation.description, path);
+      for (const status of ['401', '403', '429', '502']) assert.ok(operation.responses[status], `${path} ${status}`);
+    }
+});

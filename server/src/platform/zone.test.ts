@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createZone } from './zone.ts';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+test('a month in Bangkok runs from midnight to midnight there', () => {
+  const zone = createZone('Asia/Bangkok');
+  for (const instant of ['2026-10-31T17:00:00.000Z', '2026-11-15T00:00:00.000Z', '2026-11-30T16:59:59.999Z']) {
+    const month = zone.month(Date.parse(instant));
+    assert.deepEqual(
+      [month.key, iso(month.startsAt), iso(month.endsAt)],
+      ['2026-11', '2026-10-31T17:00:00.000Z', '2026-11-30T17:00:00.000Z'],
+    );
+  }
+  assert.equal(zone.month(Date.parse('2026-10-31T16:59:59.999Z')).key, '2026-10');
+  assert.equal(zone.month(Date.parse('2026-12-31T17:00:00.000Z')).key, '2027-01');
+});
+
+test('days where clocks change begin at their first instant', () => {
+  const newYork = createZone('America/New_York');
+  assert.equal(iso(newYork.startOfDay(2026, 3, 8)), '2026-03-08T05:00:00.000Z');
+  assert.equal(iso(newYork.startOfDay(2026, 3, 9)), '2026-03-09T04:00:00.000Z');
+  assert.equal(iso(newYork.startOfDay(2026, 11, 1)), '2026-11-01T04:00:00.000Z');
+  assert.equal(iso(newYork.startOfDay(2026, 11, 2)), '2026-11-02T05:00:00.000Z');
+  // In Santiago midnight itself is skipped in spring and comes twice in autumn.
+  const santiago = createZone('America/Santiago');
+  assert.equal(iso(santiago.startOfDay(2026, 9, 6)), '2026-09-06T04:00:00.000Z');
+  assert.equal(iso(santiago.startOfDay(2026, 4, 5)), '2026-04-05T04:00:00.000Z');
+});
