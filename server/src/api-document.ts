@@ -13,6 +13,7 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
       'Unknown fields and parameters are ignored. Within /v1, fields, event types and error codes may be added, never removed or changed.',
     servers: [{ url: config.baseUrl, description: 'This server' }],
     tags: [
+      { name: 'OAuth', description: 'Tokens for acting on behalf of a creator' },
       { name: 'Creator', description: 'Who the token represents, and their public profile' },
       { name: 'Tips', description: 'History, statistics, and recording tips that were paid elsewhere' },
       { name: 'Alerts', description: 'Test alerts on the overlay' },
@@ -25,6 +26,11 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
         bearerFormat: 'JWT',
         description: 'An access token from POST /v1/oauth/token',
       },
+      client: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'The app’s client_id and client_secret, in place of the same fields in the body',
+      },
     },
     describe: describeProtection,
   };
@@ -32,6 +38,7 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
 
 function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
   const protection = config?.protection;
+  if (config?.clientAuthentication) return { security: [{ client: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };
   const { limit } = limits[protection.limit];
   return {

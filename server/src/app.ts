@@ -3,6 +3,7 @@ import { apiDocument } from './api-document.ts';
 import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { healthRoutes } from './features/health/index.ts';
+import { metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
 import { socketRoutes } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
@@ -21,6 +22,7 @@ export interface App {
 
 /** The contents page: every feature, in order. */
 export function createApp(runtime: Runtime): App {
+  const { apps, keys, tokenEndpoint } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
   const { clock, limiter, sessions, signIn, accounts } = runtime;
   let draining = false;
@@ -37,6 +39,8 @@ export function createApp(runtime: Runtime): App {
   const document = collectOpenApi(http, apiDocument(config));
 
   healthRoutes(http, { db, draining: () => draining });
+  metadataRoutes(http, { keys, baseUrl: config.baseUrl, authUrl: config.authUrl });
+  oauthRoutes(http, { apps, tokenEndpoint });
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   alertRoutes(http, { alerts, protect, rules: config });

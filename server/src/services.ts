@@ -9,6 +9,7 @@ import {
   createGrants,
   createGuard,
   createKeys,
+  createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
 import { createProfiles } from './features/profile/index.ts';
@@ -43,8 +44,20 @@ export function createServices(platform: Platform) {
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });
-  const codes = createCodes({ clock });
+  const codes = createCodes({ db, clock });
   const access = createAccessLookup(db);
+  const tokenEndpoint = createTokenEndpoint({
+    db,
+    clock,
+    newId,
+    keys,
+    tokens,
+    access,
+    grants,
+    raceMs: config.refreshRaceMs,
+    issuer: config.authUrl,
+    audience: config.baseUrl,
+  });
   const protect = createGuard({ tokens, access, limiter });
   const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
@@ -62,6 +75,7 @@ export function createServices(platform: Platform) {
     grants,
     codes,
     access,
+    tokenEndpoint,
     protect,
     profiles,
     tips,

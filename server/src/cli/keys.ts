@@ -6,6 +6,9 @@ export const keysRotate: Command = {
   run: ({ env }) =>
     withRuntime(env, async ({ keys }) => {
       const kid = await keys.rotate();
-      return { json: { kid }, text: `New tokens are signed with key ${kid}.` };
+      return {
+        json: { kid },
+        text: `In half a minute, when every node knows it, new tokens are signed with key ${kid}.`,
+      };
     }),
 };

@@ -1,11 +1,12 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Tx } from '../../platform/db/database.ts';
+import type { Database, Tx } from '../../platform/db/database.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import * as repo from './codes-repo.ts';
 import { formatScopes, type Scope } from './scopes.ts';
 
 /** The spec: five minutes after issue. */
 const codeLifeMs = 5 * 60_000;
+const keptMs = 86_400_000;
 
 export interface CodeRequest {
   readonly grantId: string;
@@ -19,7 +20,7 @@ export interface CodeRequest {
 
 export type Codes = ReturnType<typeof createCodes>;
 
-export function createCodes({ clock }: { clock: Clock }) {
+export function createCodes({ db, clock }: { db: Database; clock: Clock }) {
   return {
     /** Issues a code in the write that approves its grant, so that there is never one without the other. */
     async issue(tx: Tx, request: CodeRequest): Promise<string> {
@@ -37,6 +38,11 @@ export function createCodes({ clock }: { clock: Clock }) {
         expires_at: now + codeLifeMs,
       });
       return code;
+    },
+
+    /** Forgets codes that ended unused. */
+    async prune(): Promise<void> {
+      while ((await db.write((tx) => repo.deleteUnusedCodes(tx, clock() - keptMs, 500))) > 0);
     },
   };
 }

@@ -73,6 +73,40 @@ export function endGrant(
   );
 }
 
+export function endGrantById(
+  tx: Tx,
+  creatorId: string,
+  grantId: string,
+  at: number,
+  reason: string,
+): Promise<EndedGrant | undefined> {
+  return tx.get<EndedGrant>(
+    `UPDATE grants SET ended_at = $3, ended_reason = $4
+     WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL RETURNING id, creator_id, client_id, scope`,
+    [creatorId, grantId, at, reason],
+  );
+}
+
+/** One that ended before `before` and still has its families. */
+export function endedGrant(db: Reader, before: number): Promise<{ creator_id: string; id: string } | undefined> {
+  return db.get('SELECT creator_id, id FROM grants WHERE swept = 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1', [
+    before,
+  ]);
+}
+
+/** Removes everything under an ended grant; the grant itself stays. */
+export async function sweepGrant(tx: Tx, creatorId: string, grantId: string): Promise<void> {
+  const under = [creatorId, grantId];
+  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', under);
+  await tx.run(
+    `DELETE FROM refresh_tokens WHERE creator_id = $1
+       AND family_id IN (SELECT id FROM families WHERE creator_id = $1 AND grant_id = $2)`,
+    under,
+  );
+  await tx.run('DELETE FROM families WHERE creator_id = $1 AND grant_id = $2', under);
+  await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', under);
+}
+
 export interface FamilyRow {
   creator_id: string;
   id: string;

@@ -5,20 +5,27 @@ export interface SigningKeyRow {
   public_jwk: string;
   sealed_private_jwk: Uint8Array;
   created_at: number;
+  retired_at: number | null;
 }
 
-/** Newest first: the first one signs. */
+/** Newest first. */
 export function signingKeys(db: Reader): Promise<SigningKeyRow[]> {
   return db.all<SigningKeyRow>(
-    'SELECT kid, public_jwk, sealed_private_jwk, created_at FROM signing_keys ORDER BY created_at DESC, kid',
+    'SELECT kid, public_jwk, sealed_private_jwk, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid',
   );
 }
 
-export async function insertKey(tx: Tx, row: SigningKeyRow): Promise<void> {
+/** A new key retires all before it. */
+export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
+  await tx.run('UPDATE signing_keys SET retired_at = $1 WHERE retired_at IS NULL', [row.created_at]);
   await tx.run('INSERT INTO signing_keys (kid, public_jwk, sealed_private_jwk, created_at) VALUES ($1, $2, $3, $4)', [
     row.kid,
     row.public_jwk,
     row.sealed_private_jwk,
     row.created_at,
   ]);
+}
+
+export function deleteKeysRetiredBefore(tx: Tx, before: number): Promise<number> {
+  return tx.run('DELETE FROM signing_keys WHERE retired_at < $1', [before]);
 }

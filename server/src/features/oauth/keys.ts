@@ -6,13 +6,22 @@ import type { Vault } from '../../platform/secrets.ts';
 import * as repo from './keys-repo.ts';
 
 /**
- * Keys that sign access tokens (ES256). The newest signs; retired ones verify until the last token they could
- * have signed has ended. Private parts are sealed at rest.
+ * Keys that sign access tokens (ES256). Private parts are sealed at rest.
+ * - A new key is announced before it signs, so that every node, and everyone who reads the key set, knows it by the
+ *   time its first token arrives. Until then the one before it goes on signing.
+ * - A retired key verifies until the last token that it could have signed has ended; then it is removed.
  */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: CryptoKey;
 }
+
+/** Where the engine cannot tell that another node has rotated, a key set this old is read again. */
+const trustedMs = 10_000;
+/** Three times as long as a node trusts its key set; clocks of nodes may differ. */
+const announcedMs = 30_000;
+/** No token lives longer than a day, whatever ACCESS_TOKEN_SECONDS was when it was signed; an hour for the rest. */
+const retiredMs = 25 * 3_600_000;
 
 export type Keys = ReturnType<typeof createKeys>;
 
@@ -21,25 +30,27 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
   let verifying = new Map<string, CryptoKey>();
   let loadedAt = Number.NEGATIVE_INFINITY;
   let loadedVersion: number | undefined;
-  // Another node may have rotated: a key set this old is read again.
-  const trustedMs = 10_000;
+  let nextSigns = Number.POSITIVE_INFINITY;
 
   async function load(): Promise<void> {
     const version = db.version(['signing_keys']);
     const fresh = version === undefined ? clock() - loadedAt < trustedMs : version === loadedVersion;
-    if (fresh && signing) return;
+    if (fresh && signing && clock() < nextSigns) return;
     const rows = await repo.signingKeys(db);
-    const newest = rows[0];
-    if (!newest) throw new Error('There is no signing key. Run: namjai migrate');
-    if (signing?.kid !== newest.kid) {
-      const jwk = JSON.parse(vault.open(newest.sealed_private_jwk, sealContext(newest.kid)));
-      signing = { kid: newest.kid, privateKey: await importKey(jwk) };
+    const now = clock();
+    // The newest that has been announced for long enough; the very first one signs at once.
+    const active = rows.find(({ created_at }) => created_at + announcedMs <= now) ?? rows.at(-1);
+    if (!active) throw new Error('There is no signing key. Run: namjai migrate');
+    nextSigns = active === rows[0] ? Number.POSITIVE_INFINITY : rows[0]!.created_at + announcedMs;
+    if (signing?.kid !== active.kid) {
+      const jwk = JSON.parse(vault.open(active.sealed_private_jwk, sealContext(active.kid)));
+      signing = { kid: active.kid, privateKey: await importKey(jwk) };
     }
     verifying = new Map(
       await Promise.all(rows.map(async (row) => [row.kid, await importKey(JSON.parse(row.public_jwk))] as const)),
     );
     loadedVersion = version;
-    loadedAt = clock();
+    loadedAt = now;
   }
 
   async function add(): Promise<string> {
@@ -61,7 +72,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
       await load();
       return signing!;
     },
-    /** The public key of this id; an unknown id reads the set again, at most every ten seconds. */
+    /** The public key of this id. */
     async verifying(kid: string): Promise<CryptoKey | undefined> {
       await load();
       return verifying.get(kid);
@@ -71,8 +82,10 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
       if ((await repo.signingKeys(db)).length === 0) await add();
       await load();
     },
-    /** A new key signs from now on; the old ones go on verifying. */
+    /** A new key, which signs once it has been announced; the old ones go on verifying. */
     rotate: add,
+    /** Removes keys whose last token has ended. */
+    prune: () => db.write((tx) => repo.deleteKeysRetiredBefore(tx, clock() - retiredMs)),
     /** The public key set (RFC 7517). */
     async publicSet(): Promise<{ keys: JWK[] }> {
       return { keys: (await repo.signingKeys(db)).map((row) => JSON.parse(row.public_jwk)) };

@@ -4,7 +4,9 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import * as repo from './grants-repo.ts';
+import type { TokenResponse } from './schemas.ts';
 import { formatScopes, parseScopes, type Scope } from './scopes.ts';
+import { tokenResponse } from './token-response.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface GrantsParts {
@@ -20,17 +22,11 @@ export interface GrantsParts {
 export type Grants = ReturnType<typeof createGrants>;
 export type EndReason = 'creator' | 'app' | 'operator' | 'app_deleted' | 'account_deleted';
 
-/** The token endpoint's success, and what `grant add` prints. */
-export interface TokenResponse {
-  access_token: string;
-  refresh_token: string;
-  token_type: 'Bearer';
-  expires_in: number;
-  scope: string;
-}
-
 /** Hints that grants, apps or creators changed go here; the message is the creator's id, or `*` for many. */
 export const accessTopic = 'access';
+
+/** Long enough to look into what happened. */
+const sweptAfterMs = 30 * 86_400_000;
 
 export class ScopeError extends Error {
   readonly code = 'scope_unknown';
@@ -38,8 +34,14 @@ export class ScopeError extends Error {
 
 export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, refreshMaxMs }: GrantsParts) {
   /** A new family under a grant: its first refresh token, and what its access tokens say. */
-  async function startFamily(tx: Tx, grantId: string, creatorId: string, scopes: readonly Scope[]) {
-    const [now, familyId, refreshToken] = [clock(), newId('fam'), newSecret('njr')];
+  async function startFamily(
+    tx: Tx,
+    grantId: string,
+    creatorId: string,
+    scopes: readonly Scope[],
+    familyId = newId('fam'),
+  ) {
+    const now = clock();
     const expiresAt = now + refreshMaxMs;
     await repo.insertFamily(tx, {
       creator_id: creatorId,
@@ -49,15 +51,28 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
       created_at: now,
       expires_at: expiresAt,
     });
+    return {
+      familyId,
+      refreshToken: await addRefreshToken(tx, { creatorId, familyId, parentHash: null, familyExpiresAt: expiresAt }),
+    };
+  }
+
+  /** The newest refresh token of a family: lives while it is used, never longer than its family. */
+  async function addRefreshToken(
+    tx: Tx,
+    of: { creatorId: string; familyId: string; parentHash: string | null; familyExpiresAt: number },
+  ): Promise<string> {
+    const refreshToken = newSecret('njr');
+    const now = clock();
     await repo.insertRefreshToken(tx, {
       hash: hashSecret(refreshToken),
-      creator_id: creatorId,
-      family_id: familyId,
-      parent_hash: null,
+      creator_id: of.creatorId,
+      family_id: of.familyId,
+      parent_hash: of.parentHash,
       created_at: now,
-      expires_at: Math.min(now + refreshIdleMs, expiresAt),
+      expires_at: Math.min(now + refreshIdleMs, of.familyExpiresAt),
     });
-    return { familyId, refreshToken };
+    return refreshToken;
   }
 
   /** What the creator agrees to, at once: the live grant of (creator, app), new or with exactly these scopes. */
@@ -75,35 +90,46 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
     });
   }
 
+  async function end(creatorId: string, update: (tx: Tx) => Promise<repo.EndedGrant | undefined>): Promise<boolean> {
+    const ended = await db.write(update);
+    hub.publish(accessTopic, creatorId);
+    return ended !== undefined;
+  }
+
   return {
     approve,
     startFamily,
+    addRefreshToken,
 
     /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
       const { scopes, unknown } = parseScopes(scopeText);
       if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
-      const scope = formatScopes(scopes);
       const { grantId, familyId, refreshToken } = await db.write(async (tx) => {
         const id = await approve(tx, { creatorId, clientId, scopes, byOperator: true });
         return { grantId: id, ...(await startFamily(tx, id, creatorId, scopes)) };
       });
-      const access = await tokens.issue('access', { creatorId, clientId, grantId, familyId, scopes });
       hub.publish(accessTopic, creatorId);
-      return {
-        access_token: access.token,
-        refresh_token: refreshToken,
-        token_type: 'Bearer',
-        expires_in: access.expiresIn,
-        scope,
-      };
+      return tokenResponse(tokens, { creatorId, clientId, grantId, familyId, scopes }, refreshToken);
     },
 
     /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
     async revoke(creatorId: string, clientId: string, reason: EndReason): Promise<boolean> {
-      const ended = await db.write((tx) => repo.endGrant(tx, creatorId, clientId, clock(), reason));
-      hub.publish(accessTopic, creatorId);
-      return ended !== undefined;
+      return end(creatorId, (tx) => repo.endGrant(tx, creatorId, clientId, clock(), reason));
+    },
+
+    /** The same for one grant by its id: a token of an older grant ends nothing newer. */
+    async revokeById(creatorId: string, grantId: string, reason: EndReason): Promise<boolean> {
+      return end(creatorId, (tx) => repo.endGrantById(tx, creatorId, grantId, clock(), reason));
+    },
+
+    /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */
+    async sweepEnded(): Promise<void> {
+      for (;;) {
+        const grant = await repo.endedGrant(db, clock() - sweptAfterMs);
+        if (!grant) return;
+        await db.write((tx) => repo.sweepGrant(tx, grant.creator_id, grant.id));
+      }
     },
 
     /** Suspends or restores a creator or an app: `change` is its own service's update. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Keys } from './keys.ts';
 import { parseScopes, type Scope } from './scopes.ts';
@@ -64,7 +64,9 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
     return { token, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
   }
 
-  async function verifyAnew(kind: TokenKind, token: string): Promise<Verified> {
+  /** What a token of ours says, also after its end; nothing for any other text. */
+  async function open(kind: TokenKind, token: string): Promise<{ claims: TokenClaims; ended: boolean } | undefined> {
+    if (token.length > longestToken) return undefined;
     try {
       const { payload } = await jwtVerify(
         token,
@@ -82,20 +84,19 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
           currentDate: new Date(clock()),
         },
       );
-      return {
-        creatorId: String(payload.sub),
-        clientId: String(payload.client_id),
-        grantId: String(payload.grant_id),
-        familyId: String(payload.family_id),
-        scopes: parseScopes(String(payload.scope)).scopes,
-        issuedAt: Number(payload.iat) * 1000,
-        expiresAt: Number(payload.exp) * 1000,
-      };
+      return { claims: toClaims(payload), ended: false };
     } catch (error) {
-      if (error instanceof errors.JWTExpired) return 'expired';
-      if (error instanceof errors.JOSEError || error instanceof TypeError) return 'invalid';
+      // The end is the last thing that is checked: whatever else is wrong with a token is found before.
+      if (error instanceof errors.JWTExpired) return { claims: toClaims(error.payload), ended: true };
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
       throw error;
     }
+  }
+
+  async function verifyAnew(kind: TokenKind, token: string): Promise<Verified> {
+    const opened = await open(kind, token);
+    if (!opened) return 'invalid';
+    return opened.ended ? 'expired' : opened.claims;
   }
 
   return {
@@ -105,7 +106,6 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
     verify(kind: TokenKind, token: string): Verified | Promise<Verified> {
       const seen = known[kind].get(token);
       if (seen) return seen.expiresAt > clock() ? seen : 'expired';
-      if (token.length > longestToken) return 'invalid';
       return verifyAnew(kind, token).then((verified) => {
         if (typeof verified === 'object') {
           if (known[kind].size >= remembered) known[kind].clear();
@@ -115,6 +115,11 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
       });
     },
 
+    /** Whose token this is, whether it has ended or not; nothing for what we did not sign. */
+    async identify(token: string): Promise<TokenClaims | undefined> {
+      return (await open('access', token))?.claims;
+    },
+
     /** Forgets tokens that have ended. Called once a minute. */
     sweep(): void {
       for (const tokens of Object.values(known))
@@ -122,3 +127,13 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
     },
   };
 }
+
+const toClaims = (payload: JWTPayload): TokenClaims => ({
+  creatorId: String(payload.sub),
+  clientId: String(payload.client_id),
+  grantId: String(payload.grant_id),
+  familyId: String(payload.family_id),
+  scopes: parseScopes(String(payload.scope)).scopes,
+  issuedAt: Number(payload.iat) * 1000,
+  expiresAt: Number(payload.exp) * 1000,
+});

@@ -33,9 +33,13 @@ export function useErrorHandler(
   });
 }
 
-export function answerError(error: ApiError, request: FastifyRequest, reply: FastifyReply): unknown {
+export function answerError(
+  error: ApiError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  write: ErrorWriter | undefined = request.routeOptions?.config?.writeError,
+): unknown {
   reply.code(error.status).headers(error.headers);
-  const write = request.routeOptions?.config?.writeError;
   return write
     ? write(error, request, reply)
     : reply.type('application/json; charset=utf-8').send(envelope(error, request.id));

@@ -10,19 +10,26 @@ import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
 const maxDepth = 32;
 
 export function useJsonBodies(app: FastifyInstance): void {
+  useBodies(app, (body, contentType) => {
+    if (!isJson(contentType)) throw new ApiError('unsupported_media_type');
+    return parseJson(body);
+  });
+}
+
+/** Reads every body of these routes with one function, which throws what is answered. */
+export function useBodies(app: FastifyInstance, parse: (body: Buffer, contentType: string) => unknown): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) return done(null, undefined);
-    if (!isJson(request.headers['content-type'])) return done(new ApiError('unsupported_media_type'));
     try {
-      done(null, parseJson(body));
+      done(null, parse(body, request.headers['content-type'] ?? ''));
     } catch (error) {
       done(error as Error);
     }
   });
 }
 
-const isJson = (contentType = ''): boolean => /^application\/json\s*(;|$)/i.test(contentType);
+export const isJson = (contentType: string): boolean => /^application\/json\s*(;|$)/i.test(contentType);
 
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('must be UTF-8');

@@ -1,4 +1,4 @@
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { type ErrorCode, errorTable } from '../../errors.ts';
 
 /**
@@ -14,6 +14,10 @@ declare module 'fastify' {
     /** Example of the request body and of the success response. */
     requestExample?: unknown;
     responseExample?: unknown;
+    /** Several of the request body, by name. */
+    requestExamples?: Record<string, { summary: string; value: unknown }>;
+    /** The body can also be form-encoded. */
+    requestForms?: boolean;
     responseHeaders?: Record<string, string>;
     bodyOptional?: boolean;
   }
@@ -86,7 +90,7 @@ function operation(route: RouteOptions, info: DocumentInfo, components: Json): J
       ? {
           requestBody: {
             required: !schema.bodyOptional,
-            content: content(schema.body, components, schema.requestExample),
+            content: requestContent(schema, components),
           },
         }
       : {}),
@@ -122,7 +126,9 @@ function responses(
       ...(body.type === 'null'
         ? {}
         : {
-            content: codes ? errorContent(body, codes, components) : content(body, components, schema.responseExample),
+            content: codes
+              ? errorContent(body, codes, components)
+              : responseContent(body, components, schema.responseExample),
           }),
     };
   }
@@ -137,6 +143,23 @@ const describeHeaders = (headers: Record<string, string>): Json =>
 const content = (schema: unknown, components: Json, example: unknown): Json => ({
   'application/json': { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) },
 });
+
+function requestContent(schema: FastifySchema, components: Json): Json {
+  const { 'application/json': json } = content(schema.body, components, schema.requestExample);
+  const media = { ...(json as Json), ...(schema.requestExamples ? { examples: schema.requestExamples } : {}) };
+  return {
+    'application/json': media,
+    ...(schema.requestForms ? { 'application/x-www-form-urlencoded': media } : {}),
+  };
+}
+
+/** A response that brings its own examples is an error of another form than the common envelope. */
+function responseContent(body: Json, components: Json, example: unknown): Json {
+  const { 'x-examples': examples, description: _, ...plain } = body;
+  return examples === undefined
+    ? content(body, components, example)
+    : { 'application/json': { schema: hoist(plain, components), examples } };
+}
 
 function errorContent(schema: Json, codes: ErrorCode[], components: Json): Json {
   const { description: _, 'x-codes': __, ...plain } = schema;

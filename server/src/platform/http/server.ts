@@ -1,4 +1,4 @@
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Config, isLoopbackHost } from '../../config.ts';
 import { ApiError } from '../../errors.ts';
 import type { NewId } from '../ids.ts';
@@ -57,7 +57,9 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply);
     // Before the body is read: an unknown path is 404 whatever was sent to it.
-    done((config.development ? misdirected(request) : undefined) ?? (request.is404 ? notFound(request) : undefined));
+    const problem = config.development ? misdirected(request) : undefined;
+    if (!problem && request.is404) notFound(request, reply);
+    else done(problem);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
@@ -105,24 +107,22 @@ function misdirected(request: FastifyRequest): ApiError | undefined {
 }
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
-function useNotFound(app: FastifyInstance): (request: FastifyRequest) => ApiError {
-  const paths = new Map<string, { matches: RegExp; methods: Set<string> }>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const known = paths.get(url) ?? { matches: toRegExp(url), methods: new Set<string>() };
+function useNotFound(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => unknown {
+  const paths = new Map<string, { matches: RegExp; methods: Set<string>; write: ErrorWriter | undefined }>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const known = paths.get(url) ?? { matches: toRegExp(url), methods: new Set(), write: config?.writeError };
     for (const name of [method].flat()) known.methods.add(name);
     paths.set(url, known);
   });
-  const notFound = (request: FastifyRequest): ApiError => {
+  const notFound = (request: FastifyRequest, reply: FastifyReply): unknown => {
     const path = request.url.split('?', 1)[0]!;
-    const allowed = [...paths.values()]
-      .filter(({ matches }) => matches.test(path))
-      .flatMap(({ methods }) => [...methods]);
-    if (allowed.length === 0) return new ApiError('not_found');
-    return new ApiError('method_not_allowed', { headers: { allow: [...new Set(allowed)].sort().join(', ') } });
+    const known = [...paths.values()].filter(({ matches }) => matches.test(path));
+    const [first] = known;
+    if (!first) return answerError(new ApiError('not_found'), request, reply);
+    const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort().join(', ');
+    return answerError(new ApiError('method_not_allowed', { headers: { allow } }), request, reply, first.write);
   };
-  app.setNotFoundHandler((request) => {
-    throw notFound(request);
-  });
+  app.setNotFoundHandler(notFound);
   return notFound;
 }
 

@@ -16,4 +16,8 @@ CREATE TABLE authorization_codes (
 ){options};
 CREATE INDEX authorization_codes_hash ON authorization_codes (hash);
 CREATE INDEX authorization_codes_unused ON authorization_codes (expires_at) WHERE used_at IS NULL;
+
+-- An ended grant keeps its tokens for a while; swept once they are gone.
+ALTER TABLE grants ADD COLUMN swept {bool} NOT NULL DEFAULT 0;
+CREATE INDEX grants_unswept ON grants (ended_at) WHERE swept = 0 AND ended_at IS NOT NULL;
 `;

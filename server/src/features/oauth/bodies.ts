@@ -1,0 +1,44 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+import { isJson, parseJson, useBodies } from '../../platform/http/json-body.ts';
+
+/** Bodies of /v1/oauth/*: JSON as the spec wants, or forms as ordinary OAuth libraries send. No field twice. */
+export function useOAuthBodies(app: FastifyInstance): void {
+  useBodies(app, (body, contentType) => {
+    if (isJson(contentType)) {
+      const value = parseJson(body);
+      refuseRepeats(topLevelKeys(body.toString('utf8')));
+      return value;
+    }
+    if (isForm(contentType)) return parseForm(body);
+    throw new ApiError('unsupported_media_type', { message: 'Send the body as JSON or form-encoded.' });
+  });
+}
+
+const isForm = (contentType: string): boolean => /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
+
+function parseForm(body: Buffer): Record<string, string> {
+  if (!isUtf8(body)) throw validationFailed({ field: null, message: 'must be UTF-8' });
+  const fields = [...new URLSearchParams(body.toString('utf8'))];
+  refuseRepeats(fields.map(([name]) => name));
+  return Object.fromEntries(fields);
+}
+
+function refuseRepeats(names: readonly string[]): void {
+  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
+  const problems = [...repeated].map((field): ErrorDetail => ({ field, message: 'must not be sent twice' }));
+  if (problems.length > 0) throw validationFailed(...problems);
+}
+
+/** Of well-formed JSON. JSON.parse would silently keep the last of two equal keys. */
+function topLevelKeys(text: string): string[] {
+  const keys: string[] = [];
+  let level = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs)) {
+    if (token === '{' || token === '[') level += 1;
+    else if (token === '}' || token === ']') level -= 1;
+    else if (level === 1 && token.endsWith(':')) keys.push(JSON.parse(token.slice(0, -1)));
+  }
+  return keys;
+}

@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify';
+import { type AppRow, type Apps, basicCredentials, type Credentials } from '../apps/index.ts';
+import { OAuthError } from './oauth-error.ts';
+
+/** RFC 6749, section 2.3: which app is calling, by HTTP Basic or by fields of the body, never both. */
+export interface ClientFields {
+  readonly client_id?: string | null;
+  readonly client_secret?: string | null;
+}
+
+const challenge = { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' };
+
+export async function authenticateClient(apps: Apps, request: FastifyRequest, body: ClientFields): Promise<AppRow> {
+  const verdict = await apps.authenticate(clientCredentials(request, body), request.ip);
+  if ('app' in verdict) return verdict.app;
+  switch (verdict.refused) {
+    case 'throttled':
+      throw new OAuthError('too_many_requests', undefined, { 'retry-after': String(verdict.retryAfterSeconds) });
+    case 'suspended':
+      throw new OAuthError('invalid_client', 'The app is suspended.', challenge);
+    case 'invalid':
+      throw new OAuthError('invalid_client', 'The client_id or client_secret is wrong.', challenge);
+  }
+}
+
+function clientCredentials(request: FastifyRequest, body: ClientFields): Credentials {
+  const basic = basicCredentials(request);
+  if (typeof basic === 'object') {
+    if (body.client_secret)
+      throw new OAuthError('invalid_request', 'Send the client_secret with HTTP Basic or in the body, not both.');
+    if (body.client_id && body.client_id !== basic.clientId)
+      throw new OAuthError('invalid_request', 'The client_id of the body is not that of HTTP Basic.');
+    return basic;
+  }
+  if (basic === 'malformed')
+    throw new OAuthError('invalid_client', 'The Authorization header is not well-formed HTTP Basic.', challenge);
+  return { clientId: required(body, 'client_id'), clientSecret: required(body, 'client_secret') };
+}
+
+/** A field that this request cannot do without. */
+export function required<Name extends string>(body: { readonly [N in Name]?: string | null }, name: Name): string {
+  const value = body[name];
+  if (!value) throw new OAuthError('invalid_request', `${name} is required.`);
+  return value;
+}

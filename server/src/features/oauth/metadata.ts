@@ -1,0 +1,110 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { errorResponses } from '../../platform/http/schema.ts';
+import type { Keys } from './keys.ts';
+import { allScopes } from './scopes.ts';
+
+export interface MetadataParts {
+  readonly keys: Keys;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+}
+
+const text = Type.String();
+const list = Type.Array(text);
+
+const ServerMetadata = Type.Object(
+  {
+    issuer: text,
+    authorization_endpoint: text,
+    token_endpoint: text,
+    revocation_endpoint: text,
+    introspection_endpoint: text,
+    jwks_uri: text,
+    service_documentation: text,
+    scopes_supported: list,
+    response_types_supported: list,
+    response_modes_supported: list,
+    grant_types_supported: list,
+    token_endpoint_auth_methods_supported: list,
+    revocation_endpoint_auth_methods_supported: list,
+    introspection_endpoint_auth_methods_supported: list,
+    code_challenge_methods_supported: list,
+    authorization_response_iss_parameter_supported: Type.Boolean(),
+    ui_locales_supported: list,
+  },
+  { title: 'ServerMetadata' },
+);
+
+/** Named one by one: nothing else of a key can get out. */
+const KeySet = Type.Object(
+  {
+    keys: Type.Array(Type.Object({ kty: text, crv: text, x: text, y: text, kid: text, alg: text, use: text })),
+  },
+  { title: 'KeySet' },
+);
+
+/** How libraries find their way: RFC 8414, RFC 9207 and RFC 7517. */
+export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }: MetadataParts): void {
+  const metadata = serverMetadata(baseUrl, authUrl);
+
+  app.route({
+    method: 'GET',
+    url: '/.well-known/oauth-authorization-server',
+    schema: {
+      operationId: 'getServerMetadata',
+      summary: 'Authorization server metadata',
+      description: 'RFC 8414. Where everything of OAuth is, and what is supported.',
+      tags: ['OAuth'],
+      response: { 200: ServerMetadata, ...errorResponses('internal_error') },
+      responseExample: serverMetadata('https://api.tips.example', 'https://tips.example'),
+    },
+    handler: (_request, reply) =>
+      reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300').send(metadata),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/.well-known/jwks.json',
+    schema: {
+      operationId: 'getKeySet',
+      summary: 'Keys that access tokens are signed with',
+      description:
+        'RFC 7517. A new key is in the set before it signs, a retired one until its last token has ended. Whether a ' +
+        'token still works is known to this server alone: introspect it.',
+      tags: ['OAuth'],
+      response: { 200: KeySet, ...errorResponses('internal_error', 'upstream_failed') },
+      responseExample: {
+        keys: [{ kty: 'EC', crv: 'P-256', x: '…', y: '…', kid: 'k3Jb…', alg: 'ES256', use: 'sig' }],
+      },
+    },
+    handler: async (_request, reply) =>
+      reply
+        .header('access-control-allow-origin', '*')
+        .header('cache-control', 'public, max-age=15')
+        .send(await keys.publicSet()),
+  });
+}
+
+function serverMetadata(baseUrl: string, authUrl: string) {
+  const methods = ['client_secret_basic', 'client_secret_post'];
+  return {
+    issuer: authUrl,
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${baseUrl}/v1/oauth/token`,
+    revocation_endpoint: `${baseUrl}/v1/oauth/revoke`,
+    introspection_endpoint: `${baseUrl}/v1/oauth/introspect`,
+    jwks_uri: `${authUrl}/.well-known/jwks.json`,
+    service_documentation: `${authUrl}/docs`,
+    scopes_supported: allScopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    ui_locales_supported: ['en', 'th'],
+  };
+}

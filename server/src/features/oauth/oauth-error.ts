@@ -1,0 +1,87 @@
+import type { TSchema } from 'typebox';
+import { ApiError, type ErrorCode } from '../../errors.ts';
+import type { ErrorWriter } from '../../platform/http/errors.ts';
+import { OAuthErrorBody } from './schemas.ts';
+
+/**
+ * Errors of /v1/oauth/* have the form of RFC 6749, section 5.2. This is all of them, with the row of the common
+ * error table that stands for each in logs and metrics.
+ */
+const table = {
+  invalid_request: [400, 'validation_failed', 'A field is missing, empty, sent twice or not a string.'],
+  invalid_client: [401, 'client_invalid', 'The client_id or client_secret is wrong, or the app is suspended.'],
+  invalid_grant: [
+    400,
+    'validation_failed',
+    'The code or refresh token is unknown, used, expired, revoked, or not for this app or redirect_uri.',
+  ],
+  unsupported_grant_type: [400, 'validation_failed', 'The grant_type is neither authorization_code nor refresh_token.'],
+  invalid_scope: [
+    400,
+    'validation_failed',
+    'More scopes than the creator granted. The refresh token can still be used.',
+  ],
+  too_many_requests: [
+    429,
+    'rate_limited',
+    'Too many failed client authentications. Wait for the seconds in the header Retry-After.',
+  ],
+  server_error: [500, 'internal_error', 'Something went wrong on our side.'],
+  temporarily_unavailable: [502, 'upstream_failed', 'The storage cannot be reached or written right now. Try again.'],
+} as const satisfies Record<string, readonly [status: number, code: ErrorCode, words: string]>;
+
+export type OAuthErrorName = keyof typeof table;
+
+export class OAuthError extends ApiError {
+  readonly error: OAuthErrorName;
+  constructor(error: OAuthErrorName, description: string = table[error][2], headers: Record<string, string> = {}) {
+    super(table[error][1], { message: description, headers });
+    this.error = error;
+  }
+}
+
+export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
+  const name = error instanceof OAuthError ? error.error : nameOf(error);
+  return reply
+    .code(statusOf(error, name))
+    .type('application/json; charset=utf-8')
+    .send({ error: name, error_description: describe(error) });
+};
+
+function nameOf({ code, status }: ApiError): OAuthErrorName {
+  if (code === 'upstream_failed' || code === 'shutting_down') return 'temporarily_unavailable';
+  return status >= 500 ? 'server_error' : 'invalid_request';
+}
+
+/** A broken rule is 400 here; 405, 413, 415 and the like stay what they are. */
+const statusOf = (error: ApiError, name: OAuthErrorName): number =>
+  error.code === 'validation_failed' ? table[name][0] : error.status;
+
+function describe({ message, details }: ApiError): string {
+  const text = details
+    ? details.map(({ field, message }) => `${field ?? 'the body'} ${message}`).join('; ')
+    : message.replaceAll('’', "'").replaceAll('"', "'");
+  // RFC 6749 allows these characters only, and a field's name is the caller's own.
+  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500);
+}
+
+/** Response entries for the API document: what every one of these endpoints can answer, and the errors of this one. */
+export function oauthErrors(...names: OAuthErrorName[]): Record<number, TSchema> {
+  const all: OAuthErrorName[] = ['invalid_request', ...names, 'invalid_client', 'too_many_requests'];
+  const byStatus = Map.groupBy([...all, 'server_error', 'temporarily_unavailable'] as const, (name) => table[name][0]);
+  return {
+    ...Object.fromEntries(
+      [...byStatus].map(([status, group]) => [status, errorBody(group.map((name) => [name, table[name][2]]))]),
+    ),
+    413: errorBody([['invalid_request', 'The body is larger than 64 KiB.']]),
+    415: errorBody([['invalid_request', 'Send the body as JSON or form-encoded.']]),
+  };
+}
+
+const errorBody = (cases: (readonly [name: OAuthErrorName, words: string])[]): TSchema => ({
+  ...OAuthErrorBody,
+  description: cases.map(([name, words]) => `\`${name}\`: ${words}`).join('\n\n'),
+  'x-examples': Object.fromEntries(
+    cases.map(([error, error_description]) => [error, { value: { error, error_description } }]),
+  ),
+});

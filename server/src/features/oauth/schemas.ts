@@ -1,0 +1,75 @@
+import { type Static, Type } from 'typebox';
+import { nullable } from '../../platform/http/schema.ts';
+
+/** Fields that may be absent: `null` and the empty text mean the same (RFC 6749, section 3.2). */
+const optional = (description: string, examples: string[] = []) =>
+  Type.Optional(nullable(Type.String({ description, examples })));
+
+const clientFields = {
+  client_id: optional('The app; required unless HTTP Basic is used', ['app_01kaxk2t5v7f9sd3n8q6w4y0zr']),
+  client_secret: optional('Required unless HTTP Basic is used'),
+};
+
+export const TokenRequest = Type.Object(
+  {
+    grant_type: Type.String({ description: '`authorization_code` or `refresh_token`' }),
+    ...clientFields,
+    code: optional('With `authorization_code`: the code from the redirect'),
+    redirect_uri: optional('With `authorization_code`: the one that the authorization page was opened with', [
+      'https://app.example/callback',
+    ]),
+    code_verifier: optional('With `authorization_code`: required if the page was opened with a `code_challenge`'),
+    refresh_token: optional('With `refresh_token`: the newest refresh token'),
+    scope: optional('With `refresh_token`: fewer scopes for this one access token', ['tips.read']),
+  },
+  { title: 'TokenRequest' },
+);
+
+export const TokenResponse = Type.Object(
+  {
+    access_token: Type.String({ description: 'JWT; send it as `Authorization: Bearer …`' }),
+    refresh_token: Type.String({ description: 'Replaces the one before, which must no longer be used' }),
+    token_type: Type.Literal('Bearer'),
+    expires_in: Type.Integer({ description: 'Life of the access token in seconds', examples: [3600] }),
+    scope: Type.String({ description: 'Granted scopes, separated by single spaces' }),
+  },
+  { title: 'TokenResponse' },
+);
+
+export const TokenReference = Type.Object(
+  {
+    ...clientFields,
+    token: optional('An access token or a refresh token; required'),
+    token_type_hint: optional('Not needed: the kind is told by the token itself', ['refresh_token']),
+  },
+  { title: 'TokenReference' },
+);
+
+export const Introspection = Type.Object(
+  {
+    active: Type.Boolean({ description: 'False for a dead token, another app’s, or any other text; then alone' }),
+    scope: Type.Optional(Type.String({ description: 'What it may do right now' })),
+    client_id: Type.Optional(Type.String()),
+    username: Type.Optional(Type.String()),
+    token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only' })),
+    exp: Type.Optional(Type.Integer({ description: 'End, in seconds since 1970' })),
+    iat: Type.Optional(Type.Integer()),
+    sub: Type.Optional(Type.String({ description: 'Id of the creator' })),
+    aud: Type.Optional(Type.String()),
+    iss: Type.Optional(Type.String()),
+  },
+  { title: 'Introspection' },
+);
+
+export const OAuthErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'Code of RFC 6749' }),
+    error_description: Type.String({ description: 'What went wrong and what to do' }),
+  },
+  { title: 'OAuthError' },
+);
+
+export type TokenRequest = Static<typeof TokenRequest>;
+export type TokenResponse = Static<typeof TokenResponse>;
+export type TokenReference = Static<typeof TokenReference>;
+export type Introspection = Static<typeof Introspection>;

@@ -1,0 +1,19 @@
+import type { TokenResponse } from './schemas.ts';
+import { formatScopes } from './scopes.ts';
+import type { TokenSubject, Tokens } from './tokens.ts';
+
+/** The token endpoint's success, and what `grant add` prints. */
+export async function tokenResponse(
+  tokens: Tokens,
+  subject: TokenSubject,
+  refreshToken: string,
+): Promise<TokenResponse> {
+  const access = await tokens.issue('access', subject);
+  return {
+    access_token: access.token,
+    refresh_token: refreshToken,
+    token_type: 'Bearer',
+    expires_in: access.expiresIn,
+    scope: formatScopes(subject.scopes),
+  };
+}
