@@ -14,6 +14,8 @@ export async function serve(config: Config): Promise<void> {
   const runtime = await createRuntime(config);
   try {
     await checkDemo(runtime);
+    // Opens the signing key: a wrong SECRET_KEY stops the start, not the first request.
+    await runtime.keys.signing();
     const app = createApp(runtime);
     const metrics =
       config.metricsPort === undefined ? undefined : await serveMetrics(runtime.metrics, config.metricsPort);
@@ -32,7 +34,7 @@ export async function serve(config: Config): Promise<void> {
 
 async function checkDemo({ config, demo }: Runtime): Promise<void> {
   if (config.development) return demo.ensure();
-  if (await demo.world())
+  if (await demo.exists())
     throw new Error(
       'This database holds the demo world, whose secrets were printed. Remove it first with: namjai demo remove',
     );

@@ -67,7 +67,6 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       zone: createZone(config.timeZone),
     };
     const services = createServices(platform);
-    await services.keys.ensure();
     await keepTimeZone(db, services.events, config.timeZone);
     return {
       ...platform,

@@ -66,7 +66,7 @@ export function createVault(secretKey: string): Vault {
         return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
       } catch {
         throw new SealBroken(
-          'A secret at rest cannot be opened. Was SECRET_KEY changed? Start with the one it was made with.',
+          'A secret at rest cannot be opened. Was SECRET_KEY changed? Start with the one it was made with (in development it is kept in secret.key beside the database).',
         );
       }
     },

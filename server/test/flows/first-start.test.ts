@@ -171,7 +171,7 @@ test('wrong usage exits 2, failures exit 1, and each says what to do', async (t)
     [['nothing'], 2, /There is no command "nothing". See: namjai --help/],
     [['creator', 'add'], 2, /--username is required/],
     [['creator', 'add', '--username', 'ab'], 1, /3 to 30 characters/],
-    [['creator', 'add', '--username', 'mali', '--password', 'short'], 1, /at least 10 characters/],
+    [['creator', 'add', '--username', 'mali', '--password', 'short'], 1, /10 to 200 characters/],
     [['creator', 'add', '--wrong'], 2, /--wrong/],
     [['creator', 'suspend'], 2, /Usage: namjai creator suspend USERNAME/],
     [['creator', 'suspend', 'nobody'], 1, /no creator named "nobody"/],

@@ -45,6 +45,7 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
 
   return {
     world,
+    exists: async (): Promise<boolean> => (await repo.demoRecord(db)) !== undefined,
 
     /** Fills an empty database; leaves any other as it is. */
     async ensure(): Promise<void> {

@@ -40,7 +40,10 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     const now = clock();
     // The newest that has been announced for long enough; the very first one signs at once.
     const active = rows.find(({ created_at }) => created_at + announcedMs <= now) ?? rows.at(-1);
-    if (!active) throw new Error('There is no signing key. Run: namjai migrate');
+    if (!active) {
+      await add();
+      return load();
+    }
     nextSigns = active === rows[0] ? Number.POSITIVE_INFINITY : rows[0]!.created_at + announcedMs;
     if (signing?.kid !== active.kid) {
       const jwk = JSON.parse(vault.open(active.sealed_private_jwk, sealContext(active.kid)));
@@ -68,6 +71,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
   }
 
   return {
+    /** The key that signs now; the first one is made when it is first asked for. */
     async signing(): Promise<SigningKey> {
       await load();
       return signing!;
@@ -76,11 +80,6 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     async verifying(kid: string): Promise<CryptoKey | undefined> {
       await load();
       return verifying.get(kid);
-    },
-    /** Makes the first key if there is none. */
-    async ensure(): Promise<void> {
-      if ((await repo.signingKeys(db)).length === 0) await add();
-      await load();
     },
     /** A new key, which signs once it has been announced; the old ones go on verifying. */
     rotate: add,
