@@ -220,6 +220,30 @@ function values(check: Check): void {
     assert.deepEqual({ ...row }, { twice: 'bab', quoted: "it's $3" });
   });
 
+  check('refuses more than one statement at a time', async (db) => {
+    await assert.rejects(db.write((tx) => tx.run("INSERT INTO notes (id) VALUES ('a'); SELECT 1")));
+    await db.write((tx) => tx.run("INSERT INTO notes (id, body) VALUES ('b', ';not two');\n"));
+    assert.deepEqual(await ids(db), ['b']);
+  });
+
+  check('gives numbers for what is computed, and 0 and 1 for what is compared', async (db) => {
+    await db.write((tx) => tx.run("INSERT INTO counters (id, n) VALUES ('a', 3), ('b', 4)"));
+    const row = await db.get<object>(
+      'SELECT sum(n) AS sum, count(*) AS count, max(n) AS max, min(n) < 4 AS below, 3 = 4 AS same FROM counters',
+    );
+    assert.deepEqual({ ...row }, { sum: 7, count: 2, max: 4, below: 1, same: 0 });
+  });
+
+  check('refuses to give back an integer that a number cannot hold', async (db) => {
+    await assert.rejects(db.get('SELECT CAST($1 AS BIGINT) + 1 AS n', [Number.MAX_SAFE_INTEGER]), RangeError);
+    await assert.rejects(db.get('SELECT CAST($1 AS BIGINT) + 1 AS n', [Number.MAX_SAFE_INTEGER]), /9007199254740992/);
+  });
+
+  check('refuses a statement that writes outside write', async (db) => {
+    await assert.rejects(db.all("INSERT INTO notes (id) VALUES ('a') RETURNING id"), /outside write/);
+    assert.deepEqual(await ids(db), []);
+  });
+
   check('computes with integers as integers', async (db) => {
     const row = await db.get<{ half: number }>('SELECT CAST($1 AS BIGINT) / 2 AS half', [7]);
     assert.equal(row?.half, 3);

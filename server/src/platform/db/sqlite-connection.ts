@@ -3,13 +3,14 @@
  *
  * - Integers are bound as integers. Left alone, `node:sqlite` binds every number as REAL,
  *   so that `$1 || ''` is '5.0' and `$1 / 2` is a fraction, unlike in PostgreSQL.
- * - Whatever is not a `Value` is refused: `node:sqlite` takes an object in first place for named parameters
- *   and binds NULL, as it does for a parameter that is missing.
+ * - Whatever is not a `Value` is refused (statement.ts): `node:sqlite` takes an object in first place for named
+ *   parameters and binds NULL, as it does for a parameter that is missing.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
+import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
 /** Primary result codes, https://www.sqlite.org/rescode.html; an extended code has its primary one in the low byte. */
 const code = { busy: 5, readonly: 8, ioerr: 10, full: 13, cantopen: 14, protocol: 15 };
@@ -26,14 +27,9 @@ const maxStatements = 1_000;
  */
 const checkpointPages = 4_000;
 
-interface Prepared {
+interface Prepared extends StatementText {
   readonly statement: StatementSync;
-  readonly parameters: number;
-  /** The tables that it writes. */
-  readonly writes: readonly string[];
 }
-
-const noParameters: readonly Value[] = [];
 
 export class SqliteConnection {
   readonly #db: DatabaseSync;
@@ -74,31 +70,28 @@ export class SqliteConnection {
   }
 
   all<Row>(sql: Sql, params: readonly Value[] = noParameters): Row[] {
-    const prepared = this.#prepare(sql);
-    const bound = bind(prepared, params);
+    const prepared = this.#prepare(sql, params);
     try {
       // What a row holds is known only to who wrote the statement.
-      return prepared.statement.all(...bound) as Row[];
+      return prepared.statement.all(...params.map(bindable)) as Row[];
     } catch (error) {
       throw sorted(error);
     }
   }
 
   get<Row>(sql: Sql, params: readonly Value[] = noParameters): Row | undefined {
-    const prepared = this.#prepare(sql);
-    const bound = bind(prepared, params);
+    const prepared = this.#prepare(sql, params);
     try {
-      return prepared.statement.get(...bound) as Row | undefined;
+      return prepared.statement.get(...params.map(bindable)) as Row | undefined;
     } catch (error) {
       throw sorted(error);
     }
   }
 
   run(sql: Sql, params: readonly Value[] = noParameters): number {
-    const prepared = this.#prepare(sql);
-    const bound = bind(prepared, params);
+    const prepared = this.#prepare(sql, params);
     try {
-      const { changes } = prepared.statement.run(...bound);
+      const { changes } = prepared.statement.run(...params.map(bindable));
       // For any other statement SQLite repeats the count of the last one that wrote.
       return prepared.writes.length > 0 ? Number(changes) : 0;
     } catch (error) {
@@ -110,21 +103,22 @@ export class SqliteConnection {
     this.#db.close();
   }
 
-  #prepare(sql: Sql): Prepared {
-    const text = typeof sql === 'string' ? sql : sql.sqlite;
+  #prepare(sql: Sql, params: readonly Value[]): Prepared {
+    const text = textFor('sqlite', sql);
     let prepared = this.#prepared.get(text);
     if (!prepared) {
-      const writes = writtenTables(text);
-      if (writes.length > 0 && !this.#mayWrite) throw new Error(`A statement that writes, outside write(): ${text}`);
-      const { rewritten, parameters } = numberedParameters(text);
+      const read = readStatement(text);
+      if (read.writes.length > 0 && !this.#mayWrite)
+        throw new Error(`A statement that writes, outside write(): ${text}`);
       try {
-        prepared = { statement: this.#db.prepare(rewritten), parameters, writes };
+        prepared = { ...read, statement: this.#db.prepare(read.questionMarks) };
       } catch (error) {
         throw sorted(error);
       }
       if (this.#prepared.size >= maxStatements) this.#prepared.clear();
       this.#prepared.set(text, prepared);
     }
+    checkParameters(prepared, params);
     for (const table of prepared.writes) this.onWrite(table);
     return prepared;
   }
@@ -138,38 +132,7 @@ function ensurePrivateFile(file: string): void {
   else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
-/** `$1` becomes `?1`, except in quotes and comments. */
-function numberedParameters(text: string): { rewritten: string; parameters: number } {
-  let parameters = 0;
-  const rewritten = text.replace(/'[^']*'|"[^"]*"|--[^\n]*|\$(\d+)/g, (match, number?: string) => {
-    if (number === undefined) return match;
-    parameters = Math.max(parameters, Number(number));
-    return `?${number}`;
-  });
-  return { rewritten, parameters };
-}
-
-/** The tables named after INSERT INTO, UPDATE and the like. There are no triggers or cascades that write others. */
-function writtenTables(text: string): string[] {
-  const pattern =
-    /\b(?:(?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO|(?<!\bDO\s+)UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+"?(\w+)/gi;
-  return [...new Set([...text.matchAll(pattern)].map((match) => String(match[1]).toLowerCase()))];
-}
-
-function bind(prepared: Prepared, params: readonly Value[]): (Exclude<Value, number> | bigint)[] {
-  if (params.length !== prepared.parameters) {
-    throw new TypeError(`The statement takes ${prepared.parameters} parameters, ${params.length} were given`);
-  }
-  return params.map(bindable);
-}
-
-function bindable(value: Value, index: number): Exclude<Value, number> | bigint {
-  if (typeof value === 'string' || value === null) return value;
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-  if (value instanceof Uint8Array) return value;
-  const found = typeof value === 'number' ? `${value}` : Object.prototype.toString.call(value);
-  throw new TypeError(`Parameter $${index + 1} is ${found}, not a string, a safe integer, null or bytes`);
-}
+const bindable = (value: Value): Exclude<Value, number> | bigint => (typeof value === 'number' ? BigInt(value) : value);
 
 /** Waiting may help: another process holds the lock. */
 export class Busy extends StorageUnavailable {}

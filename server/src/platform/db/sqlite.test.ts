@@ -114,12 +114,6 @@ describe('SQLite', () => {
     assert.deepEqual({ ...row }, { kind: 'integer', text: '5' });
   });
 
-  test('refuses a statement that writes outside write', async (t) => {
-    const db = await withTables(open(t), 'things');
-    await assert.rejects(db.all('INSERT INTO things (id) VALUES (1) RETURNING id'), /outside write/);
-    assert.equal(await count(db, 'things'), 0);
-  });
-
   test('waits by timers for another process that writes', async (t) => {
     const file = temporaryFile(t);
     const db = await withTables(openSqlite({ file }), 'things');
