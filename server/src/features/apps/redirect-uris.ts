@@ -1,21 +1,33 @@
 import { isLoopbackHost } from '../../config.ts';
 
-/** Why this address cannot be registered as a redirect URI, or nothing if it can (contract, Redirect URIs). */
-export function redirectUriProblem(text: string, development: boolean): string | undefined {
-  if (!URL.canParse(text)) return 'must be an absolute address, such as https://app.example/callback';
+/** What can be wrong with a redirect URI (contract, Redirect URIs), in words that follow the address. */
+export const redirectUriProblems = {
+  not_absolute: 'must be an absolute address, such as https://app.example/callback',
+  too_long: 'must have at most 2,048 characters',
+  characters: 'must consist of visible ASCII characters without backslashes; write others percent-encoded',
+  fragment: 'must not have a fragment (#…)',
+  user_info: 'must not contain a user name or password',
+  wildcard: 'must not contain a wildcard (*)',
+  not_https: 'must begin with https:// (http:// only for localhost and 127.0.0.1 with a port)',
+  development_only:
+    'must begin with https:// (http://localhost and http://127.0.0.1 work only while the server runs in development)',
+} as const;
+
+export type RedirectUriProblem = keyof typeof redirectUriProblems;
+
+/** Why this address cannot be registered as a redirect URI, or nothing if it can. */
+export function redirectUriProblem(text: string, development: boolean): RedirectUriProblem | undefined {
+  if (!URL.canParse(text)) return 'not_absolute';
   const url = new URL(text);
-  if (text.length > 2048) return 'must have at most 2,048 characters';
-  if (/[\p{Cc}\s\\]/u.test(text)) return 'must not contain spaces or backslashes';
-  if (text.includes('#')) return 'must not have a fragment (#…)';
-  if (url.username || url.password || /^[^/]*\/\/[^/]*@/.test(text)) return 'must not contain a user name or password';
-  if (text.includes('*')) return 'must not contain a wildcard (*)';
-  if (url.protocol === 'https:') return undefined;
-  if (url.protocol !== 'http:') return 'must begin with https://';
-  if (!isDevelopmentRedirect(url))
-    return 'must begin with https:// (http:// only for localhost and 127.0.0.1 with a port)';
-  return development
-    ? undefined
-    : 'must begin with https:// (http://localhost works only while the server runs in development)';
+  if (text.length > 2048) return 'too_long';
+  if (/[^\x21-\x7e]|\\/.test(text)) return 'characters';
+  if (text.includes('#')) return 'fragment';
+  if (url.username || url.password || /^[^/]*\/\/[^/]*@/.test(text)) return 'user_info';
+  if (text.includes('*')) return 'wildcard';
+  // The parser mends `https:host` and `https:/host`; what is compared is the text, so it must be whole.
+  if (/^https:\/\/[^/]/i.test(text)) return undefined;
+  if (url.protocol !== 'http:' || !isDevelopmentRedirect(url)) return 'not_https';
+  return development ? undefined : 'development_only';
 }
 
 /** Loopback redirects match only while the server runs in development, also those registered earlier. */

@@ -4,7 +4,8 @@ import type { NewId } from '../../platform/ids.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import { createAuthentication } from './authentication.ts';
-import { redirectUriProblem } from './redirect-uris.ts';
+import { type AppDetails, type DetailProblem, detailProblems, problemText } from './details.ts';
+import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
 
 export interface AppsParts {
@@ -18,17 +19,36 @@ export interface AppsParts {
 export type Apps = ReturnType<typeof createApps>;
 
 export class AppError extends Error {
-  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid';
-  constructor(code: AppError['code'], message: string) {
+  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'too_many_apps';
+  /** All that is wrong with the details, where that is why. */
+  readonly problems: readonly DetailProblem[];
+  constructor(code: AppError['code'], message: string, problems: readonly DetailProblem[] = []) {
     super(message);
     this.code = code;
+    this.problems = problems;
   }
 }
 
 /** How long the secret before the present one goes on working. */
 const oldSecretMs = 24 * 3_600_000;
 
+/** How many apps one account can have. */
+export const mostApps = 20;
+
 export function createApps({ db, clock, newId, limiter, development }: AppsParts) {
+  function checked(input: AppDetails) {
+    const details = { name: input.name.trim(), redirectUris: [...new Set(input.redirectUris)] };
+    const problems = detailProblems(details, development);
+    const [first] = problems;
+    if (first)
+      throw new AppError(
+        first.field === 'name' ? 'app_name_invalid' : 'redirect_uri_invalid',
+        problemText(first),
+        problems,
+      );
+    return { name: details.name, redirect_uris: JSON.stringify(details.redirectUris) };
+  }
+
   return {
     async byId(clientId: string) {
       const app = await repo.appById(db, clientId);
@@ -37,25 +57,22 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
     },
 
     async add(input: { name: string; redirectUris: readonly string[]; ownerId: string | null; demo?: boolean }) {
-      const name = input.name.trim();
-      if (name.length < 1 || [...name].length > 60)
-        throw new AppError('app_name_invalid', 'An app’s name has 1 to 60 characters.');
-      for (const uri of input.redirectUris) {
-        const problem = redirectUriProblem(uri, development);
-        if (problem) throw new AppError('redirect_uri_invalid', `The redirect URI ${uri} ${problem}.`);
-      }
+      const details = checked(input);
       const clientSecret = newSecret('njs');
       const app = {
         id: newId('app'),
         owner_id: input.ownerId,
-        name,
-        redirect_uris: JSON.stringify([...new Set(input.redirectUris)]),
+        ...details,
         secret_hash: hashSecret(clientSecret),
         demo: input.demo ? 1 : 0,
         created_at: clock(),
       };
-      await db.write((tx) => repo.insertApp(tx, app));
-      return { clientId: app.id, clientSecret, name };
+      await db.write(async (tx) => {
+        if (input.ownerId !== null && (await repo.countOfOwner(tx, input.ownerId)) >= mostApps)
+          throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
+        await repo.insertApp(tx, app);
+      });
+      return { clientId: app.id, clientSecret, name: app.name };
     },
 
     authenticate: createAuthentication({ db, clock, limiter }),
@@ -69,7 +86,29 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
       return clientSecret;
     },
 
+    ofOwner: (ownerId: string) => repo.appsOfOwner(db, ownerId),
+
+    /** Nothing for an app of someone else: whether it exists is not told. */
+    ownedBy: (ownerId: string, clientId: string) => repo.appOfOwner(db, ownerId, clientId),
+
+    /** Answers whether the owner has such an app. */
+    async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
+      const details = checked(input);
+      return (await db.write((tx) => repo.updateDetails(tx, ownerId, { id: clientId, ...details }))) > 0;
+    },
+
+    /** Its grants end in the same write: see `grants.deleteApp`. */
+    remove: (tx: Tx, ownerId: string, clientId: string) => repo.deleteApp(tx, ownerId, clientId, clock()),
+
+    /** Compared as exact strings. */
+    redirectsTo: (app: Pick<repo.AppRow, 'redirect_uris'>, uri: string): boolean =>
+      redirectUrisOf(app).includes(uri) && redirectUriUsable(uri, development),
+
     /** Suspension pauses; `null` restores. */
     setSuspended: (tx: Tx, clientId: string, at: number | null) => repo.setSuspended(tx, clientId, at),
   };
+}
+
+export function redirectUrisOf({ redirect_uris }: Pick<repo.AppRow, 'redirect_uris'>): string[] {
+  return JSON.parse(redirect_uris);
 }
