@@ -60,9 +60,9 @@ export function createVault(secretKey: string): Vault {
     },
     open(sealed, context) {
       const bytes = Buffer.from(sealed);
-      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, 12), { authTagLength: 16 });
-      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16));
       try {
+        const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, 12), { authTagLength: 16 });
+        decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16));
         return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
       } catch {
         throw new SealBroken(

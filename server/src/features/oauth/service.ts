@@ -113,6 +113,44 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
       return tokenResponse(tokens, { creatorId, clientId, grantId, familyId, scopes }, refreshToken);
     },
 
+    /** The creator approves: the grant has exactly these scopes from now on, and `then` commits with it. */
+    async approve<T>(
+      creatorId: string,
+      clientId: string,
+      scopes: readonly Scope[],
+      then: (tx: Tx, grantId: string) => Promise<T>,
+    ): Promise<T> {
+      const made = await db.write(async (tx) => {
+        const grantId = await repo.approveGrant(tx, {
+          creator_id: creatorId,
+          id: newId('grt'),
+          client_id: clientId,
+          scope: formatScopes(scopes),
+          by_operator: 0,
+          created_at: clock(),
+        });
+        return then(tx, grantId);
+      });
+      hub.publish(accessTopic, creatorId);
+      return made;
+    },
+
+    isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
+
+    /** What a creator is connected to. */
+    connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
+
+    /** Deletes an app and ends its grants: `remove` is its own service's update. Answers whether there was one. */
+    async deleteApp(clientId: string, remove: (tx: Tx) => Promise<number>): Promise<boolean> {
+      const removed = await db.write(async (tx) => {
+        if ((await remove(tx)) === 0) return false;
+        await repo.endGrantsOfApp(tx, clientId, clock(), 'app_deleted' satisfies EndReason);
+        return true;
+      });
+      if (removed) hub.publish(accessTopic, '*');
+      return removed;
+    },
+
     /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
     async revoke(creatorId: string, clientId: string, reason: EndReason): Promise<boolean> {
       return end(creatorId, (tx) => repo.endGrant(tx, creatorId, clientId, clock(), reason));

@@ -1,0 +1,51 @@
+import { button, notice, rows } from '../../../platform/http/pages/blocks.ts';
+import { form } from '../../../platform/http/pages/forms.ts';
+import { type Html, html } from '../../../platform/http/pages/html.ts';
+import type { Lang } from '../../../platform/http/pages/i18n.ts';
+import { scopeLines } from '../scope-words.ts';
+import type { AuthorizeRequest } from './checks.ts';
+import { words } from './words.ts';
+
+export interface ConsentView {
+  readonly lang: Lang;
+  readonly request: AuthorizeRequest;
+  /** Who answers for the app; nobody's is the operator's. */
+  readonly owner: { displayName: string; username: string } | undefined;
+  readonly creator: { displayName: string; username: string };
+  /** The app is connected already. */
+  readonly again: boolean;
+  /** This page's own address, to come back to with another account. */
+  readonly url: string;
+  readonly csrf: string;
+  readonly ticket: string;
+}
+
+const person = ({ displayName, username }: { displayName: string; username: string }): string =>
+  `${displayName} (@${username})`;
+
+export function consentPage({ lang, request, owner, creator, again, url, csrf, ticket }: ConsentView): Html {
+  const t = words(lang);
+  const { host } = new URL(request.redirectUri);
+  const decision = html`
+<input type="hidden" name="request" value="${ticket}">
+<div class="actions">
+  !${button(t('approve'), { name: 'decision', value: 'approve' })}
+  !${button(t('deny'), { kind: 'plain', name: 'decision', value: 'deny' })}
+</div>`;
+  return html`
+<section class="card">
+  <div>
+    <h1>${t('question', { app: request.app.name })}</h1>
+    <p class="intro">${owner ? t('by', { owner: person(owner) }) : t('byOperator')}</p>
+  </div>
+  !${again ? notice('info', t('again')) : ''}
+  <div>
+    <h2>${t('willBeAble')}</h2>
+    !${rows(scopeLines(request.scopes, lang))}
+  </div>
+  <p>${t('returns', { host })}</p>
+  !${form({ action: '/oauth/authorize', csrf, body: decision })}
+  <p class="hint">${t('undo')}</p>
+  <p class="hint">${t('signedInAs', { name: person(creator) })} <a href="/login?return_to=${encodeURIComponent(url)}">${t('otherAccount')}</a></p>
+</section>`;
+}

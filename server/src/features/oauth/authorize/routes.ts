@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../platform/clock.ts';
+import { formText } from '../../../platform/http/pages/form-body.ts';
+import { contentSecurityPolicy } from '../../../platform/http/pages/headers.ts';
+import { PageError, Redirect } from '../../../platform/http/pages/page-error.ts';
+import type { Vault } from '../../../platform/secrets.ts';
+import type { Accounts, Pages } from '../../accounts/index.ts';
+import type { Apps } from '../../apps/index.ts';
+import type { Codes } from '../codes.ts';
+import type { Grants } from '../service.ts';
+import { answerUrl, formTargets } from './answer.ts';
+import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
+import { consentPage } from './consent-page.ts';
+import { AuthorizeError, Unredirectable } from './errors.ts';
+import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
+import { words } from './words.ts';
+
+export interface AuthorizeParts {
+  readonly pages: Pages;
+  readonly accounts: Accounts;
+  readonly apps: Apps;
+  readonly grants: Grants;
+  readonly codes: Codes;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly issuer: string;
+}
+
+/** A consent page older than this is shown again instead of being acted on. */
+const ticketMs = 3_600_000;
+
+/** Only the POST changes anything, and only for what the page before it showed. */
+export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
+  const { pages, accounts, apps, grants, codes, vault, clock, issuer } = parts;
+
+  scope.get(
+    '/oauth/authorize',
+    answering(async (request, reply) => {
+      const asked = await checkAuthorize(queryOf(request), apps);
+      const session = pages.requireSession(request);
+      const { app, redirectUri } = asked;
+      const [owner, connected] = await Promise.all([
+        app.owner_id === null ? undefined : accounts.byId(app.owner_id),
+        grants.isConnected(session.creatorId, app.id),
+      ]);
+      const lang = pages.lang(request);
+      reply.header('content-security-policy', contentSecurityPolicy({ 'form-action': formTargets(redirectUri) }));
+      return pages.show(request, reply, {
+        title: words(lang)('title'),
+        width: 'narrow',
+        body: consentPage({
+          lang,
+          request: asked,
+          owner: owner && { displayName: owner.display_name, username: owner.username },
+          creator: session,
+          again: connected,
+          url: request.url,
+          csrf: pages.csrf(request, reply),
+          ticket: sealTicket(vault, session.id, asked, clock()),
+        }),
+      });
+    }),
+  );
+
+  scope.post(
+    '/oauth/authorize',
+    answering(async (request, reply) => {
+      const session = pages.requireSession(request);
+      const ticket = openTicket(vault, session.id, formText(request, 'request'));
+      if (!ticket) throw new PageError(403);
+      // Since the page was shown the app may have been suspended, deleted, or have lost this redirect URI.
+      const asked = await checkAuthorize(ticketQuery(ticket), apps);
+      checkDecision(formText(request, 'decision'), asked);
+      checkStillTrue(ticket, asked, clock());
+      const code = await grants.approve(session.creatorId, asked.app.id, asked.scopes, (tx, grantId) =>
+        codes.issue(tx, {
+          grantId,
+          creatorId: session.creatorId,
+          clientId: asked.app.id,
+          scopes: asked.scopes,
+          redirectUri: asked.redirectUri,
+          codeChallenge: asked.codeChallenge,
+        }),
+      );
+      return reply.redirect(answerUrl(asked, issuer, { code }), 303);
+    }),
+  );
+
+  type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+  /** Errors for the app travel by redirect; those that must not are told to the person. */
+  function answering(handler: Handler): Handler {
+    return async (request, reply) => {
+      try {
+        return await handler(request, reply);
+      } catch (error) {
+        if (error instanceof AuthorizeError && error.back)
+          return reply.redirect(
+            answerUrl(error.back, issuer, { error: error.error, error_description: error.message }),
+            303,
+          );
+        if (error instanceof Unredirectable)
+          throw new PageError(400, { detail: words(pages.lang(request))(`bad_${error.parameter}`) });
+        throw error;
+      }
+    };
+  }
+}
+
+const queryOf = (request: FastifyRequest): URLSearchParams =>
+  new URLSearchParams(request.url.slice((request.url + '?').indexOf('?') + 1));
+
+function checkDecision(decision: string, asked: AuthorizeRequest): void {
+  if (decision === 'deny') throw new AuthorizeError('access_denied', 'The creator did not approve.', asked);
+  if (decision !== 'approve') throw new PageError(400);
+}
+
+/** The page is shown again if it no longer says what is true. */
+function checkStillTrue(ticket: Ticket, asked: AuthorizeRequest, now: number): void {
+  if (ticket.appName !== asked.app.name || ticket.shownAt + ticketMs < now)
+    throw new Redirect(`/oauth/authorize?${ticketQuery(ticket)}`);
+}
