@@ -2,13 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
 import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
+import { connectedAppPages } from './features/dashboard/index.ts';
 import { healthRoutes } from './features/health/index.ts';
-import { metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
+import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
+import { portalPages } from './features/portal/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
 import { socketRoutes } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createAssets } from './platform/http/pages/assets.ts';
+import { createTimes } from './platform/http/pages/format.ts';
 import { createHttp } from './platform/http/server.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -22,11 +25,12 @@ export interface App {
 
 /** The contents page: every feature, in order. */
 export function createApp(runtime: Runtime): App {
-  const { apps, keys, tokenEndpoint } = runtime;
+  const { keys, tokenEndpoint } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
-  const { clock, limiter, sessions, signIn, accounts } = runtime;
+  const { clock, hub, limiter, sessions, signIn, accounts, apps, grants, codes, uses } = runtime;
   let draining = false;
   const pages = createPages({ authUrl: config.authUrl, assets: createAssets(), sessions, vault, clock, log });
+  const times = createTimes(config.timeZone);
   const http = createHttp({
     config,
     newId,
@@ -48,6 +52,9 @@ export function createApp(runtime: Runtime): App {
 
   pages.register(http, (scope) => {
     accountPages(scope, { pages, accounts, sessions, signIn, limiter, signup: config.signup });
+    authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
+    connectedAppPages(scope, { pages, grants, uses, times });
+    portalPages(scope, { ...config, pages, apps, grants, times, clock });
   });
 
   http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));

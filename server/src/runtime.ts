@@ -72,6 +72,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       ...platform,
       ...services,
       async close() {
+        await services.uses.flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
         await platform.hub.close();
         await platform.limiter.close();
         await db.close();

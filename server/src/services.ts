@@ -7,6 +7,7 @@ import {
   createAccessLookup,
   createCodes,
   createGrants,
+  createGrantUses,
   createGuard,
   createKeys,
   createTokenEndpoint,
@@ -20,7 +21,7 @@ import type { Platform } from './runtime.ts';
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(platform: Platform) {
-  const { config, db, hub, limiter, clock, wait, newId, vault, zone } = platform;
+  const { config, db, hub, limiter, clock, wait, newId, log, vault, zone } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, events, clock, newId });
   const sessions = createSessions({ db, clock, newId });
@@ -58,7 +59,8 @@ export function createServices(platform: Platform) {
     issuer: config.authUrl,
     audience: config.baseUrl,
   });
-  const protect = createGuard({ tokens, access, limiter });
+  const uses = createGrantUses({ db, clock, log });
+  const protect = createGuard({ tokens, access, limiter, uses });
   const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: async () => 0 });
@@ -76,6 +78,7 @@ export function createServices(platform: Platform) {
     codes,
     access,
     tokenEndpoint,
+    uses,
     protect,
     profiles,
     tips,

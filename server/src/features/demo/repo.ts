@@ -36,6 +36,7 @@ const creatorTables = [
   'families',
   'refresh_tokens',
   'authorization_codes',
+  'grant_uses',
   'tips',
   'events',
   'idempotency_keys',

@@ -5,6 +5,7 @@ import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/li
 import type { Access, AccessLookup } from './access.ts';
 import type { Scope } from './scopes.ts';
 import type { Tokens, Verified } from './tokens.ts';
+import type { GrantUses } from './uses.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,9 +45,10 @@ export interface GuardParts {
   readonly tokens: Tokens;
   readonly access: AccessLookup;
   readonly limiter: Limiter;
+  readonly uses: Pick<GrantUses, 'note'>;
 }
 
-export function createGuard({ tokens, access, limiter }: GuardParts): Protect {
+export function createGuard({ tokens, access, limiter, uses }: GuardParts): Protect {
   return (protection) => ({
     config: { protection },
     onRequest: async (request, reply) => {
@@ -61,6 +63,7 @@ export function createGuard({ tokens, access, limiter }: GuardParts): Protect {
       const rule = limits[protection.limit];
       const taken = limiter.take(`${grant.clientId}:${grant.creatorId}:${protection.limit}`, rule);
       checkLimit(reply, protection.limit, rule, taken instanceof Promise ? await taken : taken);
+      uses.note(grant);
     },
   });
 }

@@ -1,12 +1,16 @@
 export { type Access, type AccessLookup, createAccessLookup } from './access.ts';
+export { type AuthorizeParts, authorizePages } from './authorize/routes.ts';
 export { type CodeRequest, type Codes, createCodes } from './codes.ts';
 export { protectedErrors } from './errors.ts';
+export type { ConnectionRow as Connection } from './grants-repo.ts';
 export { createGuard, limits, type Protect } from './guard.ts';
 export { createKeys, type Keys } from './keys.ts';
 export { metadataRoutes } from './metadata.ts';
 export { oauthRoutes } from './routes.ts';
 export type { TokenResponse } from './schemas.ts';
+export { scopeLines } from './scope-words.ts';
 export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
 export { accessTopic, createGrants, type Grants, ScopeError } from './service.ts';
 export { createTokenEndpoint } from './token-endpoint.ts';
 export { createTokens, type Tokens } from './tokens.ts';
+export { createGrantUses, type GrantUses } from './uses.ts';

@@ -113,28 +113,6 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
       return tokenResponse(tokens, { creatorId, clientId, grantId, familyId, scopes }, refreshToken);
     },
 
-    /** The creator approves: the grant has exactly these scopes from now on, and `then` commits with it. */
-    async approve<T>(
-      creatorId: string,
-      clientId: string,
-      scopes: readonly Scope[],
-      then: (tx: Tx, grantId: string) => Promise<T>,
-    ): Promise<T> {
-      const made = await db.write(async (tx) => {
-        const grantId = await repo.approveGrant(tx, {
-          creator_id: creatorId,
-          id: newId('grt'),
-          client_id: clientId,
-          scope: formatScopes(scopes),
-          by_operator: 0,
-          created_at: clock(),
-        });
-        return then(tx, grantId);
-      });
-      hub.publish(accessTopic, creatorId);
-      return made;
-    },
-
     isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
 
     /** What a creator is connected to. */

@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { formText } from '../../../platform/http/pages/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/http/pages/headers.ts';
 import { PageError, Redirect } from '../../../platform/http/pages/page-error.ts';
+import type { Hub } from '../../../platform/hub/hub.ts';
 import type { Vault } from '../../../platform/secrets.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
 import type { Codes } from '../codes.ts';
 import type { Grants } from '../service.ts';
 import { answerUrl, formTargets } from './answer.ts';
+import { createApproval } from './approval.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
 import { consentPage } from './consent-page.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
@@ -21,6 +24,8 @@ export interface AuthorizeParts {
   readonly apps: Apps;
   readonly grants: Grants;
   readonly codes: Codes;
+  readonly db: Database;
+  readonly hub: Hub;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly issuer: string;
@@ -31,7 +36,8 @@ const ticketMs = 3_600_000;
 
 /** Only the POST changes anything, and only for what the page before it showed. */
 export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
-  const { pages, accounts, apps, grants, codes, vault, clock, issuer } = parts;
+  const { pages, accounts, apps, grants, vault, clock, issuer } = parts;
+  const approve = createApproval(parts);
 
   scope.get(
     '/oauth/authorize',
@@ -72,16 +78,7 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
       const asked = await checkAuthorize(ticketQuery(ticket), apps);
       checkDecision(formText(request, 'decision'), asked);
       checkStillTrue(ticket, asked, clock());
-      const code = await grants.approve(session.creatorId, asked.app.id, asked.scopes, (tx, grantId) =>
-        codes.issue(tx, {
-          grantId,
-          creatorId: session.creatorId,
-          clientId: asked.app.id,
-          scopes: asked.scopes,
-          redirectUri: asked.redirectUri,
-          codeChallenge: asked.codeChallenge,
-        }),
-      );
+      const code = await approve(session.creatorId, asked);
       return reply.redirect(answerUrl(asked, issuer, { code }), 303);
     }),
   );

@@ -15,7 +15,8 @@ export const words = messages({
     approve: 'Approve',
     deny: 'Do not connect',
     bad_client_id: 'The app that sent you here is not registered with us, or no longer. Tell its developer.',
-    bad_redirect_uri: 'The app that sent you here asked to return to an address that it has not registered. Tell its developer.',
+    bad_redirect_uri:
+      'The app that sent you here asked to return to an address that it has not registered. Tell its developer.',
   },
   th: {
     title: 'เชื่อมต่อแอป',

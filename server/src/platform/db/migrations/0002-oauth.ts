@@ -1,4 +1,7 @@
-/** Authorization codes, hashed. A used one stays as long as what it issued, so that its reuse is noticed. */
+/**
+ * Authorization codes, hashed. A used one stays as long as what it issued, so that its reuse is noticed.
+ * When each grant was last used stands apart from `grants`, whose every change makes requests look anew.
+ */
 export const oauth = `
 CREATE TABLE authorization_codes (
   creator_id {id} NOT NULL,
@@ -20,4 +23,11 @@ CREATE INDEX authorization_codes_unused ON authorization_codes (expires_at) WHER
 -- An ended grant keeps its tokens for a while; swept once they are gone.
 ALTER TABLE grants ADD COLUMN swept {bool} NOT NULL DEFAULT 0;
 CREATE INDEX grants_unswept ON grants (ended_at) WHERE swept = 0 AND ended_at IS NOT NULL;
+
+CREATE TABLE grant_uses (
+  creator_id {id} NOT NULL,
+  grant_id {id} NOT NULL,
+  used_at {time} NOT NULL,
+  UNIQUE (creator_id, grant_id)
+){options};
 `;

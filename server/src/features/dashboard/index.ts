@@ -1,0 +1,1 @@
+export { connectedAppPages } from './connected-apps.ts';

@@ -1,0 +1,25 @@
+/** What a developer copies to begin with, filled with their own app's values. */
+export interface ExampleApp {
+  readonly clientId: string;
+  readonly redirectUri: string;
+}
+
+/** Stands in for a registered app where there is none yet. */
+export const placeholderApp: ExampleApp = { clientId: 'CLIENT_ID', redirectUri: 'https://app.example/callback' };
+
+export function authorizeExample(authUrl: string, { clientId, redirectUri }: ExampleApp): string {
+  const query = `client_id=${clientId}&redirect_uri=${encodeURIComponent(redirectUri)}`;
+  return `${authUrl}/oauth/authorize?${query}&scope=profile.read+tips.read&state=RANDOM`;
+}
+
+export function exchangeExample(baseUrl: string, { clientId, redirectUri }: ExampleApp): string {
+  const body = {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    client_secret: 'CLIENT_SECRET',
+    code: 'CODE',
+    redirect_uri: redirectUri,
+  };
+  const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
+  return `curl ${baseUrl}/v1/oauth/token \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`;
+}

@@ -1,0 +1,1 @@
+export { portalPages } from './routes.ts';

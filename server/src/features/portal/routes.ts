@@ -1,0 +1,136 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { formText } from '../../platform/http/pages/form-body.ts';
+import type { Times } from '../../platform/http/pages/format.ts';
+import type { Pages } from '../accounts/index.ts';
+import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
+import type { Grants } from '../oauth/index.ts';
+import { appPage, listPage, registerPage, type Typed, type View } from './pages.ts';
+import { tooManyText, words } from './words.ts';
+
+export interface PortalParts {
+  readonly pages: Pages;
+  readonly apps: Apps;
+  readonly grants: Grants;
+  readonly times: Times;
+  readonly clock: Clock;
+  readonly baseUrl: string;
+  readonly development: boolean;
+}
+
+type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
+
+/** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
+export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
+  const { pages, apps, grants, times, clock, baseUrl, development } = parts;
+
+  const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
+    lang: pages.lang(request),
+    csrf: pages.csrf(request, reply),
+    authUrl: pages.authUrl,
+    baseUrl,
+    development,
+    times,
+    now: clock(),
+  });
+
+  async function ownApp(ownerId: string, { params }: AppRequest): Promise<AppRow> {
+    const app = await apps.ownedBy(ownerId, params.clientId);
+    if (!app) throw new ApiError('not_found');
+    return app;
+  }
+
+  scope.get('/developers', async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const body = listPage(viewOf(request, reply), await apps.ofOwner(creatorId));
+    return pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body });
+  });
+
+  // Registering makes a secret, so the sign-in must be recent; asked for before anything is typed.
+  scope.get('/developers/apps/new', async (request, reply) => {
+    pages.requireRecent(request);
+    return showRegister(request, reply, { name: '', redirectUris: '' });
+  });
+
+  scope.post('/developers/apps', async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const typed = typedIn(request);
+    try {
+      const { clientId, clientSecret, name } = await apps.add({ ...detailsOf(typed), ownerId: creatorId });
+      const text = words(pages.lang(request))('registered', { app: name });
+      const app = await apps.byId(clientId);
+      return showApp(request, reply, app, { secret: { value: clientSecret, text }, status: 201 });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return showRegister(request, reply, { ...typed, problems: error.problems }, error);
+    }
+  });
+
+  scope.get('/developers/apps/:clientId', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    return showApp(request, reply, await ownApp(creatorId, request));
+  });
+
+  scope.post('/developers/apps/:clientId', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const app = await ownApp(creatorId, request);
+    const typed = typedIn(request);
+    try {
+      await apps.edit(creatorId, app.id, detailsOf(typed));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return showApp(request, reply, app, { typed: { ...typed, problems: error.problems }, status: 422 });
+    }
+    const text = words(pages.lang(request))('saved');
+    return pages.redirect(reply, `/developers/apps/${app.id}`, { tone: 'ok', text });
+  });
+
+  scope.post('/developers/apps/:clientId/secret', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const { id } = await ownApp(creatorId, request);
+    const value = await apps.rotateSecret(id);
+    const text = words(pages.lang(request))('newSecretDone');
+    return showApp(request, reply, await apps.byId(id), { secret: { value, text } });
+  });
+
+  scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const app = await ownApp(creatorId, request);
+    await grants.deleteApp(app.id, (tx) => apps.remove(tx, creatorId, app.id));
+    const text = words(pages.lang(request))('removed', { app: app.name });
+    return pages.redirect(reply, '/developers', { tone: 'ok', text });
+  });
+
+  function showRegister(request: FastifyRequest, reply: FastifyReply, typed: Typed, refused?: AppError) {
+    const lang = pages.lang(request);
+    const tooMany = refused?.code === 'too_many_apps' ? tooManyText(lang) : undefined;
+    const body = registerPage(viewOf(request, reply), typed, tooMany);
+    const title = words(lang)('register');
+    return pages.show(request, reply, { title, nav: 'developers', body, status: refused ? 422 : 200 });
+  }
+
+  function showApp(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    app: AppRow,
+    o: { typed?: Typed; secret?: { value: string; text: string }; status?: number } = {},
+  ) {
+    const typed = o.typed ?? { name: app.name, redirectUris: redirectUrisOf(app).join('\n') };
+    const body = appPage(viewOf(request, reply), app, typed, o.secret);
+    return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
+  }
+}
+
+const typedIn = (request: FastifyRequest): Typed => ({
+  name: formText(request, 'name'),
+  redirectUris: formText(request, 'redirect_uris'),
+});
+
+const detailsOf = ({ name, redirectUris }: Typed) => ({
+  name,
+  redirectUris: redirectUris
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trim())
+    .filter(Boolean),
+});

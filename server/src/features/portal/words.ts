@@ -1,0 +1,130 @@
+import { type Lang, messages } from '../../platform/http/pages/i18n.ts';
+import { type DetailProblem, mostApps, mostRedirectUris } from '../apps/index.ts';
+
+export const words = messages({
+  en: {
+    title: 'Your apps',
+    intro: 'An app acts for creators who connect it: it reads their tips, records tips and shows alerts.',
+    register: 'Register an app',
+    emptyTitle: 'You have no app yet',
+    emptyText:
+      'Register one to get a client ID and a secret. Then send creators to the consent page with a link like this:',
+    suspended: 'Suspended',
+    suspendedText: 'The operator has suspended this app. Its tokens do not work until it is restored.',
+    registerIntro: 'Creators see the name when they connect the app. Everything can be changed later.',
+    name: 'Name',
+    redirectUris: 'Redirect URIs',
+    redirectHint:
+      'One on each line. After consent the browser returns to one of them, compared character by character. They begin with https://.',
+    redirectHintDevelopment:
+      'One on each line. After consent the browser returns to one of them, compared character by character. They begin with https://; while this server runs in development also http://localhost:PORT or http://127.0.0.1:PORT.',
+    tooMany: 'An account has at most {most} apps. Delete one that is no longer used.',
+    back: 'Your apps',
+    credentials: 'Credentials',
+    clientId: 'Client ID',
+    clientSecret: 'Client secret',
+    copy: 'Copy',
+    copied: 'Copied',
+    secretShown: 'Copy the secret now and keep it on your server. It is not shown again.',
+    secretHint: 'The secret was shown once, when it was made. If it is lost or leaked, make a new one.',
+    oldSecret: 'The secret before this one works until',
+    newSecret: 'Make a new secret',
+    newSecretMeans:
+      'The secret used now works for another 24 hours, so that there is time to replace it. A secret before that one stops at once.',
+    newSecretNow: 'Make the new secret',
+    newSecretDone: 'The new secret is made.',
+    details: 'Details',
+    save: 'Save',
+    saved: 'Saved.',
+    registered: '{app} is registered.',
+    next: 'Connect a creator',
+    nextIntro: 'Send the creator’s browser to this address, with a random state for each request:',
+    tryIt: 'Open the consent page',
+    exchange: 'The browser comes back with code and state. Within five minutes your server exchanges the code:',
+    remove: 'Delete this app',
+    removeMeans:
+      'All creators are disconnected at once and its tokens stop working. Tips that it recorded keep its name. This cannot be undone.',
+    removeNow: 'Delete {app}',
+    removed: '{app} is deleted.',
+    nameLength: 'Give it a name of 1 to 60 characters.',
+    nameCharacters: 'The name must not contain control or text-direction characters.',
+    uriNone: 'Give at least one redirect URI.',
+    uriTooMany: 'Give at most {most} redirect URIs.',
+    not_absolute: '{uri} is not an absolute address, such as https://app.example/callback.',
+    too_long: '{uri} is longer than 2,048 characters.',
+    characters: '{uri} has spaces, backslashes or characters outside ASCII; write those percent-encoded.',
+    fragment: '{uri} must not have a fragment (#…).',
+    user_info: '{uri} must not contain a user name or password.',
+    wildcard: '{uri} must not contain a wildcard (*).',
+    not_https: '{uri} must begin with https://.',
+    development_only: '{uri} must begin with https://. Loopback addresses work only on a server in development.',
+  },
+  th: {
+    title: 'แอปของคุณ',
+    intro: 'แอปทำงานแทนครีเอเตอร์ที่เชื่อมต่อ เช่น อ่านรายการทิป บันทึกทิป และแสดงการแจ้งเตือน',
+    register: 'ลงทะเบียนแอป',
+    emptyTitle: 'คุณยังไม่มีแอป',
+    emptyText: 'ลงทะเบียนแอปเพื่อรับ Client ID และ Secret จากนั้นส่งครีเอเตอร์ไปยังหน้าขออนุญาตด้วยลิงก์แบบนี้',
+    suspended: 'ถูกระงับ',
+    suspendedText: 'ผู้ดูแลระบบระงับแอปนี้ไว้ โทเคนของแอปจะใช้งานไม่ได้จนกว่าจะยกเลิกการระงับ',
+    registerIntro: 'ครีเอเตอร์จะเห็นชื่อนี้ตอนเชื่อมต่อแอป ทุกอย่างแก้ไขภายหลังได้',
+    name: 'ชื่อแอป',
+    redirectUris: 'Redirect URI',
+    redirectHint: 'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https://',
+    redirectHintDevelopment:
+      'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https:// ระหว่างที่เซิร์ฟเวอร์อยู่ในโหมดพัฒนา ใช้ http://localhost:PORT หรือ http://127.0.0.1:PORT ได้ด้วย',
+    tooMany: 'หนึ่งบัญชีมีได้ไม่เกิน {most} แอป กรุณาลบแอปที่ไม่ใช้แล้ว',
+    back: 'แอปของคุณ',
+    credentials: 'ข้อมูลสำหรับเชื่อมต่อ',
+    clientId: 'Client ID',
+    clientSecret: 'Client secret',
+    copy: 'คัดลอก',
+    copied: 'คัดลอกแล้ว',
+    secretShown: 'คัดลอก Secret ตอนนี้และเก็บไว้บนเซิร์ฟเวอร์ของคุณ ระบบจะไม่แสดงอีก',
+    secretHint: 'Secret แสดงเพียงครั้งเดียวตอนสร้าง หากทำหายหรือรั่วไหล ให้สร้างใหม่',
+    oldSecret: 'Secret ก่อนหน้านี้ใช้ได้ถึง',
+    newSecret: 'สร้าง Secret ใหม่',
+    newSecretMeans: 'Secret ที่ใช้อยู่จะใช้ได้อีก 24 ชั่วโมง เพื่อให้มีเวลาเปลี่ยน ส่วน Secret ก่อนหน้านั้นจะใช้ไม่ได้ทันที',
+    newSecretNow: 'สร้าง Secret ใหม่เลย',
+    newSecretDone: 'สร้าง Secret ใหม่แล้ว',
+    details: 'รายละเอียด',
+    save: 'บันทึก',
+    saved: 'บันทึกแล้ว',
+    registered: 'ลงทะเบียน {app} แล้ว',
+    next: 'เชื่อมต่อกับครีเอเตอร์',
+    nextIntro: 'ส่งเบราว์เซอร์ของครีเอเตอร์ไปยังที่อยู่นี้ โดยสุ่มค่า state ใหม่ทุกครั้ง',
+    tryIt: 'เปิดหน้าขออนุญาต',
+    exchange: 'เบราว์เซอร์จะกลับมาพร้อม code และ state จากนั้นเซิร์ฟเวอร์ของคุณต้องแลก code ภายในห้านาที',
+    remove: 'ลบแอปนี้',
+    removeMeans: 'ครีเอเตอร์ทุกคนจะถูกยกเลิกการเชื่อมต่อทันทีและโทเคนจะใช้ไม่ได้ ทิปที่แอปบันทึกไว้จะยังแสดงชื่อแอป การลบนี้ย้อนกลับไม่ได้',
+    removeNow: 'ลบ {app}',
+    removed: 'ลบ {app} แล้ว',
+    nameLength: 'กรุณาตั้งชื่อความยาว 1 ถึง 60 ตัวอักษร',
+    nameCharacters: 'ชื่อต้องไม่มีอักขระควบคุมหรืออักขระกำหนดทิศทางข้อความ',
+    uriNone: 'กรุณาระบุ Redirect URI อย่างน้อยหนึ่งรายการ',
+    uriTooMany: 'ระบุ Redirect URI ได้ไม่เกิน {most} รายการ',
+    not_absolute: '{uri} ไม่ใช่ที่อยู่แบบเต็ม เช่น https://app.example/callback',
+    too_long: '{uri} ยาวเกิน 2,048 ตัวอักษร',
+    characters: '{uri} มีช่องว่าง เครื่องหมาย \\ หรืออักขระนอก ASCII กรุณาเข้ารหัสแบบเปอร์เซ็นต์',
+    fragment: '{uri} ต้องไม่มีส่วนต่อท้าย (#…)',
+    user_info: '{uri} ต้องไม่มีชื่อผู้ใช้หรือรหัสผ่าน',
+    wildcard: '{uri} ต้องไม่มีเครื่องหมายแทน (*)',
+    not_https: '{uri} ต้องขึ้นต้นด้วย https://',
+    development_only: '{uri} ต้องขึ้นต้นด้วย https:// ที่อยู่ loopback ใช้ได้เฉพาะเซิร์ฟเวอร์ในโหมดพัฒนา',
+  },
+});
+
+export const tooManyText = (lang: Lang): string => words(lang)('tooMany', { most: mostApps });
+
+/** Everything that is wrong with one field, in the reader's language; nothing if it is fine. */
+export function problemText(problems: readonly DetailProblem[], field: DetailProblem['field'], lang: Lang) {
+  const t = words(lang);
+  const texts = problems
+    .filter((found) => found.field === field)
+    .map((found) => {
+      if (found.field === 'name') return t(found.problem === 'length' ? 'nameLength' : 'nameCharacters');
+      if ('uri' in found) return t(found.problem, { uri: found.uri });
+      return found.problem === 'none' ? t('uriNone') : t('uriTooMany', { most: mostRedirectUris });
+    });
+  return texts.length > 0 ? texts.join(' ') : undefined;
+}
