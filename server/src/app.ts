@@ -54,7 +54,7 @@ export function createApp(runtime: Runtime): App {
     accountPages(scope, { pages, accounts, sessions, signIn, limiter, signup: config.signup });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
-    portalPages(scope, { ...config, pages, apps, grants, times, clock });
+    portalPages(scope, { pages, apps, grants, times, clock, config });
   });
 
   http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));

@@ -86,6 +86,8 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, signup }: A
 
   scope.post('/logout', async (request, reply) => {
     await pages.signOut(request, reply);
-    return pages.redirect(reply, '/login', { tone: 'ok', text: entryWords(pages.lang(request))('signedOut') });
+    const back = pages.returnTo(request, '');
+    const login = back ? `/login?return_to=${encodeURIComponent(back)}` : '/login';
+    return pages.redirect(reply, login, { tone: 'ok', text: entryWords(pages.lang(request))('signedOut') });
   });
 }

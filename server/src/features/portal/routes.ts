@@ -15,22 +15,21 @@ export interface PortalParts {
   readonly grants: Grants;
   readonly times: Times;
   readonly clock: Clock;
-  readonly baseUrl: string;
-  readonly development: boolean;
+  readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
 
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 /** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
-  const { pages, apps, grants, times, clock, baseUrl, development } = parts;
+  const { pages, apps, grants, times, clock, config } = parts;
 
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
     lang: pages.lang(request),
     csrf: pages.csrf(request, reply),
     authUrl: pages.authUrl,
-    baseUrl,
-    development,
+    baseUrl: config.baseUrl,
+    development: config.development,
     times,
     now: clock(),
   });

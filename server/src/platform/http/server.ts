@@ -30,7 +30,8 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    // The longest `state`, percent-encoded, fits into an address; twice encoded, into the one of the sign-in on the way.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, maxHeaderSize: bodyLimit },
     // A request that reaches a closing server is still answered; the balancer is told by /readyz.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

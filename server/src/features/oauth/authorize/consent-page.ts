@@ -32,6 +32,11 @@ export function consentPage({ lang, request, owner, creator, again, url, csrf, t
   !${button(t('approve'), { name: 'decision', value: 'approve' })}
   !${button(t('deny'), { kind: 'plain', name: 'decision', value: 'deny' })}
 </div>`;
+  const otherAccount = form({
+    action: `/logout?return_to=${encodeURIComponent(url)}`,
+    csrf,
+    body: html`<p class="hint">${t('signedInAs', { name: person(creator) })} <button class="link" type="submit">${t('otherAccount')}</button></p>`,
+  });
   return html`
 <section class="card">
   <div>
@@ -46,6 +51,6 @@ export function consentPage({ lang, request, owner, creator, again, url, csrf, t
   <p>${t('returns', { host })}</p>
   !${form({ action: '/oauth/authorize', csrf, body: decision })}
   <p class="hint">${t('undo')}</p>
-  <p class="hint">${t('signedInAs', { name: person(creator) })} <a href="/login?return_to=${encodeURIComponent(url)}">${t('otherAccount')}</a></p>
+  !${otherAccount}
 </section>`;
 }
