@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { makeCreator, makePair } from '../../../test/factories.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
+
+async function setup(t: Pick<TestContext, 'after'>) {
+  const app = await buildApp(t);
+  const creator = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creator.creatorId);
+  return { ...app, creator, visitor };
+}
+
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+test('without apps the page says what will stand there', async (t) => {
+  const { visitor } = await setup(t);
+  assert.match(textOf((await visitor.get('/dashboard/apps')).body), /No app is connected/);
+});
+
+test('an app is listed with what it may do, since when, last use and who connected it', async (t) => {
+  const { visitor, creator, runtime, http, clock } = await setup(t);
+  const { headers } = await makePair(runtime, { creator, scope: 'tips.read' });
+  const before = textOf((await visitor.get('/dashboard/apps')).body);
+  assert.match(before, /Connected by the operator/);
+  assert.match(before, /Connected 15 Nov 2026, 11:00 Last used Not yet/);
+  assert.match(before, /See who you are .* See your tips and totals/);
+  assert.doesNotMatch(before, /Record tips for you/);
+  clock.advance(1_800_000);
+  assert.equal((await http.inject({ url: '/v1/me', headers })).statusCode, 200);
+  assert.match(textOf((await visitor.get('/dashboard/apps')).body), /Last used 15 Nov 2026, 11:30/);
+});
+
+test('a use is written at most once a minute, and leaves remembered grants alone', async (t) => {
+  const { runtime, creator, http, clock } = await setup(t);
+  const { headers } = await makePair(runtime, { creator });
+  const usedAt = async () => {
+    await runtime.uses.flush();
+    return (await runtime.grants.connections(creator.creatorId))[0]?.used_at;
+  };
+  const version = runtime.db.version(['grants', 'families', 'apps', 'creators']);
+  const first = clock();
+  await http.inject({ url: '/v1/me', headers });
+  assert.equal(await usedAt(), first);
+  clock.advance(59_999);
+  await http.inject({ url: '/v1/me', headers });
+  assert.equal(await usedAt(), first);
+  clock.advance(1);
+  await http.inject({ url: '/v1/me', headers });
+  assert.equal(await usedAt(), first + 60_000);
+  assert.equal(runtime.db.version(['grants', 'families', 'apps', 'creators']), version);
+});
+
+test('disconnecting stops the app at once, for this creator alone', async (t) => {
+  const { visitor, creator, runtime, http } = await setup(t);
+  const { headers, clientId, clientSecret } = await makePair(runtime, { creator });
+  const neighbour = await makePair(runtime, { app: { clientId, clientSecret } });
+  const url = `/dashboard/apps/${clientId}/disconnect`;
+  assert.equal((await visitor.post(url, { csrf: 'wrong' })).statusCode, 403);
+  assert.equal((await visitor.post(url, {}, { origin: 'https://evil.example' })).statusCode, 403);
+  assert.equal((await http.inject({ url: '/v1/me', headers })).statusCode, 200);
+
+  const answer = await visitor.post(url);
+  assert.equal(answer.headers.location, '/dashboard/apps');
+  assert.equal((await http.inject({ url: '/v1/me', headers })).json().error.code, 'grant_unusable');
+  assert.equal((await http.inject({ url: '/v1/me', headers: neighbour.headers })).statusCode, 200);
+  assert.match(textOf((await visitor.get('/dashboard/apps')).body), /is disconnected/);
+  assert.equal((await visitor.post(url)).statusCode, 404);
+});
