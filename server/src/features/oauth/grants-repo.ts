@@ -105,6 +105,7 @@ export async function sweepGrant(tx: Tx, creatorId: string, grantId: string): Pr
     under,
   );
   await tx.run('DELETE FROM families WHERE creator_id = $1 AND grant_id = $2', under);
+  await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', under);
   await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', under);
 }
 
@@ -115,37 +116,6 @@ export function endGrantsOfApp(tx: Tx, clientId: string, at: number, reason: str
      WHERE client_id = $1 AND ended_at IS NULL RETURNING id, creator_id, client_id, scope`,
     [clientId, at, reason],
   );
-}
-
-export interface ConnectionRow {
-  client_id: string;
-  app_name: string;
-  app_suspended_at: number | null;
-  owner_username: string | null;
-  scope: string;
-  by_operator: number;
-  created_at: number;
-  used_at: number | null;
-}
-
-/** The live grants of a creator with their apps, newest first. */
-export function connectionsOf(db: Reader, creatorId: string): Promise<ConnectionRow[]> {
-  return db.all<ConnectionRow>(
-    `SELECT g.client_id, a.name AS app_name, a.suspended_at AS app_suspended_at, o.username AS owner_username,
-       g.scope, g.by_operator, g.created_at, u.used_at
-     FROM grants g
-     JOIN apps a ON a.id = g.client_id
-     LEFT JOIN creators o ON o.id = a.owner_id
-     LEFT JOIN grant_uses u ON u.creator_id = g.creator_id AND u.grant_id = g.id
-     WHERE g.creator_id = $1 AND g.ended_at IS NULL AND a.deleted_at IS NULL
-     ORDER BY g.created_at DESC, g.id DESC`,
-    [creatorId],
-  );
-}
-
-export async function isConnected(db: Reader, creatorId: string, clientId: string): Promise<boolean> {
-  const sql = 'SELECT id FROM grants WHERE creator_id = $1 AND client_id = $2 AND ended_at IS NULL';
-  return (await db.get(sql, [creatorId, clientId])) !== undefined;
 }
 
 export interface FamilyRow {

@@ -1,8 +1,8 @@
 export { type Access, type AccessLookup, createAccessLookup } from './access.ts';
 export { type AuthorizeParts, authorizePages } from './authorize/routes.ts';
 export { type CodeRequest, type Codes, createCodes } from './codes.ts';
+export type { ConnectionRow as Connection } from './connections-repo.ts';
 export { protectedErrors } from './errors.ts';
-export type { ConnectionRow as Connection } from './grants-repo.ts';
 export { createGuard, limits, type Protect } from './guard.ts';
 export { createKeys, type Keys } from './keys.ts';
 export { metadataRoutes } from './metadata.ts';

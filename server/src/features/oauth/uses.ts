@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Access } from './access.ts';
-import { upsertUse } from './uses-repo.ts';
+import { upsertUse } from './connections-repo.ts';
 
 /**
  * When each grant was last used, for the creator's list of connected apps.

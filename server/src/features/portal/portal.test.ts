@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
@@ -191,6 +192,7 @@ test('deleting an app ends its grants and codes at once; tips keep its name', as
   runtime.hub.subscribe('access', (message) => hints.push(message));
   const removed = await app.visitor.post(`${app.url}/delete`);
   assert.equal(removed.headers.location, '/developers');
+  await setImmediate();
   assert.deepEqual(hints, ['*']);
   assert.equal((await http.inject({ url: '/v1/me', headers: pair.headers })).statusCode, 403);
   assert.equal((await app.visitor.get(app.url)).statusCode, 404);
