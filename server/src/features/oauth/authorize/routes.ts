@@ -105,7 +105,7 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
 }
 
 const queryOf = (request: FastifyRequest): URLSearchParams =>
-  new URLSearchParams(request.url.slice((request.url + '?').indexOf('?') + 1));
+  new URLSearchParams(request.url.slice(`${request.url}?`.indexOf('?') + 1));
 
 function checkDecision(decision: string, asked: AuthorizeRequest): void {
   if (decision === 'deny') throw new AuthorizeError('access_denied', 'The creator did not approve.', asked);
