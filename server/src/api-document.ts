@@ -18,6 +18,11 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
       { name: 'Tips', description: 'History, statistics, and recording tips that were paid elsewhere' },
       { name: 'Alerts', description: 'Test alerts on the overlay' },
       { name: 'Events', description: 'The event log and its socket' },
+      {
+        name: 'Webhooks',
+        description:
+          'Events sent to the app’s own server, signed by Standard Webhooks. Called with the app’s own credentials',
+      },
     ],
     securitySchemes: {
       bearer: {
@@ -26,17 +31,14 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
         bearerFormat: 'JWT',
         description: 'An access token from POST /v1/oauth/token',
       },
-      client: {
-        type: 'http',
-        scheme: 'basic',
-        description: 'The app’s client_id and client_secret, in place of the same fields in the body',
-      },
+      client: { type: 'http', scheme: 'basic', description: 'The app’s own client_id and client_secret' },
     },
     describe: describeProtection,
   };
 }
 
 function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
+  if (config?.clientAuth) return { security: [{ client: [] }], headers: {} };
   const protection = config?.protection;
   if (config?.clientAuthentication) return { security: [{ client: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };

@@ -9,6 +9,7 @@ import { portalPages } from './features/portal/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
 import { socketRoutes } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
+import { webhookRoutes } from './features/webhooks/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createAssets } from './platform/http/pages/assets.ts';
 import { createTimes } from './platform/http/pages/format.ts';
@@ -48,6 +49,7 @@ export function createApp(runtime: Runtime): App {
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   alertRoutes(http, { alerts, protect, rules: config });
+  webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
   socketRoutes(http, { events, tokens, protect, baseUrl: config.baseUrl });
 
   pages.register(http, (scope) => {

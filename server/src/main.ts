@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { type App, createApp } from './app.ts';
 import type { Config } from './config.ts';
+import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { serveMetrics } from './platform/metrics.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
@@ -20,11 +21,13 @@ export async function serve(config: Config): Promise<void> {
     const metrics =
       config.metricsPort === undefined ? undefined : await serveMetrics(runtime.metrics, config.metricsPort);
     const stopHousekeeping = startHousekeeping(runtime);
+    const webhookWorker = createWebhookWorker(runtime);
     await app.http.listen({ host: config.host, port: config.port });
     process.stdout.write(await welcome(runtime));
+    webhookWorker.start();
     onSignal(async () => {
       stopHousekeeping();
-      await drain(app, metrics, runtime);
+      await drain(app, webhookWorker, metrics, runtime);
     });
   } catch (error) {
     await runtime.close();
@@ -40,11 +43,19 @@ async function checkDemo({ config, demo }: Runtime): Promise<void> {
     );
 }
 
-async function drain({ http, drain }: App, metrics: Server | undefined, runtime: Runtime): Promise<void> {
+async function drain(
+  { http, drain }: App,
+  webhookWorker: WebhookWorker,
+  metrics: Server | undefined,
+  runtime: Runtime,
+): Promise<void> {
   drain();
   runtime.log.info('going away: finishing requests');
-  const late = setTimeout(() => http.server.closeAllConnections(), drainMs);
-  await http.close();
+  const late = setTimeout(() => {
+    http.server.closeAllConnections();
+    void runtime.fetch.close();
+  }, drainMs);
+  await Promise.all([http.close(), webhookWorker.stop()]);
   clearTimeout(late);
   metrics?.close();
   await runtime.close();

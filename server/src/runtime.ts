@@ -14,6 +14,7 @@ import type { Limiter } from './platform/limiter/limiter.ts';
 import { createMemoryLimiter } from './platform/limiter/memory.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
+import { createSafeFetch, type SafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
 import { createVault, type Vault } from './platform/secrets.ts';
 import { createZone, type Zone } from './platform/zone.ts';
 import { createServices, type Services } from './services.ts';
@@ -31,6 +32,7 @@ export interface Platform {
   readonly limiter: Limiter;
   readonly vault: Vault;
   readonly zone: Zone;
+  readonly fetch: SafeFetch;
 }
 
 export interface Runtime extends Platform, Services {
@@ -43,6 +45,7 @@ export interface Overrides {
   readonly wait?: Wait;
   readonly limiter?: Limiter;
   readonly log?: Log;
+  readonly outgoing?: Pick<SafeFetchOptions, 'resolve' | 'ca' | 'timeoutMs'>;
 }
 
 /** The composition root: opens the storage, brings it up to date and builds everything on it. */
@@ -65,6 +68,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       limiter: overrides.limiter ?? createMemoryLimiter(),
       vault: createVault(config.secretKey ?? developmentKey(config)),
       zone: createZone(config.timeZone),
+      fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...overrides.outgoing }),
     };
     const services = createServices(platform);
     await keepTimeZone(db, services.events, config.timeZone);
@@ -72,6 +76,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       ...platform,
       ...services,
       async close() {
+        await platform.fetch.close();
         await services.uses.flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
         await platform.hub.close();
         await platform.limiter.close();

@@ -15,13 +15,14 @@ import {
 } from './features/oauth/index.ts';
 import { createProfiles } from './features/profile/index.ts';
 import { createTips } from './features/tips/index.ts';
+import { createWebhooks } from './features/webhooks/index.ts';
 import type { Platform } from './runtime.ts';
 
 /** Everything the product can do, without a way in: the server and the command line both stand on this. */
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(platform: Platform) {
-  const { config, db, hub, limiter, clock, wait, newId, log, vault, zone } = platform;
+  const { config, db, hub, limiter, clock, wait, newId, log, vault, zone, fetch } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, events, clock, newId });
   const sessions = createSessions({ db, clock, newId });
@@ -36,12 +37,14 @@ export function createServices(platform: Platform) {
     baseUrl: config.baseUrl,
     accessTokenSeconds: config.accessTokenSeconds,
   });
+  const webhooks = createWebhooks({ db, hub, clock, newId, vault, fetch });
   const grants = createGrants({
     db,
     hub,
     clock,
     newId,
     tokens,
+    listener: webhooks.grantListener,
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });
@@ -83,6 +86,7 @@ export function createServices(platform: Platform) {
     profiles,
     tips,
     alerts,
+    webhooks,
     demo,
   };
 }

@@ -6,7 +6,7 @@ import { type App, createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { createMemoryLimiter } from '../src/platform/limiter/memory.ts';
 import { createLog } from '../src/platform/log.ts';
-import { createRuntime, type Runtime } from '../src/runtime.ts';
+import { createRuntime, type Overrides, type Runtime } from '../src/runtime.ts';
 
 /** A clock that stands still until it is told to move. */
 export interface TestClock {
@@ -40,7 +40,11 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
 }
 
 /** The whole server on a fresh embedded database, with a clock of its own; it cleans up after itself. */
-export async function buildApp(t: Pick<TestContext, 'after'>, env: Record<string, string> = {}): Promise<TestApp> {
+export async function buildApp(
+  t: Pick<TestContext, 'after'>,
+  env: Record<string, string> = {},
+  overrides: Pick<Overrides, 'outgoing'> = {},
+): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
   const config = readConfig({ DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent', ...env });
@@ -49,6 +53,7 @@ export async function buildApp(t: Pick<TestContext, 'after'>, env: Record<string
     wait: async (ms) => clock.advance(ms),
     limiter: createMemoryLimiter({ now: clock }),
     log: createLog({ level: 'silent' }),
+    ...overrides,
   });
   const app = createApp(runtime);
   await app.http.ready();

@@ -28,6 +28,9 @@ export function createIds(clock: Clock): NewId {
   };
 }
 
+/** Sorts before every id that was made at this instant or later, and behind all earlier ones. */
+export const firstId = (prefix: IdPrefix, ms: number): string => `${prefix}_${encodeTime(ms)}`;
+
 /** 26 characters hold 130 bits: two that are zero and the 48 of time make the first ten. */
 function encodeTime(ms: number): string {
   let text = '';

@@ -40,6 +40,8 @@ const creatorTables = [
   'tips',
   'events',
   'idempotency_keys',
+  'webhook_deliveries',
+  'webhook_positions',
   'sessions',
   'passkeys',
   'recovery_codes',
@@ -48,6 +50,7 @@ const creatorTables = [
 export async function removeDemo(tx: Tx): Promise<number> {
   for (const table of creatorTables)
     await tx.run(`DELETE FROM ${table} WHERE creator_id IN (SELECT id FROM creators WHERE demo = 1)`);
+  await tx.run('DELETE FROM webhook_endpoints WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   await tx.run('DELETE FROM grants WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   const removed =
     (await tx.run('DELETE FROM apps WHERE demo = 1')) + (await tx.run('DELETE FROM creators WHERE demo = 1'));

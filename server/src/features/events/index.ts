@@ -1,2 +1,2 @@
-export { createEventLog, type EventLog, type EventType, eventsTopic, type Place } from './service.ts';
+export { anyEventTopic, createEventLog, type EventLog, type EventType, eventsTopic, type Place } from './service.ts';
 export { keepTimeZone } from './time-zone.ts';

@@ -45,6 +45,9 @@ const keptMs = 30 * 86_400_000;
 /** Hints about a creator's log go to this topic; the message is the newest sequence. */
 export const eventsTopic = (creatorId: string): string => `events:${creatorId}`;
 
+/** Hints about anybody's log go to this one as well; the message is the creator's id. */
+export const anyEventTopic = 'events';
+
 export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
   return {
     async append(tx: Tx, event: NewEvent): Promise<Place> {
@@ -70,6 +73,7 @@ export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
     /** Called after the commit. A lost hint costs latency, never an event. */
     announce(creatorId: string, sequence: number): void {
       hub.publish(eventsTopic(creatorId), String(sequence));
+      hub.publish(anyEventTopic, creatorId);
     },
 
     start: (tx: Tx, creatorId: string) => repo.insertHead(tx, creatorId),

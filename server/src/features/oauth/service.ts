@@ -16,8 +16,22 @@ export interface GrantsParts {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly tokens: Tokens;
+  readonly listener: GrantListener;
   readonly refreshIdleMs: number;
   readonly refreshMaxMs: number;
+}
+
+/** Told of every change of a grant, inside the transaction that makes it. */
+export interface GrantListener {
+  approved(tx: Tx, grant: ChangedGrant): Promise<void>;
+  ended(tx: Tx, grant: ChangedGrant, reason: EndReason): Promise<void>;
+}
+
+export interface ChangedGrant {
+  readonly creatorId: string;
+  readonly clientId: string;
+  readonly grantId: string;
+  readonly scope: string;
 }
 
 export type Grants = ReturnType<typeof createGrants>;
@@ -33,7 +47,7 @@ export class ScopeError extends Error {
   readonly code = 'scope_unknown';
 }
 
-export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, refreshMaxMs }: GrantsParts) {
+export function createGrants({ db, hub, clock, newId, tokens, listener, refreshIdleMs, refreshMaxMs }: GrantsParts) {
   /** A new family under a grant: its first refresh token, and what its access tokens say. */
   async function startFamily(
     tx: Tx,
@@ -77,24 +91,41 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
   }
 
   /** What the creator agrees to, at once: the live grant of (creator, app), new or with exactly these scopes. */
-  function approve(
+  async function approve(
     tx: Tx,
     approval: { creatorId: string; clientId: string; scopes: readonly Scope[]; byOperator?: boolean },
   ): Promise<string> {
-    return repo.approveGrant(tx, {
-      creator_id: approval.creatorId,
+    const { creatorId, clientId } = approval;
+    const scope = formatScopes(approval.scopes);
+    const grantId = await repo.approveGrant(tx, {
+      creator_id: creatorId,
       id: newId('grt'),
-      client_id: approval.clientId,
-      scope: formatScopes(approval.scopes),
+      client_id: clientId,
+      scope,
       by_operator: approval.byOperator ? 1 : 0,
       created_at: clock(),
     });
+    await listener.approved(tx, { creatorId, clientId, grantId, scope });
+    return grantId;
   }
 
-  async function end(creatorId: string, update: (tx: Tx) => Promise<repo.EndedGrant | undefined>): Promise<boolean> {
-    const ended = await db.write(update);
+  async function end(
+    creatorId: string,
+    reason: EndReason,
+    update: (tx: Tx) => Promise<repo.EndedGrant | undefined>,
+  ): Promise<boolean> {
+    const ended = await db.write(async (tx) => {
+      const grant = await update(tx);
+      if (grant)
+        await listener.ended(
+          tx,
+          { creatorId, clientId: grant.client_id, grantId: grant.id, scope: grant.scope },
+          reason,
+        );
+      return grant !== undefined;
+    });
     hub.publish(accessTopic, creatorId);
-    return ended !== undefined;
+    return ended;
   }
 
   return {
@@ -132,12 +163,12 @@ export function createGrants({ db, hub, clock, newId, tokens, refreshIdleMs, ref
 
     /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
     async revoke(creatorId: string, clientId: string, reason: EndReason): Promise<boolean> {
-      return end(creatorId, (tx) => repo.endGrant(tx, creatorId, clientId, clock(), reason));
+      return end(creatorId, reason, (tx) => repo.endGrant(tx, creatorId, clientId, clock(), reason));
     },
 
     /** The same for one grant by its id: a token of an older grant ends nothing newer. */
     async revokeById(creatorId: string, grantId: string, reason: EndReason): Promise<boolean> {
-      return end(creatorId, (tx) => repo.endGrantById(tx, creatorId, grantId, clock(), reason));
+      return end(creatorId, reason, (tx) => repo.endGrantById(tx, creatorId, grantId, clock(), reason));
     },
 
     /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import * as signed from '../../platform/cursor.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Range } from './range.ts';
 
@@ -8,23 +8,14 @@ export interface Cursor extends Range {
   readonly sequence: number;
 }
 
-/** Cursors are opaque and signed for one creator: one that was altered or belongs to another does not open. */
 export function writeCursor(vault: Vault, creatorId: string, cursor: Cursor): string {
   const place = [cursor.createdAt, cursor.sequence, cursor.from ?? '', cursor.to ?? ''].join(' ');
-  return Buffer.concat([seal(vault, creatorId, place), Buffer.from(place)]).toString('base64url');
+  return signed.writeCursor(vault, creatorId, place);
 }
 
 export function readCursor(vault: Vault, creatorId: string, text: string): Cursor | undefined {
-  const bytes = Buffer.from(text, 'base64url');
-  const place = bytes.subarray(sealLength).toString('latin1');
-  const expected = seal(vault, creatorId, place);
-  // Several texts decode to the same bytes; only the one that was issued is good.
-  if (
-    bytes.length <= sealLength ||
-    !timingSafeEqual(expected, bytes.subarray(0, sealLength)) ||
-    bytes.toString('base64url') !== text
-  )
-    return undefined;
+  const place = signed.readCursor(vault, creatorId, text);
+  if (place === undefined) return undefined;
   const [createdAt, sequence, from, to] = place.split(' ');
   return {
     createdAt: Number(createdAt),
@@ -33,8 +24,3 @@ export function readCursor(vault: Vault, creatorId: string, text: string): Curso
     to: to ? Number(to) : null,
   };
 }
-
-const sealLength = 16;
-
-const seal = (vault: Vault, creatorId: string, place: string): Buffer =>
-  vault.sign('cursor', `${creatorId} ${place}`).subarray(0, sealLength);

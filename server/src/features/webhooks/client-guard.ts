@@ -1,0 +1,49 @@
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { ApiError, type ErrorCode } from '../../errors.ts';
+import { errorResponses } from '../../platform/http/schema.ts';
+import { type Apps, basicCredentials } from '../apps/index.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The app itself is the caller, with HTTP Basic. */
+    clientAuth?: boolean;
+  }
+}
+
+/** Options for a route that an app calls with its own credentials, and who called it. */
+export interface ClientGuard {
+  readonly options: { onRequest: (request: FastifyRequest) => Promise<void>; config: { clientAuth: true } };
+  clientId(request: FastifyRequest): string;
+}
+
+export function createClientGuard(apps: Apps): ClientGuard {
+  const callers = new WeakMap<FastifyRequest, string>();
+  return {
+    options: {
+      config: { clientAuth: true },
+      async onRequest(request) {
+        const credentials = basicCredentials(request);
+        if (typeof credentials === 'string') throw unauthorized();
+        const verdict = await apps.authenticate(credentials, request.ip);
+        if ('app' in verdict) callers.set(request, verdict.app.id);
+        else if (verdict.refused === 'throttled')
+          throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.retryAfterSeconds) } });
+        else throw unauthorized();
+      },
+    },
+    clientId(request) {
+      const id = callers.get(request);
+      if (id === undefined) throw new Error('this route is not guarded');
+      return id;
+    },
+  };
+}
+
+const unauthorized = (): ApiError =>
+  new ApiError('client_invalid', { headers: { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' } });
+
+/** What every such endpoint can answer besides success, and the codes of this one. */
+export function clientErrors(...more: ErrorCode[]): Record<number, TSchema> {
+  return errorResponses('client_invalid', ...more, 'rate_limited', 'internal_error', 'upstream_failed');
+}

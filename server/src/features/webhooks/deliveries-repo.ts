@@ -1,0 +1,242 @@
+import type { Reader, Sql, Tx } from '../../platform/db/database.ts';
+
+export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export interface DeliveryRow {
+  creator_id: string;
+  endpoint_id: string;
+  event_id: string;
+  id: string;
+  grant_id: string | null;
+  event_type: string;
+  sequence: number | null;
+  body: string | null;
+  status: DeliveryStatus;
+  attempts: string;
+  tries: number;
+  due_at: number | null;
+  lease: string | null;
+  created_at: number;
+}
+
+export type NewDelivery = Omit<DeliveryRow, 'attempts' | 'tries' | 'lease'>;
+
+/** Answers whether it is new: an event goes to an endpoint once. */
+export async function insertDelivery(tx: Tx, row: NewDelivery): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO webhook_deliveries
+       (creator_id, endpoint_id, event_id, id, grant_id, event_type, sequence, body, status, due_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+     ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING`,
+    [
+      row.creator_id,
+      row.endpoint_id,
+      row.event_id,
+      row.id,
+      row.grant_id,
+      row.event_type,
+      row.sequence,
+      row.body,
+      row.status,
+      row.due_at,
+      row.created_at,
+    ],
+  );
+  return inserted > 0;
+}
+
+/** A grant that lives and lets its app receive events. */
+const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
+
+export interface DueDelivery extends Pick<DeliveryRow, 'id' | 'event_id' | 'grant_id' | 'attempts' | 'tries'> {
+  body: string | null;
+  grant_lives: number;
+  creator_suspended: number | null;
+}
+
+const dueSql = `
+SELECT d.id, d.event_id, d.grant_id, d.attempts, d.tries, COALESCE(d.body, e.body) AS body,
+  CASE WHEN ${grantLives} THEN 1 ELSE 0 END AS grant_lives, c.suspended_at AS creator_suspended
+FROM webhook_deliveries d
+LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
+LEFT JOIN creators c ON c.id = d.creator_id
+LEFT JOIN events e ON e.creator_id = d.creator_id AND e.sequence = d.sequence
+WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.due_at <= $2
+ORDER BY d.due_at LIMIT $3`;
+
+/** What is due of an endpoint, oldest first. Several nodes that ask at once get different ones. */
+const due: Sql = { sqlite: dueSql, postgres: `${dueSql} FOR UPDATE OF d SKIP LOCKED` };
+
+export function dueDeliveries(tx: Tx, endpointId: string, now: number, limit: number): Promise<DueDelivery[]> {
+  return tx.all<DueDelivery>(due, [endpointId, now, limit]);
+}
+
+export async function lease(tx: Tx, endpointId: string, id: string, token: string, until: number): Promise<void> {
+  await tx.run('UPDATE webhook_deliveries SET lease = $3, due_at = $4 WHERE endpoint_id = $1 AND id = $2', [
+    endpointId,
+    id,
+    token,
+    until,
+  ]);
+}
+
+/** Puts off what was just read as due, without an attempt. */
+export async function postpone(tx: Tx, endpointId: string, id: string, until: number): Promise<void> {
+  await tx.run('UPDATE webhook_deliveries SET lease = NULL, due_at = $3 WHERE endpoint_id = $1 AND id = $2', [
+    endpointId,
+    id,
+    until,
+  ]);
+}
+
+/** Ends what was just read as due, without an attempt. */
+export async function close(tx: Tx, endpointId: string, id: string, status: DeliveryStatus): Promise<void> {
+  await tx.run(
+    'UPDATE webhook_deliveries SET status = $3, lease = NULL, due_at = NULL WHERE endpoint_id = $1 AND id = $2',
+    [endpointId, id, status],
+  );
+}
+
+export interface Settlement {
+  readonly endpointId: string;
+  readonly id: string;
+  readonly lease: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: string;
+  readonly tries: number;
+  readonly dueAt: number | null;
+}
+
+/** Only who still holds the lease can settle. */
+export function settle(tx: Tx, settlement: Settlement): Promise<number> {
+  return tx.run(
+    `UPDATE webhook_deliveries SET status = $4, attempts = $5, tries = $6, due_at = $7, lease = NULL
+     WHERE endpoint_id = $1 AND id = $2 AND lease = $3 AND status = 'pending'`,
+    [
+      settlement.endpointId,
+      settlement.id,
+      settlement.lease,
+      settlement.status,
+      settlement.attempts,
+      settlement.tries,
+      settlement.dueAt,
+    ],
+  );
+}
+
+/** Each endpoint that has pending deliveries and when its first is due, found without reading them all. */
+export function waitingEndpoints(db: Reader): Promise<{ id: string; due_at: number }[]> {
+  return db.all(
+    `WITH RECURSIVE waiting (id) AS (
+       SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
+       UNION ALL
+       SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
+       FROM waiting WHERE waiting.id IS NOT NULL
+     )
+     SELECT id, (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = waiting.id) AS due_at
+     FROM waiting WHERE id IS NOT NULL`,
+  );
+}
+
+/** The grant ended or lost `events.subscribe`: what is under way for it settles nothing any more. */
+export async function cancelGrant(tx: Tx, clientId: string, grantId: string): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
+     WHERE endpoint_id IN (SELECT id FROM webhook_endpoints WHERE client_id = $1)
+       AND status = 'pending' AND grant_id = $2`,
+    [clientId, grantId],
+  );
+}
+
+/** The endpoint was disabled. What is under way still settles. */
+export async function skipPending(tx: Tx, endpointId: string, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
+     WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2)`,
+    [endpointId, now],
+  );
+}
+
+export function deliveryById(db: Reader, endpointId: string, id: string): Promise<DeliveryRow | undefined> {
+  return db.get<DeliveryRow>('SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND id = $2', [endpointId, id]);
+}
+
+/** Newest first. */
+export function deliveriesPage(
+  db: Reader,
+  endpointId: string,
+  { before, status, limit }: { before: string; status: DeliveryStatus | null; limit: number },
+): Promise<DeliveryRow[]> {
+  const filter = status === null ? '' : 'AND status = $4';
+  return db.all<DeliveryRow>(
+    `SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND id < $2 ${filter} ORDER BY id DESC LIMIT $3`,
+    [endpointId, before, limit, ...(status === null ? [] : [status])],
+  );
+}
+
+/** What was sent, unless the app may not see it any more. */
+export async function shownBody(db: Reader, endpointId: string, id: string): Promise<string | null> {
+  const row = await db.get<{ body: string | null }>(
+    `SELECT COALESCE(d.body, e.body) AS body FROM webhook_deliveries d
+     LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
+     LEFT JOIN events e ON e.creator_id = d.creator_id AND e.sequence = d.sequence
+     WHERE d.endpoint_id = $1 AND d.id = $2 AND (d.grant_id IS NULL OR (${grantLives}))`,
+    [endpointId, id],
+  );
+  return row?.body ?? null;
+}
+
+/** A grant that is over makes its deliveries final; one that nobody else is sending right now can go again. */
+const mayGoAgain = `
+  (webhook_deliveries.grant_id IS NULL OR EXISTS (SELECT 1 FROM grants g
+    WHERE g.creator_id = webhook_deliveries.creator_id AND g.id = webhook_deliveries.grant_id AND ${grantLives}))
+  AND (sequence IS NULL OR EXISTS (SELECT 1 FROM events e
+    WHERE e.creator_id = webhook_deliveries.creator_id AND e.sequence = webhook_deliveries.sequence))`;
+
+export function queueAgain(tx: Tx, endpointId: string, id: string, now: number): Promise<number> {
+  return tx.run(
+    `UPDATE webhook_deliveries SET status = 'pending', tries = 0,
+       due_at = CASE WHEN status = 'pending' AND lease IS NOT NULL THEN due_at ELSE CAST($3 AS BIGINT) END
+     WHERE endpoint_id = $1 AND id = $2 AND status <> 'cancelled' AND ${mayGoAgain}`,
+    [endpointId, id, now],
+  );
+}
+
+/** Up to `limit` deliveries after the id `after` and before `before`; answers those that were queued, in order. */
+export async function queueSpan(
+  tx: Tx,
+  endpointId: string,
+  { after, before, now, limit }: { after: string; before: string; now: number; limit: number },
+): Promise<{ queued: number; last: string | undefined }> {
+  const ids = await tx.all<{ id: string }>(
+    'SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4',
+    [endpointId, after, before, limit],
+  );
+  const last = ids.at(-1)?.id;
+  if (last === undefined) return { queued: 0, last };
+  const queued = await tx.run(
+    `UPDATE webhook_deliveries SET status = 'pending', tries = 0, due_at = $4
+     WHERE endpoint_id = $1 AND id > $2 AND id <= $3 AND status IN ('succeeded', 'failed', 'skipped')
+       AND event_type <> 'webhook.ping' AND ${mayGoAgain}`,
+    [endpointId, after, last, now],
+  );
+  return { queued, last };
+}
+
+/** The next endpoint id that deliveries name, existing or not. */
+export async function nextEndpointId(db: Reader, after: string): Promise<string | null> {
+  const row = await db.get<{ id: string | null }>(
+    'SELECT MIN(endpoint_id) AS id FROM webhook_deliveries WHERE endpoint_id > $1',
+    [after],
+  );
+  return row?.id ?? null;
+}
+
+export function deleteDeliveries(tx: Tx, endpointId: string, before: string, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM webhook_deliveries WHERE endpoint_id = $1 AND id IN
+       (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id < $2 ORDER BY id LIMIT $3)`,
+    [endpointId, before, limit],
+  );
+}

@@ -1,0 +1,131 @@
+/**
+ * Turns the event log into deliveries: one for each endpoint that an event matches.
+ *
+ * - A creator's position and the deliveries up to it commit together, and the position moves only from where it was
+ *   read: of several dispatchers one writes them, and a crash repeats or leaves out nothing.
+ * - A hint makes it quick, the sweep makes it certain.
+ * - Recording a tip costs nothing here: creators nobody subscribes to are moved on by the sweep, many in one write,
+ *   and none are while there is no endpoint at all.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, Tx } from '../../platform/db/database.ts';
+import type { NewId } from '../../platform/ids.ts';
+import { insertDelivery } from './deliveries-repo.ts';
+import * as repo from './dispatch-repo.ts';
+import { anyEndpoint } from './endpoints-repo.ts';
+
+export interface DispatcherParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** Deliveries of this endpoint are due. */
+  readonly onQueued: (endpointId: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export type Dispatcher = ReturnType<typeof createDispatcher>;
+
+const eventsAtOnce = 200;
+const creatorsAtOnce = 32;
+const sweepPage = 500;
+
+export function createDispatcher({ db, clock, newId, onQueued, onError }: DispatcherParts) {
+  let hinted = new Set<string>();
+  let running: Promise<void> | undefined;
+
+  /** Answers whether anybody subscribes to this creator. */
+  async function dispatch(creatorId: string): Promise<boolean> {
+    for (;;) {
+      const lag = await repo.lagOf(db, creatorId);
+      if (!lag || lag.head <= lag.position) return true;
+      const known = await repo.subscribers(db, creatorId);
+      if (known.length === 0) return false;
+      const since = Math.min(...known.map((subscriber) => subscriber.since));
+      const events = await repo.eventsBetween(db, creatorId, { ...lag, since, limit: eventsAtOnce });
+      const last = events.length === eventsAtOnce ? events.at(-1)!.sequence : lag.head;
+      const queued = await db.write(async (tx) => {
+        if (!(await repo.movePosition(tx, creatorId, lag.position, last))) return new Set<string>();
+        return insertDeliveries(tx, creatorId, events);
+      });
+      queued.forEach(onQueued);
+    }
+  }
+
+  /** Who gets an event is decided here, in the transaction that hands it over. */
+  async function insertDeliveries(tx: Tx, creatorId: string, events: readonly repo.LoggedEvent[]) {
+    const now = clock();
+    const queued = new Set<string>();
+    for (const subscriber of await repo.subscribers(tx, creatorId)) {
+      for (const event of events.filter(isFor(subscriber))) {
+        await insertDelivery(tx, {
+          creator_id: creatorId,
+          endpoint_id: subscriber.id,
+          event_id: event.id,
+          id: newId('dlv'),
+          grant_id: subscriber.grant_id,
+          event_type: event.type,
+          sequence: event.sequence,
+          body: null,
+          status: subscriber.enabled ? 'pending' : 'skipped',
+          due_at: subscriber.enabled ? now : null,
+          created_at: now,
+        });
+        if (subscriber.enabled) queued.add(subscriber.id);
+      }
+    }
+    return queued;
+  }
+
+  async function run(): Promise<void> {
+    try {
+      while (hinted.size > 0) {
+        const creators = [...hinted].slice(0, creatorsAtOnce);
+        for (const creatorId of creators) hinted.delete(creatorId);
+        if (!(await anyEndpoint(db))) hinted = new Set();
+        else await Promise.all(creators.map(dispatch));
+      }
+    } catch (error) {
+      onError(error);
+    } finally {
+      running = undefined;
+    }
+  }
+
+  return {
+    /** This creator's log has grown. */
+    hint(creatorId: string): void {
+      hinted.add(creatorId);
+      running ??= Promise.resolve().then(run);
+    },
+
+    /** Looks at every creator's position. */
+    async sweep(): Promise<void> {
+      if (!(await anyEndpoint(db))) return;
+      for (let last = ''; ; ) {
+        const page = await repo.lagAfter(db, last, sweepPage);
+        if (page.length === 0) return;
+        last = page.at(-1)!.creator_id;
+        const unheard: repo.Lagging[] = [];
+        for (const lag of page) if (lag.head > lag.position && !(await dispatch(lag.creator_id))) unheard.push(lag);
+        if (unheard.length > 0)
+          await db.write(async (tx) => {
+            for (const { creator_id, position, head } of unheard)
+              await repo.movePosition(tx, creator_id, position, head);
+          });
+        // A long sweep lets everything else have its turn.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+
+    async idle(): Promise<void> {
+      while (running) await running;
+    },
+  };
+}
+
+function isFor({ types, since, excluded }: repo.Subscriber): (event: repo.LoggedEvent) => boolean {
+  const wanted: string[] | null = types === null ? null : JSON.parse(types);
+  const earlier: string[] = JSON.parse(excluded);
+  return ({ id, type, created_at }) =>
+    created_at >= since && (wanted === null || wanted.includes(type)) && !earlier.includes(id);
+}

@@ -1,0 +1,178 @@
+/**
+ * Sends what is due, each endpoint in a lane of its own, so that one dead receiver never slows another.
+ *
+ * - A lane has a few requests under way at a time: one at first, more as answers come, one again when none came.
+ * - All lanes share a fixed number of slots, of which those whose receiver does not answer get at most half.
+ * - A claim that could not be sent and settled within its lease is left to whoever claims it next.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Answer, SafeFetch } from '../../platform/safe-fetch.ts';
+import type { Claim, Claimed } from './claims.ts';
+import type { Settler } from './settle.ts';
+import { signedHeaders } from './signature.ts';
+
+export interface LanesParts {
+  readonly clock: Clock;
+  readonly claim: Claim;
+  readonly fetch: SafeFetch;
+  readonly settler: Settler;
+  readonly onAnswer: (answer: Answer) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Lane {
+  readonly endpointId: string;
+  readonly queue: Claimed[];
+  /** How many may be under way. */
+  width: number;
+  /** Its receiver did not answer the last time. */
+  slow: boolean;
+  fresh: boolean;
+  underWay: number;
+  claiming: boolean;
+  /** There may be more to claim. */
+  more: boolean;
+}
+
+export type Lanes = ReturnType<typeof createLanes>;
+
+const widest = 8;
+/** Claimed ahead for each request under way, so that a lane never waits for the database. */
+const ahead = 4;
+/** What an attempt and its settlement may take. */
+const neededMs = 17_000;
+const slots = 512;
+const slowSlots = slots / 2;
+
+export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }: LanesParts) {
+  const lanes = new Map<string, Lane>();
+  /** Lanes that found no slot, first come first served. */
+  const waiting = new Set<Lane>();
+  const waitingSlow = new Set<Lane>();
+  let [used, usedSlow] = [0, 0];
+  let stopped = false;
+  let onQuiet: (() => void)[] = [];
+
+  function laneOf(endpointId: string): Lane {
+    const lane = lanes.get(endpointId) ?? {
+      endpointId,
+      queue: [],
+      width: 1,
+      slow: false,
+      fresh: true,
+      underWay: 0,
+      claiming: false,
+      more: false,
+    };
+    lanes.set(endpointId, lane);
+    return lane;
+  }
+
+  function pump(lane: Lane): void {
+    while (!stopped && lane.queue.length > 0 && lane.underWay < lane.width) {
+      if (used >= slots || (lane.slow && usedSlow >= slowSlots)) {
+        (lane.slow ? waitingSlow : waiting).add(lane);
+        return;
+      }
+      void send(lane, lane.queue.shift()!);
+    }
+    if (!stopped && lane.more && !lane.claiming && isLow(lane)) void refill(lane);
+    if (onQuiet.length > 0 && isQuiet(lane)) quiet();
+  }
+
+  /** A slow lane claims one delivery after another, so that none waits past its lease. */
+  const isLow = ({ slow, queue, underWay, width }: Lane): boolean =>
+    slow ? queue.length + underWay === 0 : queue.length < (width * ahead) / 2;
+
+  async function refill(lane: Lane): Promise<void> {
+    lane.claiming = true;
+    lane.more = false;
+    try {
+      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : lane.width * ahead);
+      lane.more ||= more;
+      if (lane.fresh) lane.slow = failing;
+      lane.fresh = false;
+      lane.queue.push(...claimed);
+      if (stopped) lane.queue.splice(0).forEach(settler.release);
+    } catch (error) {
+      onError(error);
+    } finally {
+      lane.claiming = false;
+    }
+    pump(lane);
+  }
+
+  async function send(lane: Lane, claimed: Claimed): Promise<void> {
+    if (claimed.leaseUntil - clock() < neededMs) return pump(lane);
+    const countsSlow = lane.slow;
+    lane.underWay += 1;
+    used += 1;
+    if (countsSlow) usedSlow += 1;
+    const [at, started] = [clock(), performance.now()];
+    const answer = await fetch.post({
+      url: claimed.url,
+      headers: signedHeaders(claimed.keys, claimed.event_id, at, claimed.body),
+      body: claimed.body,
+    });
+    settler.ended({ claimed, at, endedAt: clock(), durationMs: performance.now() - started, answer });
+    onAnswer(answer);
+    lane.slow = answer.timedOut;
+    lane.width = answer.timedOut ? 1 : Math.min(widest, lane.width * 2);
+    lane.underWay -= 1;
+    used -= 1;
+    if (countsSlow) usedSlow -= 1;
+    pump(lane);
+    letIn(waiting, () => used < slots);
+    letIn(waitingSlow, () => used < slots && usedSlow < slowSlots);
+  }
+
+  /** A lane that takes no slot has nothing to send, or waits with the others again. */
+  function letIn(lanes: Set<Lane>, isRoom: () => boolean): void {
+    for (const lane of [...lanes].slice(0, 4)) {
+      if (!isRoom()) return;
+      lanes.delete(lane);
+      pump(lane);
+    }
+  }
+
+  const isQuiet = (lane: Lane): boolean =>
+    lane.underWay === 0 && !lane.claiming && (stopped || (!lane.more && lane.queue.length === 0));
+
+  function quiet(): void {
+    if (![...lanes.values()].every(isQuiet)) return;
+    for (const resolve of onQuiet.splice(0)) resolve();
+  }
+
+  function idle(): Promise<void> {
+    if ([...lanes.values()].every(isQuiet)) return Promise.resolve();
+    return new Promise((resolve) => {
+      onQuiet.push(resolve);
+    });
+  }
+
+  return {
+    /** Something of this endpoint is due. */
+    kick(endpointId: string): void {
+      if (stopped) return;
+      const lane = laneOf(endpointId);
+      lane.more = true;
+      pump(lane);
+    },
+
+    /** Forgets lanes that have nothing to do. */
+    tidy(): void {
+      for (const [id, lane] of lanes) if (!lane.slow && isQuiet(lane)) lanes.delete(id);
+    },
+
+    /** Nothing is under way and nothing was known to be due. */
+    idle,
+
+    /** Ends what is under way, and gives back what was not sent. */
+    async stop(): Promise<void> {
+      stopped = true;
+      for (const lane of lanes.values()) lane.queue.splice(0).forEach(settler.release);
+      await idle();
+      onQuiet = [];
+    },
+  };
+}

@@ -1,0 +1,248 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { validationFailed } from '../../errors.ts';
+import { readCursor, writeCursor } from '../../platform/cursor.ts';
+import type { Vault } from '../../platform/secrets.ts';
+import type { Zone } from '../../platform/zone.ts';
+import type { Apps } from '../apps/index.ts';
+import { parseBound } from '../tips/index.ts';
+import { clientErrors, createClientGuard } from './client-guard.ts';
+import { deliveryExample, webhookExample } from './examples.ts';
+import * as schemas from './schemas.ts';
+import type { Webhooks } from './service.ts';
+
+export interface WebhookRoutesParts {
+  readonly webhooks: Webhooks;
+  readonly apps: Apps;
+  readonly vault: Vault;
+  readonly zone: Zone;
+}
+
+const bodyErrors = ['body_too_large', 'unsupported_media_type', 'request_timeout', 'validation_failed'] as const;
+const tags = ['Webhooks'];
+
+export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault, zone }: WebhookRoutesParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+  const { options: guarded, clientId } = createClientGuard(apps);
+  const { deliveries } = webhooks;
+
+  app.route({
+    method: 'POST',
+    url: '/v1/webhooks',
+    ...guarded,
+    schema: {
+      operationId: 'createWebhook',
+      summary: 'Add a webhook',
+      description:
+        'From now on it gets the events of every creator whose grant to the app has `events.subscribe`. At most 10 an app.',
+      tags,
+      body: schemas.WebhookRequest,
+      requestExample: { url: webhookExample.url, types: ['tip.created'] },
+      response: { 201: schemas.NewWebhook, ...clientErrors(...bodyErrors) },
+      responseExample: { ...webhookExample, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA=' },
+    },
+    handler: async (request, reply) => {
+      const { url, types = null, description = null } = request.body;
+      const webhook = await webhooks.add(clientId(request), { url, types, description });
+      return reply.code(201).header('location', `/v1/webhooks/${webhook.id}`).send(webhook);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/webhooks',
+    ...guarded,
+    schema: {
+      operationId: 'listWebhooks',
+      summary: 'The app’s webhooks',
+      tags,
+      response: { 200: schemas.WebhookPage, ...clientErrors() },
+      responseExample: { data: [webhookExample], next_cursor: null },
+    },
+    handler: async (request) => ({ data: await webhooks.list(clientId(request)), next_cursor: null }),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/webhooks/:id',
+    ...guarded,
+    schema: {
+      operationId: 'getWebhook',
+      summary: 'One webhook',
+      tags,
+      params: schemas.WebhookParams,
+      response: { 200: schemas.Webhook, ...clientErrors('not_found') },
+      responseExample: webhookExample,
+    },
+    handler: (request) => webhooks.get(clientId(request), request.params.id),
+  });
+
+  app.route({
+    method: 'PATCH',
+    url: '/v1/webhooks/:id',
+    ...guarded,
+    schema: {
+      operationId: 'changeWebhook',
+      summary: 'Change a webhook',
+      description:
+        'What is left out stays as it is; `types: null` asks for all types, `description: null` removes the description.',
+      tags,
+      params: schemas.WebhookParams,
+      body: schemas.WebhookChange,
+      requestExample: { enabled: true },
+      response: { 200: schemas.Webhook, ...clientErrors('not_found', ...bodyErrors) },
+      responseExample: webhookExample,
+    },
+    handler: (request) => {
+      const { url, types, description, enabled } = request.body;
+      return webhooks.change(clientId(request), request.params.id, {
+        ...(typeof url === 'string' ? { url } : {}),
+        ...(types === undefined ? {} : { types }),
+        ...(description === undefined ? {} : { description }),
+        ...(typeof enabled === 'boolean' ? { enabled } : {}),
+      });
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/v1/webhooks/:id',
+    ...guarded,
+    schema: {
+      operationId: 'deleteWebhook',
+      summary: 'Remove a webhook',
+      description: 'Nothing more is sent to it, and its deliveries are forgotten.',
+      tags,
+      params: schemas.WebhookParams,
+      response: { 204: Type.Null({ description: 'It is gone' }), ...clientErrors('not_found') },
+    },
+    handler: async (request, reply) => {
+      await webhooks.remove(clientId(request), request.params.id);
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/webhooks/:id/rotate-secret',
+    ...guarded,
+    schema: {
+      operationId: 'rotateWebhookSecret',
+      summary: 'Replace the secret',
+      description:
+        'For 24 hours deliveries are signed with both, so that the receiver can change over in its own time.',
+      tags,
+      params: schemas.WebhookParams,
+      response: { 200: schemas.RotatedSecret, ...clientErrors('not_found') },
+      responseExample: {
+        secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA=',
+        previous_valid_until: '2026-11-16T04:00:00.000Z',
+      },
+    },
+    handler: (request) => webhooks.rotateSecret(clientId(request), request.params.id),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/webhooks/:id/ping',
+    ...guarded,
+    schema: {
+      operationId: 'pingWebhook',
+      summary: 'Send a ping',
+      description: 'Sends `webhook.ping`, whatever types the webhook asks for.',
+      tags,
+      params: schemas.WebhookParams,
+      response: { 202: schemas.Delivery, ...clientErrors('not_found') },
+      responseExample: { ...deliveryExample, event_type: 'webhook.ping' },
+    },
+    handler: async (request, reply) =>
+      reply.code(202).send(await deliveries.ping(clientId(request), request.params.id)),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/webhooks/:id/deliveries',
+    ...guarded,
+    schema: {
+      operationId: 'listDeliveries',
+      summary: 'What was sent',
+      description: 'Newest first. Deliveries are kept 30 days.',
+      tags,
+      params: schemas.WebhookParams,
+      querystring: schemas.DeliveryQuery,
+      response: { 200: schemas.DeliveryPage, ...clientErrors('not_found', 'validation_failed') },
+      responseExample: { data: [deliveryExample], next_cursor: null },
+    },
+    handler: async (request) => {
+      const { limit = 50, cursor, status } = request.query;
+      const { id } = request.params;
+      // A cursor goes on under the filter it was made with, given again or left out.
+      const place = cursor === undefined ? ` ${status ?? ''}` : readCursor(vault, id, cursor);
+      const [before, filter] = place?.split(' ') ?? [];
+      if (place === undefined || (status !== undefined && status !== filter))
+        throw validationFailed({ field: 'cursor', message: 'must be the next_cursor of an earlier page of this list' });
+      const page = await deliveries.page(clientId(request), id, {
+        limit,
+        before: before || null,
+        status: schemas.readStatus(filter),
+      });
+      return {
+        data: page.deliveries,
+        next_cursor: page.next && writeCursor(vault, id, `${page.next} ${filter ?? ''}`),
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/webhooks/:id/deliveries/:delivery/retry',
+    ...guarded,
+    schema: {
+      operationId: 'retryDelivery',
+      summary: 'Send a delivery again',
+      description: 'At once, and on the whole schedule if that fails. Not after the creator’s grant has ended.',
+      tags,
+      params: schemas.DeliveryParams,
+      response: { 202: schemas.Delivery, ...clientErrors('not_found', 'validation_failed') },
+      responseExample: deliveryExample,
+    },
+    handler: async (request, reply) => {
+      const { id, delivery } = request.params;
+      return reply.code(202).send(await deliveries.retry(clientId(request), id, delivery));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/webhooks/:id/replay',
+    ...guarded,
+    schema: {
+      operationId: 'replayDeliveries',
+      summary: 'Send a span again',
+      description:
+        'Everything in the list of deliveries from `from` to `to` that succeeded, failed or was skipped, except pings and what belongs to a grant that has ended.',
+      tags,
+      params: schemas.WebhookParams,
+      body: schemas.ReplayRequest,
+      requestExample: { from: '2026-11-15T00:00:00Z', to: '2026-11-15T04:00:00Z' },
+      response: { 202: schemas.Replay, ...clientErrors('not_found', ...bodyErrors) },
+      responseExample: { queued: 12 },
+    },
+    handler: async (request, reply) => {
+      const span = readSpan(request.body, zone);
+      return reply.code(202).send({ queued: await deliveries.replay(clientId(request), request.params.id, span) });
+    },
+  });
+}
+
+function readSpan(body: { from: string; to: string }, zone: Zone): { from: number; to: number } {
+  const from = parseBound(body.from, 'from', zone);
+  const to = parseBound(body.to, 'to', zone);
+  const problems = Object.entries({ from, to })
+    .filter(([, instant]) => instant === undefined)
+    .map(([field]) => ({ field, message: 'must be a date that exists, as YYYY-MM-DD or RFC 3339 with an offset' }));
+  if (from === undefined || to === undefined) throw validationFailed(...problems);
+  if (from > to) throw validationFailed({ field: 'from', message: 'must not be after to' });
+  return { from: Math.max(from, 0), to: Math.max(to, 0) };
+}

@@ -1,0 +1,166 @@
+import { type Static, Type } from 'typebox';
+import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
+import type { DisabledReason } from './endpoints-repo.ts';
+
+/** What an endpoint can ask for. A ping goes to it whatever it asked for. */
+export const webhookTypes = [
+  'tip.created',
+  'alert.test',
+  'alert.replayed',
+  'alert.shown',
+  'alert.skipped',
+  'grant.revoked',
+] as const;
+
+const disabledReasons: readonly DisabledReason[] = ['by_owner', 'gone', 'failing'];
+
+const id = Type.String({ examples: ['whk_01kaxk2t5v7f9sd3n8q6w4y0zr'] });
+const url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'A public https: address',
+  examples: ['https://app.example/hooks/namjai'],
+});
+const types = nullable(
+  Type.Array(Type.Unsafe<(typeof webhookTypes)[number]>({ type: 'string', enum: webhookTypes }), {
+    minItems: 1,
+    maxItems: 20,
+    description: 'Event types to send; null is all',
+  }),
+);
+const description = nullable(Type.String({ maxLength: 200, 'x-no-controls': true }));
+
+export const Webhook = Type.Object(
+  {
+    id,
+    url: Type.String(),
+    types: nullable(Type.Array(Type.String(), { description: 'Event types to send; null is all' })),
+    description: nullable(Type.String()),
+    enabled: Type.Boolean(),
+    disabled_reason: nullable(
+      Type.Unsafe<DisabledReason>({
+        type: 'string',
+        enum: [...disabledReasons, null],
+        description:
+          '`by_owner`: switched off; `gone`: the receiver answered 410; `failing`: no success for five days. null while it is enabled',
+      }),
+    ),
+    created_at: Timestamp,
+  },
+  { title: 'Webhook' },
+);
+
+export const NewWebhook = Type.Object(
+  {
+    ...Webhook.properties,
+    secret: Type.String({
+      description: 'Signs every delivery (Standard Webhooks). Shown this once',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA='],
+    }),
+  },
+  { title: 'NewWebhook' },
+);
+
+export const WebhookRequest = Type.Object(
+  { url, types: Type.Optional(types), description: Type.Optional(description) },
+  { title: 'WebhookRequest' },
+);
+
+export const WebhookChange = Type.Object(
+  {
+    url: Type.Optional(nullable(url)),
+    types: Type.Optional(types),
+    description: Type.Optional(description),
+    enabled: Type.Optional(
+      nullable(Type.Boolean({ description: 'Switching it on starts the count of failing days anew' })),
+    ),
+  },
+  { title: 'WebhookChange' },
+);
+
+export const WebhookPage = Type.Object(
+  {
+    data: Type.Array(Webhook),
+    next_cursor: nullable(Type.String({ description: 'Always null: an app has at most 10' })),
+  },
+  { title: 'WebhookPage' },
+);
+
+export const RotatedSecret = Type.Object(
+  {
+    secret: Type.String({ description: 'Signs from now on. Shown this once' }),
+    previous_valid_until: Type.String({
+      format: 'date-time',
+      description: 'Until then deliveries carry a signature of the secret before, too',
+    }),
+  },
+  { title: 'RotatedSecret' },
+);
+
+const status = Type.Unsafe<DeliveryStatus>({
+  type: 'string',
+  enum: deliveryStatuses,
+  description: '`cancelled`: the creator’s grant ended; `skipped`: the endpoint was disabled',
+});
+
+export const Delivery = Type.Object(
+  {
+    id: Type.String({ examples: ['dlv_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    event_id: Type.String({ examples: ['evt_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    event_type: Type.String({ examples: ['tip.created'] }),
+    status,
+    attempts: Type.Array(
+      Type.Object({
+        at: Timestamp,
+        status_code: nullable(Type.Integer()),
+        duration_ms: Type.Integer(),
+        error: nullable(Type.String({ description: 'Why it failed; null after a success' })),
+        response_body: nullable(Type.String({ description: 'The first 1,024 bytes' })),
+      }),
+      { description: 'Oldest first; the last 20' },
+    ),
+    next_attempt_at: nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { title: 'Delivery' },
+);
+
+export const DeliveryPage = Type.Object(
+  {
+    data: Type.Array(Delivery),
+    next_cursor: nullable(Type.String({ description: 'Pass it as cursor for the next page; null on the last' })),
+  },
+  { title: 'DeliveryPage' },
+);
+
+export const DeliveryQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'next_cursor of the page before' })),
+  status: Type.Optional(status),
+});
+
+const bound = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  description: 'A day (YYYY-MM-DD) or an RFC 3339 instant, inclusive',
+});
+
+export const ReplayRequest = Type.Object({ from: bound, to: bound }, { title: 'ReplayRequest' });
+
+export const Replay = Type.Object(
+  { queued: Type.Integer({ description: 'How many deliveries are sent again' }) },
+  { title: 'Replay' },
+);
+
+export const WebhookParams = Type.Object({ id: Type.String({ description: 'The webhook’s id' }) });
+export const DeliveryParams = Type.Object({
+  id: Type.String({ description: 'The webhook’s id' }),
+  delivery: Type.String({ description: 'The delivery’s id' }),
+});
+
+export type Webhook = Static<typeof Webhook>;
+export type Delivery = Static<typeof Delivery>;
+
+export const readStatus = (text: string | undefined): DeliveryStatus | null =>
+  deliveryStatuses.find((known) => known === text) ?? null;

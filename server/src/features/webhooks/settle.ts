@@ -1,0 +1,124 @@
+/**
+ * Records what became of attempts. Those that end together share one transaction.
+ * While the storage cannot write they are kept, until their lease has ended and somebody else may try.
+ */
+import { type Clock, toTimestamp } from '../../platform/clock.ts';
+import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Answer } from '../../platform/safe-fetch.ts';
+import type { Claimed } from './claims.ts';
+import * as repo from './deliveries-repo.ts';
+import { disableEndpoint, markFailing, markWorking } from './endpoints-repo.ts';
+import { nextAttempt } from './schedule.ts';
+
+/** One entry of a delivery's list, as the API shows it. */
+export interface Attempt {
+  at: string;
+  status_code: number | null;
+  duration_ms: number;
+  error: string | null;
+  response_body: string | null;
+}
+
+export interface Ended {
+  readonly claimed: Claimed;
+  readonly at: number;
+  readonly endedAt: number;
+  readonly durationMs: number;
+  readonly answer: Answer;
+}
+
+export interface SettlerParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+export type Settler = ReturnType<typeof createSettler>;
+
+const atOnce = 200;
+const againMs = 1000;
+/** Retries by hand have no end; the list has. */
+const attemptsKept = 20;
+
+type Item = { readonly leaseUntil: number; readonly row: repo.Settlement; readonly ended?: Ended };
+
+export function createSettler({ db, clock, random, onError }: SettlerParts) {
+  let waiting: Item[] = [];
+  let running: Promise<void> | undefined;
+
+  function add(item: Item): void {
+    waiting.push(item);
+    running ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
+  }
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, atOnce);
+      try {
+        await db.write((tx) => record(tx, batch));
+      } catch (error) {
+        onError(error);
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+        waiting = [...batch.filter(({ leaseUntil }) => leaseUntil > clock()), ...waiting];
+      }
+    }
+    running = undefined;
+  }
+
+  async function record(tx: Tx, batch: readonly Item[]): Promise<void> {
+    const working = new Map<string, boolean>();
+    for (const { row, ended } of batch) {
+      const settled = await repo.settle(tx, row);
+      if (settled === 0 || !ended) continue;
+      const well = isSuccess(ended.answer);
+      working.set(row.endpointId, well || (working.get(row.endpointId) ?? false));
+      if (ended.answer.status === 410 && (await disableEndpoint(tx, row.endpointId, 'gone')) > 0)
+        await repo.skipPending(tx, row.endpointId, clock());
+    }
+    for (const [endpointId, well] of working)
+      await (well ? markWorking(tx, endpointId) : markFailing(tx, endpointId, clock()));
+  }
+
+  return {
+    /** The attempt is over. */
+    ended(ended: Ended): void {
+      add({ leaseUntil: ended.claimed.leaseUntil, row: settlementOf(ended, random), ended });
+    },
+
+    /** It was not sent: somebody else can have it at once. */
+    release({ endpointId, id, lease, attempts, tries, leaseUntil }: Claimed): void {
+      add({ leaseUntil, row: { endpointId, id, lease, attempts, tries, status: 'pending', dueAt: clock() } });
+    },
+
+    async idle(): Promise<void> {
+      while (running) await running;
+    },
+  };
+}
+
+/** Any 2xx; what comes after the status changes nothing. */
+export const isSuccess = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
+
+function settlementOf({ claimed, at, endedAt, durationMs, answer }: Ended, random: () => number): repo.Settlement {
+  const attempt: Attempt = {
+    at: toTimestamp(at),
+    status_code: answer.status,
+    duration_ms: Math.round(durationMs),
+    error: answer.error ?? (isSuccess(answer) ? null : `answered ${answer.status}`),
+    response_body: answer.body,
+  };
+  const attempts: Attempt[] = [...JSON.parse(claimed.attempts), attempt].slice(-attemptsKept);
+  const tries = claimed.tries + 1;
+  const dueAt =
+    isSuccess(answer) || answer.status === 410 ? undefined : nextAttempt(tries, endedAt, answer.retryAfter, random);
+  return {
+    endpointId: claimed.endpointId,
+    id: claimed.id,
+    lease: claimed.lease,
+    status: isSuccess(answer) ? 'succeeded' : dueAt === undefined ? 'failed' : 'pending',
+    attempts: JSON.stringify(attempts),
+    tries,
+    dueAt: dueAt ?? null,
+  };
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { createWebhookWorker } from '../src/features/webhooks/index.ts';
+import { buildApp, type TestApp } from './build-app.ts';
+import { makeApp, makePair, type Pair } from './factories.ts';
+import { receiverCertificate } from './receiver.ts';
+
+/** What the API says of a delivery, as far as tests look at it. */
+export interface ShownDelivery {
+  id: string;
+  event_id: string;
+  event_type: string;
+  status: string;
+  attempts: {
+    at: string;
+    status_code: number | null;
+    duration_ms: number;
+    error: string | null;
+    response_body: string | null;
+  }[];
+  next_attempt_at: string | null;
+  created_at: string;
+}
+
+export const basic = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) => ({
+  authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+});
+
+/** An app that may send to loopback, a creator who granted it everything, and a worker that moves when it is told to. */
+export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs = 15_000, random = 0.5 } = {}) {
+  const app = await buildApp(
+    t,
+    { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+    { outgoing: { resolve: async () => ['127.0.0.1'], ca: receiverCertificate, timeoutMs } },
+  );
+  const worker = createWebhookWorker({ ...app.runtime, random: () => random });
+  t.after(() => worker.stop());
+  const pair = await makePair(app.runtime);
+  return { ...app, worker, pair, ...callers(app, pair) };
+}
+
+export function callers({ http, runtime }: TestApp, pair: Pair) {
+  async function call(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    payload?: object,
+    as: { clientId: string; clientSecret: string } = pair,
+  ) {
+    return http.inject({ method, url: `/v1/webhooks${path}`, headers: basic(as), ...(payload ? { payload } : {}) });
+  }
+
+  async function add(url: string, more: object = {}): Promise<{ id: string; secret: string }> {
+    const response = await call('POST', '', { url, ...more });
+    assert.equal(response.statusCode, 201, response.body);
+    return response.json();
+  }
+
+  async function deliveries(id: string, query = ''): Promise<ShownDelivery[]> {
+    const response = await call('GET', `/${id}/deliveries${query}`);
+    assert.equal(response.statusCode, 200, response.body);
+    return response.json().data;
+  }
+
+  /** Straight in the store, so that no limit is in the way. */
+  async function tip(creatorId = pair.creatorId, name = 'SOMCHAI') {
+    const { tip } = await runtime.tips.record({
+      creatorId,
+      app: null,
+      amount: 99,
+      name,
+      displayName: null,
+      message: null,
+    });
+    return tip;
+  }
+
+  return { call, add, deliveries, tip, otherApp: () => makeApp(runtime) };
+}
