@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Sql, Tx, Value } from './database.ts';
+import { sorted } from './postgres-errors.ts';
+import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
+
+interface NamedStatement extends StatementText {
+  /** The same on every node, so that they can share connections through a pooler. */
+  readonly name: string;
+}
+
+/** Statements by their text; each connection prepares one when it first meets the name. */
+export class Statements {
+  readonly #known = new Map<string, NamedStatement>();
+
+  find(sql: Sql): NamedStatement {
+    const text = textFor('postgres', sql);
+    let statement = this.#known.get(text);
+    if (!statement) {
+      statement = { ...readStatement(text), name: createHash('sha256').update(text).digest('base64url') };
+      this.#known.set(text, statement);
+    }
+    return statement;
+  }
+}
+
+export async function execute(
+  client: pg.PoolClient,
+  statement: NamedStatement,
+  params: readonly Value[] = noParameters,
+): Promise<pg.QueryResult> {
+  checkParameters(statement, params);
+  try {
+    return await client.query({ name: statement.name, text: statement.text, values: [...params] });
+  } catch (error) {
+    throw sorted(error);
+  }
+}
+
+/** The inside of a transaction: one statement after another, until one fails or the function is done. */
+export class PostgresTx implements Tx {
+  failure: { readonly error: unknown } | undefined;
+  readonly #client: pg.PoolClient;
+  readonly #statements: Statements;
+  #over = false;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: pg.PoolClient, statements: Statements) {
+    this.#client = client;
+    this.#statements = statements;
+  }
+
+  async all<Row>(sql: Sql, params?: readonly Value[]): Promise<Row[]> {
+    return (await this.#execute(sql, params)).rows;
+  }
+
+  async get<Row>(sql: Sql, params?: readonly Value[]): Promise<Row | undefined> {
+    return (await this.#execute(sql, params)).rows[0];
+  }
+
+  async run(sql: Sql, params?: readonly Value[]): Promise<number> {
+    const { rowCount } = await this.#execute(sql, params);
+    // For a statement that reads, this is how many rows it gave.
+    return this.#statements.find(sql).writes.length > 0 ? (rowCount ?? 0) : 0;
+  }
+
+  /** Takes no more statements, waits for those that nobody waited for, and throws what failed. */
+  async finish(): Promise<void> {
+    this.#over = true;
+    await this.#last;
+    if (this.failure) throw this.failure.error;
+  }
+
+  #execute(sql: Sql, params?: readonly Value[]): Promise<pg.QueryResult> {
+    if (this.#over) return Promise.reject(new Error('A statement was given to a transaction that is over'));
+    const result = this.#last.then(() => {
+      if (this.failure) throw this.failure.error;
+      return execute(this.#client, this.#statements.find(sql), params);
+    });
+    this.#last = result.catch((error: unknown) => {
+      this.failure ??= { error };
+    });
+    return result;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED.
+ *
+ * - Every call is answered within `withinMs`: what is not done by then has its connection destroyed, whatever state
+ *   the server is in, and the pool makes a new one when it is next needed.
+ * - A connection goes back to the pool only if it is known to be sound and outside a transaction.
+ * - A write whose COMMIT was sent but not answered is reported as unavailable; it may have been recorded, whole.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
+import { mayBeRetried, sorted } from './postgres-errors.ts';
+import { execute, PostgresTx, Statements } from './postgres-statements.ts';
+import { columnTypes } from './postgres-types.ts';
+
+export interface PostgresOptions {
+  url: string;
+  /** How many connections at most. More than a few for each of the server's processors gain nothing. */
+  connections?: number;
+  /** How long a call may take, waiting for a connection included. The contract's five seconds, less the rest of a request. */
+  withinMs?: number;
+}
+
+const maxConnectMs = 2_000;
+
+export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'namjai',
+    max: connections,
+    connectionTimeoutMillis: Math.min(withinMs / 2, maxConnectMs),
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    types: columnTypes,
+  });
+  const statements = new Statements();
+  let calls = 0;
+  let lastCallDone = (): void => {};
+  let closed: Promise<void> | undefined;
+
+  // A connection that breaks tells whoever uses it by failing the query; without listeners it would end the process.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+
+  async function call<T>(run: (until: number) => Promise<T>): Promise<T> {
+    if (closed) throw new Error('The database is closed');
+    calls += 1;
+    try {
+      return await run(performance.now() + withinMs);
+    } finally {
+      calls -= 1;
+      if (calls === 0) lastCallDone();
+    }
+  }
+
+  /** Lends a connection, and takes it away when the time is up. */
+  async function withClient<T>(until: number, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw sorted(error);
+    });
+    let timer: NodeJS.Timeout | undefined;
+    let broken = false;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        timer = setTimeout(
+          () => reject(new StorageUnavailable('The database did not answer in time')),
+          until - performance.now(),
+        );
+        use(client).then(resolve, reject);
+      });
+    } catch (error) {
+      broken = error instanceof StorageUnavailable;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      client.release(broken);
+    }
+  }
+
+  /** Again while others get in the way: a deadlock or a serialization failure has undone everything. */
+  async function retrying<T>(until: number, attempt: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!mayBeRetried(error)) throw error;
+        const pause = Math.random() * 10 * tries;
+        if (performance.now() + pause > until)
+          throw new StorageUnavailable('Others were always first', { cause: error });
+        await delay(pause);
+      }
+    }
+  }
+
+  const all: Reader['all'] = (sql, params) =>
+    call(async (until) => {
+      const statement = statements.find(sql);
+      if (statement.writes.length > 0) throw new Error(`A statement that writes, outside write(): ${statement.text}`);
+      return (await withClient(until, (client) => execute(client, statement, params))).rows;
+    });
+
+  const write: Database['write'] = (fn) =>
+    call((until) => retrying(until, () => withClient(until, (client) => transaction(client, statements, fn))));
+
+  async function close(): Promise<void> {
+    if (calls > 0) {
+      await new Promise<void>((resolve) => {
+        lastCallDone = resolve;
+      });
+    }
+    await pool.end();
+  }
+
+  return {
+    engine: 'postgres',
+    all,
+    async get<Row>(...args: Parameters<typeof all>) {
+      return (await all<Row>(...args))[0];
+    },
+    write,
+    version: () => undefined,
+    async ping() {
+      // The record of the first migration is there once the database can serve; nothing about it changes.
+      const changed = await write((tx) => tx.run('UPDATE schema_migrations SET name = name WHERE number = 1'));
+      if (changed !== 1) throw new Error('The database has no schema');
+    },
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+async function transaction<T>(client: pg.PoolClient, statements: Statements, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  await command(client, 'BEGIN');
+  const tx = new PostgresTx(client, statements);
+  let value: T;
+  try {
+    value = await fn(tx);
+    await tx.finish();
+  } catch (error) {
+    const reason = tx.failure?.error ?? error;
+    if (!(reason instanceof StorageUnavailable)) await command(client, 'ROLLBACK');
+    throw reason;
+  }
+  await command(client, 'COMMIT');
+  return value;
+}
+
+async function command(client: pg.PoolClient, text: string): Promise<void> {
+  try {
+    const { command: done } = await client.query(text);
+    // COMMIT of a transaction that failed is answered with ROLLBACK.
+    if (done !== text) throw new Error(`PostgreSQL answered ${text} with ${done}`);
+  } catch (error) {
+    throw sorted(error);
+  }
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
+import { openPostgres } from '../../src/platform/db/postgres.ts';
+import { type Postgres, startPostgres } from '../postgres.ts';
+
+async function open(t: TestContext): Promise<{ server: Postgres; db: Database }> {
+  const server = await startPostgres();
+  const db = openPostgres({ url: server.url('postgres'), connections: 8 });
+  t.after(async () => {
+    await db.close();
+    await server.end();
+  });
+  await db.write((tx) => tx.run('CREATE TABLE a (n BIGINT PRIMARY KEY)'));
+  await db.write((tx) => tx.run('CREATE TABLE b (n BIGINT PRIMARY KEY)'));
+  return { server, db };
+}
+
+const pair = (db: Database, n: number): Promise<number> =>
+  db.write(async (tx) => {
+    await tx.run('INSERT INTO a (n) VALUES ($1)', [n]);
+    return tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
+  });
+
+/** Writes without pause until told to stop; every refusal must be the right one, and in time. */
+function load(db: Database): { stop(): Promise<{ answered: number[]; refused: number; slowest: number }> } {
+  const answered: number[] = [];
+  let next = 1;
+  let refused = 0;
+  let slowest = 0;
+  let going = true;
+  async function writer(): Promise<void> {
+    while (going) {
+      const n = next;
+      next += 1;
+      const started = performance.now();
+      try {
+        await pair(db, n);
+        answered.push(n);
+      } catch (error) {
+        assert.ok(error instanceof StorageUnavailable, String(error));
+        refused += 1;
+        await delay(20);
+      }
+      slowest = Math.max(slowest, performance.now() - started);
+    }
+  }
+  const writers = Array.from({ length: 20 }, writer);
+  return {
+    async stop() {
+      going = false;
+      await Promise.all(writers);
+      return { answered, refused, slowest };
+    },
+  };
+}
+
+async function numbers(db: Database, table: string): Promise<Set<number>> {
+  return new Set((await db.all<{ n: number }>(`SELECT n FROM ${table}`)).map(({ n }) => n));
+}
+
+async function assertWhole(db: Database, answered: readonly number[]): Promise<void> {
+  const [a, b] = await Promise.all([numbers(db, 'a'), numbers(db, 'b')]);
+  assert.deepEqual(a, b);
+  assert.deepEqual(
+    answered.filter((n) => !a.has(n)),
+    [],
+  );
+}
+
+async function eventually(db: Database, n: number): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await pair(db, n);
+      return;
+    } catch (error) {
+      if (tries > 100) throw error;
+      await delay(50);
+    }
+  }
+}
+
+describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
+  test('is refused in time while it is stopped, and used again by itself', async (t) => {
+    const { server, db } = await open(t);
+    const running = load(db);
+    await delay(300);
+    await server.stop();
+    await delay(500);
+    await assert.rejects(db.get('SELECT 1'), StorageUnavailable);
+    await server.start();
+    await eventually(db, -1);
+    await delay(300);
+    const { answered, refused, slowest } = await running.stop();
+    assert.ok(refused > 0);
+    assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);
+    await assertWhole(db, answered);
+  });
+
+  test('is refused in time while it hangs, and used again by itself', async (t) => {
+    const { server, db } = await open(t);
+    const running = load(db);
+    await delay(300);
+    server.pause();
+    const started = performance.now();
+    await Promise.all([
+      assert.rejects(db.get('SELECT 1'), StorageUnavailable),
+      assert.rejects(pair(db, -2), StorageUnavailable),
+    ]);
+    assert.ok(performance.now() - started < 5_000);
+    server.resume();
+    await eventually(db, -1);
+    await delay(300);
+    const { answered, refused, slowest } = await running.stop();
+    assert.ok(refused > 0);
+    assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);
+    await assertWhole(db, answered);
+  });
+});

