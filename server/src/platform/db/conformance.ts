@@ -90,6 +90,16 @@ function atomicity(check: Check): void {
     assert.deepEqual(await ids(db), ['a']);
   });
 
+  check('writes one statement without ado, and gives its first row', async (db) => {
+    const row = await db.writeOne<{ id: string }>(`${insert} RETURNING id`, note('a'));
+    assert.equal(row?.id, 'a');
+    assert.equal(await db.writeOne(insert, note('b')), undefined);
+    await assert.rejects(db.writeOne(insert, note('a')), UniqueViolation);
+    const twice = "INSERT INTO notes (id) VALUES ('c'), ('a')";
+    await assert.rejects(db.writeOne(twice), UniqueViolation);
+    assert.deepEqual(await ids(db), ['a', 'b']);
+  });
+
   check('dooms a write by its failed statement even if the function goes on', async (db) => {
     await db.write((tx) => tx.run(insert, note('a')));
     const write = db.write(async (tx) => {
@@ -292,6 +302,7 @@ function life(check: Check): void {
       /closed/,
     );
     assert.deepEqual(await Promise.all(writes), Array(50).fill(1));
+    await assert.rejects(db.writeOne(insert, note('late')), /closed/);
     await closing;
     await assert.rejects(db.get('SELECT 1'), /closed/);
     await db.close();

@@ -118,6 +118,12 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       return (await all<Row>(...args))[0];
     },
     write,
+    writeOne: (sql, params) =>
+      call(async (until) => {
+        const statement = statements.find(sql);
+        const run = (client: pg.PoolClient) => execute(client, statement, params);
+        return (await retrying(until, () => withClient(until, run))).rows[0];
+      }),
     version: () => undefined,
     async ping() {
       // The record of the first migration is there once the database can serve; nothing about it changes.
