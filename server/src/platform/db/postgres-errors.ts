@@ -2,8 +2,11 @@
 import pg from 'pg';
 import { StorageUnavailable, UniqueViolation } from './database.ts';
 
-/** Connection, resources (disk, memory, connections), shutdown and start, I/O, a server that only reads. */
-const unavailable = /^(?:08|53|57P|58|25006)/;
+/**
+ * Connection, resources (disk, memory, connections), shutdown and start, I/O, a server that only reads;
+ * then the limits that postgres.ts sets: a statement, or a pause between two, that took too long.
+ */
+const unavailable = /^(?:08|53|57P|58|25006|57014|25P03)/;
 const uniqueViolation = '23505';
 const serializationFailure = '40001';
 const deadlock = '40P01';

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { databaseConformance } from './conformance.ts';
 import { type Database, StorageUnavailable } from './database.ts';
@@ -51,7 +53,7 @@ describe('PostgreSQL', () => {
 
   test('gives up on a write that takes too long, records nothing of it, and serves others', async (t) => {
     const url = await freshDatabase(t);
-    const db = openPostgres({ url, connections: 2, withinMs: 500 });
+    const db = openPostgres({ url, connections: 2, withinMs: 2_000 });
     t.after(() => db.close());
     await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
     const insert = 'INSERT INTO things (id) VALUES ($1)';
@@ -70,6 +72,35 @@ describe('PostgreSQL', () => {
       rows.map(({ id }) => id),
       [3],
     );
+  });
+
+  test('lets others have the rows of a node that fell asleep inside a write', async (t) => {
+    const url = await freshDatabase(t);
+    const db = openPostgres({ url });
+    t.after(() => db.close());
+    await db.write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
+    await db.write((tx) => tx.run('INSERT INTO heads (id, n) VALUES (1, 0)'));
+    const program = `
+      import { parentPort, workerData } from 'node:worker_threads';
+      const { openPostgres } = await import(workerData.module);
+      const db = openPostgres({ url: workerData.url, withinMs: 2_000 });
+      const write = db.write(async (tx) => {
+        await tx.run('UPDATE heads SET n = n + 1');
+        parentPort.postMessage('asleep');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+        await tx.run('UPDATE heads SET n = n + 1');
+      });
+      parentPort.postMessage(await write.then(() => 'recorded', (error) => error.name));
+      await db.close();
+    `;
+    const workerData = { url, module: import.meta.resolve('./postgres.ts') };
+    const sleeper = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), { workerData });
+    const messages = on(sleeper, 'message');
+    assert.deepEqual((await messages.next()).value, ['asleep']);
+    await db.write((tx) => tx.run('UPDATE heads SET n = n + 10'));
+    assert.deepEqual((await messages.next()).value, ['StorageUnavailable']);
+    const row = await db.get<{ n: number }>('SELECT n FROM heads');
+    assert.equal(row?.n, 10);
   });
 
   test('refuses a ping when the database has no schema or is read-only', async (t) => {

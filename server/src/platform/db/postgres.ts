@@ -17,7 +17,10 @@ export interface PostgresOptions {
   url: string;
   /** How many connections at most. More than a few for each of the server's processors gain nothing. */
   connections?: number;
-  /** How long a call may take, waiting for a connection included. The contract's five seconds, less the rest of a request. */
+  /**
+   * How long a call may take, waiting for a connection included: the contract's five seconds, less the rest of a
+   * request. Migrations need more, and so a connection of their own.
+   */
   withinMs?: number;
 }
 
@@ -29,6 +32,10 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     application_name: 'namjai',
     max: connections,
     connectionTimeoutMillis: Math.min(withinMs / 2, maxConnectMs),
+    // The server's own limits, for when this process cannot keep them: a node that sleeps inside a transaction
+    // must not keep its rows from the others.
+    statement_timeout: withinMs,
+    idle_in_transaction_session_timeout: withinMs / 2,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     types: columnTypes,
