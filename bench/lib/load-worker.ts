@@ -1,0 +1,66 @@
+/** The load generator: a process of its own that keeps a number of connections busy and counts. */
+import { answerCalls } from './calls.ts';
+import { RawConnection } from './raw-http.ts';
+import { createWorkload, type Workload, type WorkloadSpec } from './workloads.ts';
+
+export interface RunOptions {
+  readonly name: string;
+  readonly seconds: number;
+  /** Ends earlier when this many have been sent: the limits leave room for so many. */
+  readonly requests?: number;
+}
+
+export interface RunResult {
+  readonly requests: number;
+  readonly seconds: number;
+  /** How many answers had another status than the one wanted, by status. */
+  readonly unwanted: Record<number, number>;
+}
+
+interface Prepared {
+  readonly spec: WorkloadSpec;
+  readonly workload: Workload;
+  readonly connections: RawConnection[];
+}
+
+const prepared = new Map<string, Prepared>();
+
+answerCalls({
+  async prepare({ name, spec }: { name: string; spec: WorkloadSpec }) {
+    const connections = Array.from({ length: spec.connections }, () => new RawConnection(spec.port));
+    await Promise.all(connections.map((connection) => connection.opened()));
+    prepared.set(name, { spec, workload: createWorkload(spec), connections });
+  },
+  run({ name, seconds, requests = Number.POSITIVE_INFINITY }: RunOptions): Promise<RunResult> {
+    const found = prepared.get(name);
+    if (!found) throw new Error(`${name} is not prepared`);
+    return run(found, seconds, requests);
+  },
+});
+
+function run({ spec, workload, connections }: Prepared, seconds: number, most: number): Promise<RunResult> {
+  return new Promise((resolve) => {
+    const start = performance.now();
+    const end = start + seconds * 1000;
+    const unwanted: Record<number, number> = {};
+    let sent = 0;
+    let answered = 0;
+    for (const [index, connection] of connections.entries()) {
+      connection.onAnswer = (answer) => {
+        answered += 1;
+        if (answer.status !== spec.status) unwanted[answer.status] = (unwanted[answer.status] ?? 0) + 1;
+        workload.answered?.(index, answer);
+        const now = performance.now();
+        if (sent < most && now < end) {
+          sent += 1;
+          connection.send(workload.next(index));
+        } else if (answered === sent) resolve({ requests: answered, seconds: (now - start) / 1000, unwanted });
+      };
+    }
+    for (const [index, connection] of connections.entries()) {
+      if (sent >= most) break;
+      sent += 1;
+      connection.send(workload.next(index));
+    }
+  });
+}

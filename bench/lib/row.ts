@@ -1,0 +1,40 @@
+import type { Bench } from './bench.ts';
+
+/** One line of the table: what is measured, against what, and what it must reach. */
+export interface Row {
+  /** For `--only`. */
+  readonly name: string;
+  readonly what: string;
+  readonly measuredAs: string;
+  readonly goal: Goal;
+  readonly needs?: readonly Need[];
+  measure(bench: Bench): Promise<Measured>;
+}
+
+export type Need = 'postgres' | 'redis';
+
+export interface Goal {
+  readonly kind: 'at least' | 'at most' | 'reported';
+  readonly value: number;
+  readonly unit: '' | ' ms' | ' s' | ' %';
+}
+
+export interface Measured {
+  /** One for each round; the median is what counts. */
+  readonly values: readonly number[];
+  /** What the values were made of, in words: rates, times. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+export const atLeast = (value: number): Goal => ({ kind: 'at least', value, unit: '' });
+export const atMost = (value: number, unit: Goal['unit'] = ''): Goal => ({ kind: 'at most', value, unit });
+export const reported: Goal = { kind: 'reported', value: 0, unit: '' };
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export const quantile = (values: readonly number[], q: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN;

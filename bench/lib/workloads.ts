@@ -1,0 +1,84 @@
+import { type RawAnswer, requestBytes } from './raw-http.ts';
+
+/** What a load consists of, described so that it can be sent to the load generator. */
+export type WorkloadSpec = CycleSpec | RefreshSpec;
+
+interface Target {
+  readonly port: number;
+  readonly connections: number;
+  /** The only status that counts as success. */
+  readonly status: number;
+}
+
+/** The same request with one token after another, so that each (app, creator) pair stays below its limit. */
+export interface CycleSpec extends Target {
+  readonly kind: 'cycle';
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly tokens: readonly string[];
+  readonly body?: object;
+}
+
+/** Each connection follows its own chain of refresh tokens. */
+export interface RefreshSpec extends Target {
+  readonly kind: 'refresh';
+  readonly path: string;
+  readonly chains: readonly { readonly clientId: string; readonly clientSecret: string; readonly token: string }[];
+  readonly form: 'json' | 'urlencoded';
+}
+
+export interface Workload {
+  next(connection: number): Buffer;
+  answered?(connection: number, answer: RawAnswer): void;
+}
+
+export function createWorkload(spec: WorkloadSpec): Workload {
+  return spec.kind === 'cycle' ? cycle(spec) : refresh(spec);
+}
+
+function cycle({ method, path, tokens, body }: CycleSpec): Workload {
+  const text = body && JSON.stringify(body);
+  const requests = tokens.map((token) =>
+    requestBytes(
+      method,
+      path,
+      { authorization: `Bearer ${token}`, ...(text ? { 'content-type': 'application/json' } : {}) },
+      text,
+    ),
+  );
+  let at = -1;
+  return {
+    next() {
+      at = at + 1 === requests.length ? 0 : at + 1;
+      return requests[at]!;
+    },
+  };
+}
+
+function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
+  if (chains.length < connections) throw new Error('each connection needs a chain');
+  const tokens = chains.map(({ token }) => token);
+  return {
+    next(connection) {
+      const { clientId, clientSecret } = chains[connection]!;
+      const fields = {
+        grant_type: 'refresh_token',
+        client_id: clientId,
+        client_secret: clientSecret,
+        refresh_token: tokens[connection]!,
+      };
+      return form === 'json'
+        ? requestBytes('POST', path, { 'content-type': 'application/json' }, JSON.stringify(fields))
+        : requestBytes(
+            'POST',
+            path,
+            { 'content-type': 'application/x-www-form-urlencoded' },
+            new URLSearchParams(fields).toString(),
+          );
+    },
+    answered(connection, { bytes, bodyAt }) {
+      const token = /"refresh_token":"([^"]+)"/.exec(bytes.toString('latin1', bodyAt))?.[1];
+      if (token !== undefined) tokens[connection] = token;
+    },
+  };
+}

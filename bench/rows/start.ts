@@ -1,0 +1,22 @@
+import { makePairs, withStore } from '../../server/test/store.ts';
+import { newStore, startNamjai } from '../lib/namjai.ts';
+import { atMost, type Row } from '../lib/row.ts';
+
+export const start: Row = {
+  name: 'start',
+  what: 'the server process on an existing database',
+  measuredAs: 'start of the process → first answered request',
+  goal: atMost(1, ' s'),
+  async measure(bench) {
+    const env = newStore(bench);
+    await withStore(env, (runtime) => makePairs(runtime, 10, 1));
+    const values: number[] = [];
+    for (let round = 0; round < bench.rounds; round++) {
+      bench.progress(`round ${round + 1} of ${bench.rounds}: starting`);
+      const { child, startMs } = await startNamjai(bench, env);
+      await child.stop();
+      values.push(startMs / 1000);
+    }
+    return { values, parts: {} };
+  },
+};
