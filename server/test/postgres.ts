@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -30,7 +30,7 @@ export interface Postgres {
 let shared: Promise<Postgres> | undefined;
 
 /** The address of an empty database, dropped after the test. One server serves all tests of this process. */
-export async function freshDatabase(t: TestContext): Promise<string> {
+export async function freshDatabase(t: Pick<TestContext, 'after'>): Promise<string> {
   const given = process.env.DATABASE_URL;
   const urlOf = given?.startsWith('postgres') ? (name: string) => withDatabase(given, name) : await sharedUrls();
   const name = `test_${randomBytes(8).toString('hex')}`;
@@ -63,6 +63,10 @@ async function administer(url: string, statement: string): Promise<void> {
 /** The user that a root process runs it as: nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
+function own(path: string): void {
+  if (user.uid !== undefined) lchownSync(path, user.uid, user.gid);
+}
+
 const settings = {
   // What tests kill is the process, never the machine.
   fsync: 'off',
@@ -76,7 +80,7 @@ const settings = {
 /** A server of one's own, to be stopped and paused. */
 export async function startPostgres(): Promise<Postgres> {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-postgres-'));
-  if (user.uid !== undefined) chownSync(directory, user.uid, user.gid);
+  own(directory);
   const native = binaries(directory);
   const data = join(directory, 'data');
   // A language's order as the default, so that a key that lacks its own order is found out.
@@ -179,6 +183,8 @@ function binaries(directory: string): string {
     const link = join(directory, target);
     if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
   }
+  // Its user's, so that it can be removed with the data.
+  for (const name of ['', ...readdirSync(copy, { encoding: 'utf8', recursive: true })]) own(join(copy, name));
   return copy;
 }
 

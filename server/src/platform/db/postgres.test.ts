@@ -76,7 +76,7 @@ describe('PostgreSQL', () => {
 
   test('lets others have the rows of a node that fell asleep inside a write', async (t) => {
     const url = await freshDatabase(t);
-    const db = openPostgres({ url });
+    const db = openPostgres({ url, withinMs: 3_000 });
     t.after(() => db.close());
     await db.write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
     await db.write((tx) => tx.run('INSERT INTO heads (id, n) VALUES (1, 0)'));
