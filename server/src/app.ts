@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
 import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
-import { connectedAppPages } from './features/dashboard/index.ts';
+import { connectedAppPages, dashboardPages } from './features/dashboard/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { portalPages } from './features/portal/index.ts';
@@ -28,7 +28,7 @@ export interface App {
 export function createApp(runtime: Runtime): App {
   const { keys, tokenEndpoint } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
-  const { clock, hub, limiter, sessions, signIn, accounts, apps, grants, codes, uses } = runtime;
+  const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, codes, uses } = runtime;
   let draining = false;
   const pages = createPages({ authUrl: config.authUrl, assets: createAssets(), sessions, vault, clock, log });
   const times = createTimes(config.timeZone);
@@ -53,7 +53,18 @@ export function createApp(runtime: Runtime): App {
   socketRoutes(http, { events, tokens, protect, baseUrl: config.baseUrl });
 
   pages.register(http, (scope) => {
-    accountPages(scope, { pages, accounts, sessions, signIn, limiter, signup: config.signup });
+    accountPages(scope, {
+      pages,
+      accounts,
+      sessions,
+      signIn,
+      passkeys,
+      recovery,
+      times,
+      limiter,
+      signup: config.signup,
+    });
+    dashboardPages(scope, { pages, tips, alerts, times, limiter, signup: config.signup });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
     portalPages(scope, { pages, apps, grants, times, clock, config });

@@ -2,7 +2,7 @@ import type { Runtime } from './runtime.ts';
 
 /** What happens by the clock: forgetting what is over. Each job fails alone and is tried again. */
 export function startHousekeeping(runtime: Runtime): () => void {
-  const { events, tips, tokens, grants, codes, keys, sessions, throttle, webhooks, log } = runtime;
+  const { events, tips, tokens, grants, codes, keys, sessions, throttle, passkeys, webhooks, log } = runtime;
   const jobs: { name: string; everyMs: number; run: () => Promise<unknown> | unknown }[] = [
     { name: 'forget ended tokens', everyMs: 60_000, run: () => tokens.sweep() },
     { name: 'prune signing keys', everyMs: 3_600_000, run: () => keys.prune() },
@@ -14,6 +14,7 @@ export function startHousekeeping(runtime: Runtime): () => void {
     { name: 'prune idempotency keys', everyMs: 3_600_000, run: () => tips.pruneKeys() },
     { name: 'prune sessions', everyMs: 3_600_000, run: () => sessions.prune() },
     { name: 'forget wrong sign-ins', everyMs: 3_600_000, run: () => throttle.prune() },
+    { name: 'forget unanswered challenges', everyMs: 3_600_000, run: () => passkeys.prune() },
   ];
   const timers = jobs.map(({ name, everyMs, run }) =>
     setInterval(async () => {

@@ -1,4 +1,11 @@
-import { createAccounts, createSessions, createSignIn, createThrottle } from './features/accounts/index.ts';
+import {
+  createAccounts,
+  createPasskeys,
+  createRecovery,
+  createSessions,
+  createSignIn,
+  createThrottle,
+} from './features/accounts/index.ts';
 import { createAlerts } from './features/alerts/index.ts';
 import { createApps } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
@@ -28,6 +35,8 @@ export function createServices(platform: Platform) {
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait });
   const signIn = createSignIn({ db, sessions, throttle });
+  const passkeys = createPasskeys({ db, clock, newId, sessions, authUrl: config.authUrl });
+  const recovery = createRecovery({ db, clock, sessions, throttle });
   const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });
   const tokens = createTokens({
@@ -74,6 +83,8 @@ export function createServices(platform: Platform) {
     sessions,
     throttle,
     signIn,
+    passkeys,
+    recovery,
     apps,
     keys,
     tokens,

@@ -43,7 +43,7 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
-  overrides: Pick<Overrides, 'outgoing'> = {},
+  overrides: Pick<Overrides, 'outgoing' | 'log'> = {},
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();

@@ -29,6 +29,17 @@ export function creatorById(db: Reader, id: string): Promise<CreatorRow | undefi
   return db.get<CreatorRow>('SELECT * FROM creators WHERE id = $1', [id]);
 }
 
+/** The same, and it stays as it is until this write is over. */
+export function lockCreator(tx: Tx, id: string): Promise<CreatorRow | undefined> {
+  return tx.get<CreatorRow>(
+    {
+      sqlite: 'SELECT * FROM creators WHERE id = $1',
+      postgres: 'SELECT * FROM creators WHERE id = $1 FOR SHARE',
+    },
+    [id],
+  );
+}
+
 export function creatorByUsername(db: Reader, username: string): Promise<CreatorRow | undefined> {
   return db.get<CreatorRow>('SELECT * FROM creators WHERE username = $1', [username]);
 }

@@ -5,6 +5,7 @@ import { type Database, type Tx, UniqueViolation } from '../../platform/db/datab
 import type { NewId } from '../../platform/ids.ts';
 import type { EventLog } from '../events/index.ts';
 import * as repo from './repo.ts';
+import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import { deleteSessionsExcept } from './sessions-repo.ts';
 
 export interface AccountsParts {
@@ -15,24 +16,6 @@ export interface AccountsParts {
 }
 
 export type Accounts = ReturnType<typeof createAccounts>;
-
-/** A rule of an account that was broken, in words for the person who typed it. */
-export class AccountError extends Error {
-  readonly code:
-    | 'username_invalid'
-    | 'username_taken'
-    | 'password_invalid'
-    | 'display_name_invalid'
-    | 'creator_unknown';
-  constructor(code: AccountError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-const usernameForm = /^[a-z0-9_]{3,30}$/;
-const passwordLength = { least: 10, most: 200 };
-const displayNameLength = 50;
 
 export function createAccounts({ db, events, clock, newId }: AccountsParts) {
   async function known(username: string) {
@@ -90,26 +73,3 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
 }
 
 export const inventPassword = (): string => randomBytes(15).toString('base64url');
-
-function checkUsername(username: string): void {
-  if (!usernameForm.test(username))
-    throw new AccountError('username_invalid', 'A username has 3 to 30 characters of a-z, 0-9 and underscore.');
-}
-
-function checkPassword(password: string): void {
-  const { length } = [...password];
-  if (length < passwordLength.least || length > passwordLength.most)
-    throw new AccountError(
-      'password_invalid',
-      `A password has ${passwordLength.least} to ${passwordLength.most} characters.`,
-    );
-}
-
-function checkDisplayName(name: string): void {
-  // Control and bidi-control characters could hide or reorder what stands beside a name.
-  if ([...name].length > displayNameLength || /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name))
-    throw new AccountError(
-      'display_name_invalid',
-      `A display name has at most ${displayNameLength} characters, none of them invisible controls.`,
-    );
-}

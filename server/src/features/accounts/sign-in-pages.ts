@@ -4,11 +4,14 @@ import { formText } from '../../platform/http/pages/form-body.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { AccountPagesParts } from './pages.ts';
+import type { SignInResult } from './sign-in.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
 
 /** /login and /logout. */
-export function signInPages(scope: FastifyInstance, { pages, signIn, signup }: AccountPagesParts): void {
+export function signInPages(scope: FastifyInstance, { pages, signIn, passkeys, signup }: AccountPagesParts): void {
+  const passkeyModule = pages.assets.add(new URL('./browser/passkeys.ts', import.meta.url));
+
   interface Told {
     status?: number;
     username?: string;
@@ -29,18 +32,46 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, signup }: A
         action: `/login${query}`,
         csrf: pages.csrf(request, reply),
         body: html`
-          !${field({ name: 'username', label: t('username'), value: told.username ?? session?.username, autocomplete: 'username webauthn', required: true, autofocus: !session, maxlength: 30 })}
+          !${field({ name: 'username', label: t('username'), value: told.username ?? session?.username, autocomplete: 'username', required: true, autofocus: !session, maxlength: 30 })}
           !${field({ name: 'password', type: 'password', label: t('password'), error: told.error, autocomplete: 'current-password', required: true, autofocus: Boolean(session) })}
           <div class="actions">!${button(t('signIn'))}</div>`,
       })}
+      <div data-passkey="sign-in" data-options="/login/passkey/options" hidden>
+        !${form({
+          action: `/login/passkey${query}`,
+          csrf: pages.csrf(request, reply),
+          body: html`<input type="hidden" name="credential"><div class="actions">!${button(t('passkey'), { kind: 'plain' })}</div>`,
+        })}
+        <p class="error" role="alert" hidden>${t('passkeyFailed')}</p>
+      </div>
       <p>${t('lostPassword')} <a href="/login/recovery${query}">${t('useCode')}</a></p>
       !${signup === 'open' ? html`<p>${t('noAccount')} <a href="/signup${query}">${t('signUp')}</a></p>` : ''}`;
     return pages.show(request, reply, {
       title: t('signIn'),
       width: 'narrow',
       body: card({ body }),
+      modules: [passkeyModule()],
       ...(told.status ? { status: told.status } : {}),
     });
+  }
+
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    result: Exclude<SignInResult, { outcome: 'wrong' }>,
+    username?: string,
+  ) {
+    const t = entryWords(pages.lang(request));
+    if (result.outcome === 'ok') {
+      await pages.signedIn(request, reply, result.token);
+      return pages.redirect(reply, pages.returnTo(request));
+    }
+    const typed = username === undefined ? {} : { username };
+    if (result.outcome === 'suspended')
+      return showForm(request, reply, { ...typed, status: 403, notice: notice('error', t('suspended')) });
+    reply.header('retry-after', String(result.retryAfter));
+    const text = t('throttled', { seconds: result.retryAfter });
+    return showForm(request, reply, { ...typed, status: 429, notice: notice('error', text) });
   }
 
   scope.get('/login', async (request, reply) => {
@@ -54,22 +85,18 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, signup }: A
     const t = entryWords(pages.lang(request));
     const username = formText(request, 'username').trim().toLowerCase();
     const result = await signIn.withPassword(username, formText(request, 'password'), visitorOf(request));
-    switch (result.outcome) {
-      case 'ok':
-        await pages.signedIn(request, reply, result.token);
-        return pages.redirect(reply, pages.returnTo(request));
-      case 'wrong':
-        return showForm(request, reply, { status: 401, username, error: t('wrong') });
-      case 'suspended':
-        return showForm(request, reply, { status: 403, username, notice: notice('error', t('suspended')) });
-      case 'throttled':
-        reply.header('retry-after', String(result.retryAfter));
-        return showForm(request, reply, {
-          status: 429,
-          username,
-          notice: notice('error', t('throttled', { seconds: result.retryAfter })),
-        });
-    }
+    if (result.outcome === 'wrong') return showForm(request, reply, { status: 401, username, error: t('wrong') });
+    return answer(request, reply, result, username);
+  });
+
+  scope.post('/login/passkey/options', async (request, reply) => passkeys.signInOptions(pages.tokenOf(request, reply)));
+
+  scope.post('/login/passkey', async (request, reply) => {
+    const browser = pages.tokenOf(request, reply);
+    const result = await passkeys.signIn(browser, formText(request, 'credential'), visitorOf(request));
+    if (result.outcome !== 'wrong') return answer(request, reply, result);
+    const failed = entryWords(pages.lang(request))('passkeyFailed');
+    return showForm(request, reply, { status: 401, notice: notice('error', failed) });
   });
 
   scope.get('/logout', async (request, reply) => {

@@ -4,7 +4,7 @@ import { formText } from '../../platform/http/pages/form-body.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { AccountPagesParts } from './pages.ts';
-import { AccountError } from './service.ts';
+import { AccountError } from './rules.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
 

@@ -38,9 +38,10 @@ export function createThrottle({ db, clock, wait }: ThrottleParts) {
       const verdict = await db.write(async (tx) => {
         const tries = await repo.countTry(tx, key, now, now - forgetMs);
         if (tries === undefined) return { pauseMs: (await repo.nextTryAt(tx, key)) - now };
+        const delayMs = tries <= freeTries ? 0 : firstDelayMs * 2 ** Math.min(tries - freeTries - 1, slowTries - 1);
         const refusals = tries - freeTries - slowTries;
-        if (refusals >= 0) await repo.setNextTry(tx, key, now + pauseAfter(refusals));
-        return { delayMs: tries <= freeTries ? 0 : firstDelayMs * 2 ** Math.min(tries - freeTries - 1, slowTries - 1) };
+        if (refusals >= 0) await repo.setNextTry(tx, key, now + delayMs + pauseAfter(refusals));
+        return { delayMs };
       });
       if (verdict.pauseMs !== undefined) return Math.max(1, Math.ceil(verdict.pauseMs / 1000));
       if (verdict.delayMs > 0) await wait(verdict.delayMs);

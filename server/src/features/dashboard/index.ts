@@ -1,1 +1,2 @@
 export { connectedAppPages } from './connected-apps.ts';
+export { dashboardPages } from './pages.ts';

@@ -1,0 +1,99 @@
+/**
+ * Adds and uses passkeys. A form with `data-passkey` is hidden until this module finds that the browser can do it.
+ * On submit it asks our server for options, the authenticator for an answer, and posts the answer with the form: so
+ * errors and redirects are the server's, as everywhere.
+ */
+for (const form of document.querySelectorAll<HTMLFormElement>('[data-passkey] form')) {
+  const box = form.closest<HTMLElement>('[data-passkey]');
+  const problem = box?.querySelector<HTMLElement>('.error');
+  if (!box || !problem || !window.PublicKeyCredential) continue;
+  box.hidden = false;
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    problem.hidden = true;
+    try {
+      const address = box.dataset.options ?? '';
+      const publicKey =
+        box.dataset.passkey === 'add'
+          ? creationOptions(await askServer(address, form))
+          : requestOptions(await askServer(address, form));
+      const credential = await ('user' in publicKey
+        ? navigator.credentials.create({ publicKey })
+        : navigator.credentials.get({ publicKey }));
+      const field = form.elements.namedItem('credential');
+      if (!credential || !(field instanceof HTMLInputElement)) throw new Error('no credential');
+      field.value = JSON.stringify(toJson(credential));
+      form.submit();
+    } catch {
+      problem.hidden = false;
+    }
+  });
+}
+
+async function askServer<Options>(address: string, form: HTMLFormElement): Promise<Options> {
+  const csrf = String(new FormData(form).get('csrf'));
+  const response = await fetch(address, { method: 'POST', body: new URLSearchParams({ csrf }) });
+  if (!response.headers.get('content-type')?.startsWith('application/json')) {
+    // The sign-in is too long ago: the page itself knows how to ask for a new one.
+    if (response.redirected) location.assign(response.url);
+    throw new Error('no options');
+  }
+  return response.json();
+}
+
+/** Browsers before 2025 have the ceremonies but not the conversions. */
+function creationOptions(json: PublicKeyCredentialCreationOptionsJSON): PublicKeyCredentialCreationOptions {
+  if (PublicKeyCredential.parseCreationOptionsFromJSON) return PublicKeyCredential.parseCreationOptionsFromJSON(json);
+  return {
+    rp: json.rp,
+    user: { ...json.user, id: toBytes(json.user.id) },
+    challenge: toBytes(json.challenge),
+    pubKeyCredParams: json.pubKeyCredParams,
+    excludeCredentials: (json.excludeCredentials ?? []).map(toDescriptor),
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+  };
+}
+
+function requestOptions(json: PublicKeyCredentialRequestOptionsJSON): PublicKeyCredentialRequestOptions {
+  if (PublicKeyCredential.parseRequestOptionsFromJSON) return PublicKeyCredential.parseRequestOptionsFromJSON(json);
+  return {
+    challenge: toBytes(json.challenge),
+    ...(json.rpId ? { rpId: json.rpId } : {}),
+    userVerification: 'required',
+  };
+}
+
+const toDescriptor = ({ id }: { id: string }): PublicKeyCredentialDescriptor => ({
+  id: toBytes(id),
+  type: 'public-key',
+});
+
+function toJson(credential: Credential): unknown {
+  const passkey = credential as PublicKeyCredential;
+  if (passkey.toJSON) return passkey.toJSON();
+  const { id, rawId, type, response } = passkey;
+  const names = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'] as const;
+  const parts = response as unknown as Partial<Record<(typeof names)[number], ArrayBuffer>>;
+  return {
+    id,
+    rawId: toText(rawId),
+    type,
+    clientExtensionResults: passkey.getClientExtensionResults(),
+    response: Object.fromEntries(
+      names.flatMap((name) => {
+        const bytes = parts[name];
+        return bytes ? [[name, toText(bytes)]] : [];
+      }),
+    ),
+  };
+}
+
+function toBytes(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+}
+
+function toText(bytes: ArrayBuffer): string {
+  const binary = String.fromCharCode(...new Uint8Array(bytes));
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
