@@ -27,9 +27,8 @@ export function useErrorHandler(
   elsewhere: (request: FastifyRequest) => ErrorWriter | undefined,
 ): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const known = toApiError(error, request, log);
     const write = request.is404 ? elsewhere(request) : undefined;
-    return write ? write(known, request, reply) : answerError(known, request, reply);
+    return answerError(toApiError(error, request, log), request, reply, write);
   });
 }
 

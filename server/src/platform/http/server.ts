@@ -54,7 +54,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
-  const notFound = useNotFound(app);
+  const notFound = useNotFound(app, elsewhere);
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply);
     // Before the body is read: an unknown path is 404 whatever was sent to it.
@@ -108,7 +108,10 @@ function misdirected(request: FastifyRequest): ApiError | undefined {
 }
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
-function useNotFound(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => unknown {
+function useNotFound(
+  app: FastifyInstance,
+  elsewhere: HttpParts['elsewhere'],
+): (request: FastifyRequest, reply: FastifyReply) => unknown {
   const paths = new Map<string, { matches: RegExp; methods: Set<string>; write: ErrorWriter | undefined }>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const known = paths.get(url) ?? { matches: toRegExp(url), methods: new Set(), write: config?.writeError };
@@ -119,9 +122,10 @@ function useNotFound(app: FastifyInstance): (request: FastifyRequest, reply: Fas
     const path = request.url.split('?', 1)[0]!;
     const known = [...paths.values()].filter(({ matches }) => matches.test(path));
     const [first] = known;
-    if (!first) return answerError(new ApiError('not_found'), request, reply);
+    if (!first) return answerError(new ApiError('not_found'), request, reply, elsewhere(request));
     const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort().join(', ');
-    return answerError(new ApiError('method_not_allowed', { headers: { allow } }), request, reply, first.write);
+    const error = new ApiError('method_not_allowed', { headers: { allow } });
+    return answerError(error, request, reply, first.write ?? elsewhere(request));
   };
   app.setNotFoundHandler(notFound);
   return notFound;
