@@ -24,7 +24,7 @@ export async function serve(config: Config): Promise<void> {
     const webhookWorker = createWebhookWorker(runtime);
     await app.http.listen({ host: config.host, port: config.port });
     process.stdout.write(await welcome(runtime));
-    webhookWorker.start();
+    await webhookWorker.start();
     onSignal(async () => {
       stopHousekeeping();
       await drain(app, webhookWorker, metrics, runtime);

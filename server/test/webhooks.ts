@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { createWebhookWorker } from '../src/features/webhooks/index.ts';
+import { createWebhookWorker, type WebhookWorker } from '../src/features/webhooks/index.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import { makeApp, makePair, type Pair } from './factories.ts';
 import { receiverCertificate } from './receiver.ts';
@@ -28,13 +28,14 @@ export const basic = ({ clientId, clientSecret }: { clientId: string; clientSecr
 
 /** An app that may send to loopback, a creator who granted it everything, and a worker that moves when it is told to. */
 export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs = 15_000, random = 0.5 } = {}) {
+  // Hooks run in the order in which they were added: the worker stops before its database closes.
+  t.after(() => worker.stop());
   const app = await buildApp(
     t,
     { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
     { outgoing: { resolve: async () => ['127.0.0.1'], ca: receiverCertificate, timeoutMs } },
   );
-  const worker = createWebhookWorker({ ...app.runtime, random: () => random });
-  t.after(() => worker.stop());
+  const worker: WebhookWorker = createWebhookWorker({ ...app.runtime, random: () => random });
   const pair = await makePair(app.runtime);
   return { ...app, worker, pair, ...callers(app, pair) };
 }

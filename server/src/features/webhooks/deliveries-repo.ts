@@ -125,6 +125,14 @@ export function settle(tx: Tx, settlement: Settlement): Promise<number> {
   );
 }
 
+/** Ends every lease: whoever held one is gone. */
+export async function endLeases(tx: Tx, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET lease = NULL, due_at = $1 WHERE status = 'pending' AND lease IS NOT NULL`,
+    [now],
+  );
+}
+
 /** Each endpoint that has pending deliveries and when its first is due, found without reading them all. */
 export function waitingEndpoints(db: Reader): Promise<{ id: string; due_at: number }[]> {
   return db.all(

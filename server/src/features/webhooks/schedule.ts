@@ -35,6 +35,6 @@ export function nextAttempt(
 function askedFor(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   if (/^\d{1,10}$/.test(retryAfter)) return Number(retryAfter) * seconds;
-  const date = Date.parse(retryAfter);
+  const date = / GMT$/.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
   return Number.isNaN(date) ? 0 : date - now;
 }

@@ -10,7 +10,7 @@ import type { Vault } from '../../platform/secrets.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createClaim } from './claims.ts';
-import { waitingEndpoints } from './deliveries-repo.ts';
+import { endLeases, waitingEndpoints } from './deliveries-repo.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createLanes } from './lanes.ts';
 import { webhooksTopic } from './service.ts';
@@ -62,9 +62,15 @@ export function createWebhookWorker(parts: WorkerParts) {
     for (const { id, due_at } of await waitingEndpoints(db)) if (due_at <= now) lanes.kick(id);
   }
 
+  /** An embedded database has one process: what is claimed at its start was claimed by one that died. */
+  async function takeOver(): Promise<void> {
+    if (db.engine === 'sqlite') await db.write((tx) => endLeases(tx, clock()));
+  }
+
   const stops: (() => void)[] = [];
   return {
-    start(): void {
+    async start(): Promise<void> {
+      await takeOver();
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
       stops.push(

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startReceiver } from '../../../test/receiver.ts';
+import { buildWebhooks } from '../../../test/webhooks.ts';
+import { nextAttempt, waits } from './schedule.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const contractWaits = [5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
+
+test('ten attempts with the contract’s waits from the end of the last, then failed', async (t) => {
+  const { add, tip, worker, clock, deliveries } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  receiver.answer = (response) => response.writeHead(500).end('out of order');
+  const { id } = await add(receiver.url);
+  await tip();
+  await worker.pass();
+  for (const [index, wait] of contractWaits.entries()) {
+    const [delivery] = await deliveries(id);
+    assert.equal(delivery!.status, 'pending');
+    assert.equal(delivery!.attempts.length, index + 1);
+    assert.equal(Date.parse(delivery!.next_attempt_at!), clock() + wait, `wait ${index + 1}`);
+    clock.advance(wait - 1);
+    await worker.pass();
+    assert.equal(receiver.requests.length, index + 1, 'not a millisecond early');
+    clock.advance(1);
+    await worker.pass();
+    assert.equal(receiver.requests.length, index + 2);
+  }
+  const [delivery] = await deliveries(id);
+  assert.equal(delivery!.status, 'failed');
+  assert.equal(delivery!.next_attempt_at, null);
+  assert.equal(delivery!.attempts.length, 10);
+  const { at, duration_ms, ...last } = delivery!.attempts[9]!;
+  assert.deepEqual(last, { status_code: 500, error: 'answered 500', response_body: 'out of order' });
+  assert.equal(Date.parse(at), clock());
+  assert.ok(duration_ms >= 0);
+  clock.advance(10 * 24 * hour);
+  await worker.pass();
+  assert.equal(receiver.requests.length, 10);
+  assert.equal(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size, 1, 'one event, one id');
+});
+
+test('jitter is a fifth either way', () => {
+  assert.deepEqual(waits, contractWaits);
+  for (const [index, wait] of waits.entries()) {
+    assert.equal(
+      nextAttempt(index + 1, 0, null, () => 0),
+      Math.round(wait * 0.8),
+    );
+    assert.equal(
+      nextAttempt(index + 1, 0, null, () => 1),
+      Math.round(wait * 1.2),
+    );
+  }
+  assert.equal(
+    nextAttempt(10, 0, null, () => 0.5),
+    undefined,
+  );
+});
+
+test('a longer Retry-After replaces the coming wait, at most 24 hours', () => {
+  const after = (value: string, tries = 1) => nextAttempt(tries, 1_000_000, value, () => 0.5)! - 1_000_000;
+  assert.equal(after('120'), 120_000);
+  assert.equal(after('1'), 5_000, 'a shorter one does not');
+  assert.equal(after('1000000'), 24 * hour);
+  assert.equal(after(new Date(1_000_000 + hour).toUTCString()), hour);
+  assert.equal(after('soon'), 5_000);
+  assert.equal(after('-5'), 5_000);
+  assert.equal(
+    nextAttempt(10, 0, '60', () => 0.5),
+    undefined,
+    'ten attempts remain ten',
+  );
+});
+
+test('Retry-After of the receiver is heeded', async (t) => {
+  const { add, tip, worker, clock, deliveries } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  receiver.answer = (response) => response.writeHead(503, { 'retry-after': '3600' }).end();
+  const { id } = await add(receiver.url);
+  await tip();
+  await worker.pass();
+  assert.equal(Date.parse((await deliveries(id))[0]!.next_attempt_at!), clock() + hour);
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createTestClock, temporaryDirectory } from '../../../test/build-app.ts';
+import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
+import { startReceiver } from '../../../test/receiver.ts';
+import { basic, buildWebhooks } from '../../../test/webhooks.ts';
+import { readConfig } from '../../config.ts';
+import { createLog } from '../../platform/log.ts';
+import { createRuntime, type Runtime } from '../../runtime.ts';
+import { leaseMs } from './claims.ts';
+import { createWebhookWorker } from './worker.ts';
+
+/** Several nodes on one database, each with a clock of its own. */
+async function nodes(t: { after(fn: () => Promise<void>): void }, count: number) {
+  const config = readConfig({
+    DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  const made = [];
+  for (let i = 0; i < count; i++) {
+    const clock = createTestClock();
+    const runtime = await createRuntime(config, { clock, log: createLog({ level: 'silent' }) });
+    const worker = createWebhookWorker(runtime);
+    t.after(async () => {
+      await worker.stop();
+      await runtime.close();
+    });
+    made.push({ clock, runtime, worker });
+  }
+  return made;
+}
+
+const endpointOf = (runtime: Runtime, { clientId }: Pair, url: string) =>
+  runtime.webhooks.add(clientId, { url, types: null, description: null });
+
+const tips = async (runtime: Runtime, { creatorId }: Pair, count: number) => {
+  await Promise.all(
+    Array.from({ length: count }, () =>
+      runtime.tips.record({ creatorId, app: null, amount: 1, name: 'LOAD', displayName: null, message: null }),
+    ),
+  );
+};
+
+const statusesOf = async ({ db }: Runtime) =>
+  (await db.all<{ status: string }>('SELECT status FROM webhook_deliveries')).map(({ status }) => status);
+
+test('two nodes on one database share the work: every event once, both send', async (t) => {
+  const [one, two] = await nodes(t, 2);
+  const receiver = await startReceiver(t);
+  const senders: string[] = [];
+  // A slow receiver, so that neither could do it all while the other looks away.
+  receiver.answer = (response) => setTimeout(() => response.writeHead(204).end(), 5);
+  for (const node of [one!, two!]) {
+    const { post } = node.runtime.fetch;
+    const name = node === one ? 'one' : 'two';
+    Object.assign(node.runtime.fetch, {
+      post: (request: Parameters<typeof post>[0]) => {
+        senders.push(name);
+        return post(request);
+      },
+    });
+  }
+  const pair = await makePair(one!.runtime);
+  await endpointOf(one!.runtime, pair, receiver.url);
+  await tips(one!.runtime, pair, 200);
+  await Promise.all([one!.worker.pass(), two!.worker.pass()]);
+  await Promise.all([one!.worker.pass(), two!.worker.pass()]);
+  const ids = receiver.requests.map(({ headers }) => headers['webhook-id']);
+  assert.equal(ids.length, 200);
+  assert.equal(new Set(ids).size, 200);
+  assert.deepEqual([...new Set(senders)].sort(), ['one', 'two']);
+  assert.deepEqual(new Set(await statusesOf(one!.runtime)), new Set(['succeeded']));
+});
+
+test('a node that sleeps past its lease loses its claims and settles nothing', async (t) => {
+  const [sleeper, other] = await nodes(t, 2);
+  const receiver = await startReceiver(t);
+  const pair = await makePair(sleeper!.runtime);
+  await endpointOf(sleeper!.runtime, pair, receiver.url);
+  await tips(sleeper!.runtime, pair, 1);
+  let wakeUp = () => {};
+  receiver.answer = (response) => {
+    wakeUp = () => response.writeHead(500).end('too late');
+  };
+  const asleep = sleeper!.worker.pass();
+  await receiver.waitFor(1);
+
+  receiver.answer = (response) => response.writeHead(200).end('in time');
+  await other!.worker.pass();
+  assert.equal(receiver.requests.length, 1, 'while the lease lives nobody else sends');
+  other!.clock.advance(leaseMs);
+  await other!.worker.pass();
+  assert.equal(receiver.requests.length, 2);
+  assert.deepEqual(await statusesOf(other!.runtime), ['succeeded']);
+  wakeUp();
+  await asleep;
+  const rows = await other!.runtime.db.all<{ status: string; attempts: string }>('SELECT * FROM webhook_deliveries');
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ['succeeded'],
+  );
+  assert.deepEqual(
+    JSON.parse(rows[0]!.attempts).map((attempt: { response_body: string }) => attempt.response_body),
+    ['in time'],
+  );
+});
+
+test('one receiver that never answers leaves the others’ latency unchanged', async (t) => {
+  const { runtime, worker, pair, tip, clock, call } = await buildWebhooks(t, { timeoutMs: 3_000 });
+  clock.set(Date.now());
+  const [dead, quick] = [await startReceiver(t), await startReceiver(t)];
+  dead.answer = () => {};
+  const arrived = new Map<string, number>();
+  quick.answer = (response, { body }) => {
+    arrived.set(JSON.parse(body).data.tip.id, performance.now());
+    response.writeHead(204).end();
+  };
+  await call('POST', '', { url: quick.url });
+  await worker.start();
+  const measure = async () => {
+    const latencies: number[] = [];
+    for (let i = 0; i < 30; i++) {
+      const recorded = await tip();
+      const started = performance.now();
+      while (!arrived.has(recorded.id)) await new Promise((resolve) => setImmediate(resolve));
+      latencies.push(arrived.get(recorded.id)! - started);
+    }
+    return latencies.sort((a, b) => a - b)[15]!;
+  };
+  const alone = await measure();
+  // Nine dead ones, and more for each than its lane has room for.
+  for (let i = 0; i < 9; i++) await call('POST', '', { url: `${dead.url}/${i}` });
+  await tips(runtime, pair, 50);
+  await dead.waitFor(9);
+  await quick.waitFor(80);
+  const beside = await measure();
+  assert.ok(beside < 4 * alone + 50, `median ${beside} ms, ${alone} ms without the dead ones`);
+  t.diagnostic(`median ${beside.toFixed(1)} ms, ${alone.toFixed(1)} ms without nine receivers that never answer`);
+});
+
+test('security 32: a receiver that sends no end of a body succeeds or fails like any other, and its log stays short', async (t) => {
+  const { add, tip, worker, deliveries } = await buildWebhooks(t, { timeoutMs: 300 });
+  const receiver = await startReceiver(t);
+  receiver.answer = (response) => {
+    response.writeHead(500);
+    const more = () => {
+      while (!response.destroyed) if (!response.write('x'.repeat(65_536))) return void response.once('drain', more);
+    };
+    more();
+  };
+  const { id } = await add(receiver.url);
+  await tip();
+  await worker.pass();
+  const [delivery] = await deliveries(id);
+  assert.equal(delivery!.status, 'pending');
+  assert.deepEqual(
+    delivery!.attempts.map(({ status_code, response_body }) => [status_code, response_body?.length]),
+    [[500, 1024]],
+  );
+});
+
+test('stopping lets what is under way end and gives back the rest', async (t) => {
+  const { runtime, add, pair, http } = await buildWebhooks(t);
+  const leaving = createWebhookWorker({
+    ...runtime,
+    metrics: { registry: new (await import('prom-client')).Registry() },
+  });
+  const receiver = await startReceiver(t);
+  const held: (() => void)[] = [];
+  receiver.answer = (response) => held.push(() => response.writeHead(204).end());
+  const { id } = await add(receiver.url);
+  await tips(runtime, pair, 5);
+  const passing = leaving.pass();
+  await receiver.waitFor(1);
+  const stopped = leaving.stop();
+  for (const release of held) release();
+  await Promise.all([passing, stopped]);
+  assert.equal(receiver.requests.length, 1, 'nothing new is sent');
+  const list = await http.inject({ url: `/v1/webhooks/${id}/deliveries`, headers: basic(pair) });
+  const rows: { status: string; next_attempt_at: string }[] = list.json().data;
+  assert.deepEqual(rows.map(({ status }) => status).sort(), ['pending', 'pending', 'pending', 'pending', 'succeeded']);
+  const now = new Date(runtime.clock()).toISOString();
+  for (const row of rows) if (row.status === 'pending') assert.equal(row.next_attempt_at, now, 'due at once');
+});
+
+test('an endpoint of a deleted app gets nothing more', async (t) => {
+  const { runtime, worker, add, tip, pair } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  await add(receiver.url);
+  await makeApp(runtime);
+  await tip();
+  await runtime.db.write((tx) => tx.run('UPDATE apps SET deleted_at = 1 WHERE id = $1', [pair.clientId]));
+  await worker.pass();
+  assert.equal(receiver.requests.length, 0);
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { temporaryDirectory } from '../build-app.ts';
+import { makePair } from '../factories.ts';
+import { startReceiver } from '../receiver.ts';
+import { freePort, startServer } from '../server-process.ts';
+import { sameIssuer, withStore } from '../store.ts';
+import { basic } from '../webhooks.ts';
+
+test('kill -9 amid deliveries, five times: every event arrives at each receiver at least once, signed', {
+  timeout: 90_000,
+}, async (t) => {
+  const env = {
+    ...sameIssuer,
+    DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  };
+  const port = await freePort();
+  const [pair, ...more] = await withStore(env, async (runtime) => {
+    const first = await makePair(runtime);
+    return [first, ...(await Promise.all(Array.from({ length: 19 }, () => makePair(runtime, { app: first }))))];
+  });
+  let server = await startServer({ env, port });
+  t.after(() => server.kill());
+  const receivers = [await startReceiver(t), await startReceiver(t)];
+  const secrets: string[] = [];
+  for (const receiver of receivers) {
+    // Now and then an answer comes late, so that a kill finds deliveries under way.
+    receiver.answer = (response) =>
+      setTimeout(() => response.writeHead(204).end(), receiver.requests.length % 10 === 0 ? 100 : 0);
+    const made = await fetch(`${server.url}/v1/webhooks`, {
+      method: 'POST',
+      headers: { ...basic(pair!), 'content-type': 'application/json' },
+      body: JSON.stringify({ url: receiver.url }),
+    });
+    assert.equal(made.status, 201);
+    secrets.push(((await made.json()) as { secret: string }).secret);
+  }
+
+  const answered = new Set<string>();
+  for (let round = 0; round < 5; round++) {
+    const { url } = server;
+    const load = [pair!, ...more].map(async ({ headers }, i) => {
+      for (let n = 0; n < 3; n++) {
+        const body = JSON.stringify({ amount: 1 + i, name: 'CRASH' });
+        const response = await fetch(`${url}/v1/tips`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body,
+        }).catch(() => undefined);
+        const tip = response?.status === 201 ? await response.json().catch(() => undefined) : undefined;
+        if (tip) answered.add((tip as { id: string }).id);
+      }
+    });
+    const enough = answered.size + 8 + 8 * round;
+    while (answered.size < enough) await new Promise((resolve) => setImmediate(resolve));
+    await server.kill('SIGKILL');
+    await Promise.all(load);
+    server = await startServer({ env, port });
+  }
+
+  const missing = () =>
+    receivers.map(({ requests }) => {
+      const seen = new Set(requests.map(({ body }) => JSON.parse(body).data.tip.id));
+      return [...answered].filter((id) => !seen.has(id)).length;
+    });
+  for (const until = Date.now() + 30_000; Date.now() < until && missing().some((count) => count > 0); )
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(missing(), [0, 0]);
+  assert.ok(answered.size > 100, `only ${answered.size} tips were recorded`);
+  for (const [i, { requests }] of receivers.entries())
+    for (const { body, headers } of requests) new Webhook(secrets[i]!).verify(body, headers as Record<string, string>);
+  const sent = receivers.reduce((count, { requests }) => count + requests.length, 0);
+  t.diagnostic(`${answered.size} tips, ${sent} requests to two receivers`);
+
+  await server.kill('SIGTERM');
+  const left = await withStore(env, ({ db }) =>
+    db.all<{ status: string; n: number }>('SELECT status, COUNT(*) AS n FROM webhook_deliveries GROUP BY status'),
+  );
+  assert.deepEqual(
+    left.map(({ status }) => status),
+    ['succeeded'],
+    'each is settled',
+  );
+});
