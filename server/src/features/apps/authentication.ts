@@ -54,7 +54,7 @@ function isSecretOf(
  */
 export function basicCredentials(request: FastifyRequest): Credentials | 'absent' | 'malformed' {
   const header = request.headers.authorization;
-  if (header === undefined) return 'absent';
+  if (header === undefined || !/^basic\b/i.test(header)) return 'absent';
   const [, encoded] = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header) ?? [];
   if (encoded === undefined || countHeader(request, 'authorization') > 1) return 'malformed';
   const text = Buffer.from(encoded, 'base64').toString('utf8');

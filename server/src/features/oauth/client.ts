@@ -32,7 +32,8 @@ function clientCredentials(request: FastifyRequest, body: ClientFields): Credent
       throw new OAuthError('invalid_request', 'The client_id of the body is not that of HTTP Basic.');
     return basic;
   }
-  if (basic === 'malformed')
+  // Whoever tries another scheme, and nothing else, has tried to say who they are (RFC 6749, section 5.2).
+  if (basic === 'malformed' || (request.headers.authorization !== undefined && !body.client_secret))
     throw new OAuthError('invalid_client', 'The Authorization header is not well-formed HTTP Basic.', challenge);
   return { clientId: required(body, 'client_id'), clientSecret: required(body, 'client_secret') };
 }

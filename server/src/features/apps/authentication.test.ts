@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { makeApp } from '../../../test/factories.ts';
+import {
+  assertRefused,
+  type Client,
+  callMe,
+  connect,
+  introspect,
+  parties,
+  refresh,
+  tokensOf,
+} from '../../../test/oauth.ts';
+import { AppError } from './index.ts';
+
+const hour = 3_600_000;
+
+test('security 18: after a rotation both secrets work for 24 hours, then the old one is 401', async (t) => {
+  const app = await buildApp(t);
+  const { creator, client } = await parties(app);
+  const tokens = await connect(app, creator, client);
+  const rotated = { ...client, clientSecret: await app.runtime.apps.rotateSecret(client.clientId) };
+  assert.match(rotated.clientSecret, /^njs_[A-Za-z0-9]{43}$/);
+  const works = async (who: Client) => (await introspect(app.http, who, tokens.refresh_token)).statusCode;
+  assert.deepEqual([await works(client), await works(rotated)], [200, 200]);
+  app.clock.advance(24 * hour - 1);
+  assert.deepEqual([await works(client), await works(rotated)], [200, 200]);
+  app.clock.advance(1);
+  assertRefused(await refresh(app.http, client, tokens.refresh_token), 401, 'invalid_client');
+  tokensOf(await refresh(app.http, rotated, tokens.refresh_token));
+});
+
+test('a second rotation ends the secret before the last at once; an unknown app has none', async (t) => {
+  const app = await buildApp(t);
+  const first = await makeApp(app.runtime);
+  const { apps } = app.runtime;
+  const second = { ...first, clientSecret: await apps.rotateSecret(first.clientId) };
+  const third = { ...first, clientSecret: await apps.rotateSecret(first.clientId) };
+  const statuses = await Promise.all([first, second, third].map((who) => introspect(app.http, who, 'x')));
+  assert.deepEqual(
+    statuses.map(({ statusCode }) => statusCode),
+    [401, 200, 200],
+  );
+  await assert.rejects(apps.rotateSecret(`app_${'0'.repeat(26)}`), AppError);
+});
+
+test('security 18: a suspended app gets 401 at the token endpoint and 403 with its tokens', async (t) => {
+  const app = await buildApp(t);
+  const { creator, client } = await parties(app);
+  const tokens = await connect(app, creator, client);
+  const { grants, apps } = app.runtime;
+  await grants.suspend((tx, at) => apps.setSuspended(tx, client.clientId, at), app.clock());
+  assertRefused(await refresh(app.http, client, tokens.refresh_token), 401, 'invalid_client');
+  assert.equal((await callMe(app.http, tokens.access_token)).json().error.code, 'grant_unusable');
+});
+
+test('after 20 failures a minute further ones are 429 with Retry-After; a right secret is always accepted', async (t) => {
+  const app = await buildApp(t, { TRUST_PROXY: '127.0.0.1' });
+  const client = await makeApp(app.runtime);
+  const other = await makeApp(app.runtime);
+  const wrong = { ...client, clientSecret: 'njs_wrong' };
+  for (let i = 0; i < 20; i++) {
+    assertRefused(await introspect(app.http, wrong, 'x'), 401, 'invalid_client');
+    app.clock.advance(1000);
+  }
+  const throttled = await introspect(app.http, wrong, 'x');
+  assertRefused(throttled, 429, 'too_many_requests');
+  assert.equal(throttled.headers['retry-after'], '40');
+  assert.equal((await introspect(app.http, client, 'x')).statusCode, 200);
+  // Counted for each client and each address.
+  assertRefused(await introspect(app.http, { ...other, clientSecret: 'njs_wrong' }, 'x'), 401, 'invalid_client');
+  const elsewhere = await app.http.inject({
+    method: 'POST',
+    url: '/v1/oauth/introspect',
+    payload: { client_id: client.clientId, client_secret: 'njs_wrong', token: 'x' },
+    headers: { 'x-forwarded-for': '203.0.113.9' },
+  });
+  assertRefused(elsewhere, 401, 'invalid_client');
+  app.clock.advance(40_000);
+  assertRefused(await introspect(app.http, wrong, 'x'), 401, 'invalid_client');
+});
+
+test('an unknown client is throttled like a known one', async (t) => {
+  const app = await buildApp(t);
+  const unknown = { clientId: `app_${'0'.repeat(26)}`, clientSecret: 'njs_wrong' };
+  for (let i = 0; i < 20; i++) assertRefused(await introspect(app.http, unknown, 'x'), 401, 'invalid_client');
+  assertRefused(await introspect(app.http, unknown, 'x'), 429, 'too_many_requests');
+});
+
+test('an unknown client and a wrong secret last the same', async (t) => {
+  const app = await buildApp(t);
+  const client = await makeApp(app.runtime);
+  const { authenticate } = app.runtime.apps;
+  const timed = async (clientId: string): Promise<number> => {
+    const start = performance.now();
+    await authenticate({ clientId, clientSecret: 'njs_wrong' }, '192.0.2.1');
+    return performance.now() - start;
+  };
+  const known: number[] = [];
+  const unknown: number[] = [];
+  for (let i = 0; i < 600; i++) {
+    known.push(await timed(client.clientId));
+    unknown.push(await timed(`app_${'0'.repeat(26)}`));
+  }
+  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!;
+  const difference = Math.abs(median(known) - median(unknown));
+  assert.ok(difference < 0.1, `medians differ by ${difference} ms`);
+});
