@@ -26,6 +26,11 @@ export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>):
   ]);
 }
 
+/** Of those who find no key at once, one makes it. */
+export async function insertFirstKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
+  if (!(await tx.get('SELECT kid FROM signing_keys LIMIT 1'))) await insertKey(tx, row);
+}
+
 export function deleteKeysRetiredBefore(tx: Tx, before: number): Promise<number> {
   return tx.run('DELETE FROM signing_keys WHERE retired_at < $1', [before]);
 }

@@ -46,6 +46,7 @@ test('security 22: after a rotation old tokens verify to their end, and a retire
 
 test('security 22: the key set has no private part, and every site may read it', async (t) => {
   const app = await buildApp(t);
+  assert.equal((await kids(app)).length, 1);
   await app.runtime.keys.rotate();
   const answer = await app.http.inject({ url: '/.well-known/jwks.json' });
   assert.equal(answer.headers['access-control-allow-origin'], '*');
@@ -73,6 +74,12 @@ test('security 22: `namjai keys rotate` in another process breaks no live token,
   const after = tokensOf(await refresh(app.http, client, before.refresh_token));
   assert.equal(kidOf(after.access_token), kid);
   assert.equal((await callMe(app.http, after.access_token)).statusCode, 200);
+});
+
+test('those who ask at once for the very first key get the same one', async (t) => {
+  const app = await buildApp(t);
+  const asked = await Promise.all(Array.from({ length: 10 }, () => app.runtime.keys.signing()));
+  assert.deepEqual([...new Set(asked.map(({ kid }) => kid))], await kids(app));
 });
 
 test('access tokens are those of RFC 9068', async (t) => {

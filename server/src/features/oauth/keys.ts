@@ -41,7 +41,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     // The newest that has been announced for long enough; the very first one signs at once.
     const active = rows.find(({ created_at }) => created_at + announcedMs <= now) ?? rows.at(-1);
     if (!active) {
-      await add();
+      await add(repo.insertFirstKey);
       return load();
     }
     nextSigns = active === rows[0] ? Number.POSITIVE_INFINITY : rows[0]!.created_at + announcedMs;
@@ -56,7 +56,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     loadedAt = now;
   }
 
-  async function add(): Promise<string> {
+  async function add(insert: typeof repo.insertKey): Promise<string> {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const kid = randomBytes(12).toString('base64url');
     const row = {
@@ -65,7 +65,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
       sealed_private_jwk: vault.seal(JSON.stringify(await exportJWK(privateKey)), sealContext(kid)),
       created_at: clock(),
     };
-    await db.write((tx) => repo.insertKey(tx, row));
+    await db.write((tx) => insert(tx, row));
     loadedAt = Number.NEGATIVE_INFINITY;
     return kid;
   }
@@ -82,11 +82,12 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
       return verifying.get(kid);
     },
     /** A new key, which signs once it has been announced; the old ones go on verifying. */
-    rotate: add,
+    rotate: () => add(repo.insertKey),
     /** Removes keys whose last token has ended. */
     prune: () => db.write((tx) => repo.deleteKeysRetiredBefore(tx, clock() - retiredMs)),
     /** The public key set (RFC 7517). */
     async publicSet(): Promise<{ keys: JWK[] }> {
+      await load();
       return { keys: (await repo.signingKeys(db)).map((row) => JSON.parse(row.public_jwk)) };
     },
   };
