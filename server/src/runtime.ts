@@ -1,23 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
 import { keepTimeZone } from './features/events/index.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
-import { openSqlite } from './platform/db/sqlite.ts';
 import type { Hub } from './platform/hub/hub.ts';
-import { createMemoryHub } from './platform/hub/memory.ts';
 import { createIds, type NewId } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
-import { createMemoryLimiter } from './platform/limiter/memory.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { createSafeFetch, type SafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
 import { createVault, type Vault } from './platform/secrets.ts';
 import { createZone, type Zone } from './platform/zone.ts';
 import { createServices, type Services } from './services.ts';
+import { openStorage } from './storage.ts';
 
 /** The parts below every feature. */
 export interface Platform {
@@ -53,7 +51,9 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
   const clock = overrides.clock ?? systemClock;
   const log =
     overrides.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
-  const db = openDatabase(config);
+  const metrics = createMetrics();
+  const storage = await openStorage({ config, log, metrics });
+  const { db, hub } = storage;
   try {
     await migrate(db, { now: clock });
     const platform: Platform = {
@@ -62,10 +62,10 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       wait: overrides.wait ?? systemWait,
       newId: createIds(clock),
       log,
-      metrics: createMetrics(),
+      metrics,
       db,
-      hub: createMemoryHub(),
-      limiter: overrides.limiter ?? createMemoryLimiter(),
+      hub,
+      limiter: overrides.limiter ?? storage.limiter,
       vault: createVault(config.secretKey ?? developmentKey(config)),
       zone: createZone(config.timeZone),
       fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...overrides.outgoing }),
@@ -78,28 +78,21 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       async close() {
         await platform.fetch.close();
         await services.uses.flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
-        await platform.hub.close();
-        await platform.limiter.close();
-        await db.close();
+        await storage.close();
         log.flush();
       },
     };
   } catch (error) {
-    await db.close();
+    await storage.close();
     throw error;
   }
 }
 
-function openDatabase({ database }: Config): Database {
-  if (database.engine === 'postgres')
-    throw new ConfigError(['DATABASE_URL: PostgreSQL is not supported yet; use sqlite:FILE']);
-  mkdirSync(dirname(database.file), { recursive: true });
-  return openSqlite({ file: database.file });
-}
-
 /** In development SECRET_KEY is made once and kept beside the database. */
 function developmentKey({ database }: Config): string {
-  const file = join(database.engine === 'sqlite' ? dirname(database.file) : './data', 'secret.key');
+  const directory = database.engine === 'sqlite' ? dirname(database.file) : './data';
+  const file = join(directory, 'secret.key');
+  mkdirSync(directory, { recursive: true });
   try {
     writeFileSync(file, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx' });
   } catch (error) {

@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { type App, createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { createMemoryLimiter } from '../src/platform/limiter/memory.ts';
 import { createLog } from '../src/platform/log.ts';
 import { createRuntime, type Overrides, type Runtime } from '../src/runtime.ts';
+import { freshDatabase } from './postgres.ts';
+import { openTestRedis, type TestRedis } from './redis.ts';
 
 /** A clock that stands still until it is told to move. */
 export interface TestClock {
@@ -39,7 +41,26 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
   return directory;
 }
 
-/** The whole server on a fresh embedded database, with a clock of its own; it cleans up after itself. */
+/**
+ * Where tests keep the truth: the embedded store, or with TEST_SHAPE=nodes a database of a real PostgreSQL
+ * and a real Redis, so that every test holds both shapes of the program to the same promises.
+ */
+export const onNodes = process.env.TEST_SHAPE === 'nodes';
+
+let redis: Promise<TestRedis> | undefined;
+after(async () => (await redis)?.stop());
+
+async function storageSettings(t: Pick<TestContext, 'after'>, directory: string): Promise<Record<string, string>> {
+  if (!onNodes) return { DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
+  redis ??= openTestRedis();
+  return {
+    DATABASE_URL: await freshDatabase(t),
+    REDIS_URL: (await redis).url,
+    SECRET_KEY: 'a key that only these tests know',
+  };
+}
+
+/** The whole server on a fresh database, with a clock of its own; it cleans up after itself. */
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
@@ -47,7 +68,7 @@ export async function buildApp(
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
-  const config = readConfig({ DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent', ...env });
+  const config = readConfig({ ...(await storageSettings(t, directory)), LOG_LEVEL: 'silent', ...env });
   const runtime = await createRuntime(config, {
     clock,
     wait: async (ms) => clock.advance(ms),

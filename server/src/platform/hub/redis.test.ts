@@ -11,9 +11,9 @@ import {
   startRedisServer,
   type TestRedis,
 } from '../../../test/redis.ts';
+import { connectRedis, type RedisClient } from '../redis.ts';
 import { hubConformance } from './conformance.ts';
 import { createRedisHub } from './redis.ts';
-import { connectRedis, type RedisClient } from './redis-client.ts';
 
 async function openNode(t: TestContext, url: string, pulseMs = 1_000) {
   const { client, close } = await connectRedis({ url, pulseMs });

@@ -9,8 +9,8 @@
  *   back; this module adds what was asked for, and ends what was given up, in the meantime.
  */
 import { randomBytes } from 'node:crypto';
+import type { RedisClient } from '../redis.ts';
 import type { Hub } from './hub.ts';
-import type { RedisClient } from './redis-client.ts';
 import { createOutbox, createSubscriptions, type HubOptions } from './subscriptions.ts';
 
 const CHANNEL_PREFIX = 'namjai:hub:';

@@ -9,7 +9,7 @@ import {
   startRedisServer,
   type TestRedis,
 } from '../../../test/redis.ts';
-import { connectRedis } from '../hub/redis-client.ts';
+import { connectRedis } from '../redis.ts';
 import { limiterConformance } from './conformance.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { createRedisLimiter } from './redis.ts';

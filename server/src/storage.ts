@@ -1,0 +1,82 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Counter } from 'prom-client';
+import type { Config } from './config.ts';
+import type { Database } from './platform/db/database.ts';
+import { openSqlite } from './platform/db/sqlite.ts';
+import type { Hub } from './platform/hub/hub.ts';
+import { createMemoryHub } from './platform/hub/memory.ts';
+import type { Limiter } from './platform/limiter/limiter.ts';
+import { createMemoryLimiter } from './platform/limiter/memory.ts';
+import type { Log } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+
+/** The three ports, in one of the program's two shapes: one process, or one of many nodes. Nothing in between. */
+export interface Storage {
+  readonly db: Database;
+  readonly hub: Hub;
+  readonly limiter: Limiter;
+  close(): Promise<void>;
+}
+
+export interface StorageParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export function openStorage(parts: StorageParts): Promise<Storage> {
+  return parts.config.database.engine === 'sqlite'
+    ? openEmbedded(parts.config.database.file, parts)
+    : openShared(parts.config.database.url, parts);
+}
+
+async function openEmbedded(file: string, { log }: StorageParts): Promise<Storage> {
+  mkdirSync(dirname(file), { recursive: true });
+  const db = openSqlite({ file });
+  const hub = createMemoryHub({ onListenerError: (err) => log.error({ err }, 'a listener failed') });
+  const limiter = createMemoryLimiter();
+  return { db, hub, limiter, close: () => closeAll(hub, limiter, db) };
+}
+
+/** Drivers are loaded only here: one process starts without them. */
+async function openShared(url: string, { config, log, metrics }: StorageParts): Promise<Storage> {
+  const [{ openPostgres }, { createRedisHub }, { createRedisLimiter }, { connectRedis }] = await Promise.all([
+    import('./platform/db/postgres.ts'),
+    import('./platform/hub/redis.ts'),
+    import('./platform/limiter/redis.ts'),
+    import('./platform/redis.ts'),
+  ]);
+  const fallbacks = new Counter({
+    name: 'namjai_limiter_fallback_total',
+    help: 'Requests that were counted on this node alone, because Redis was away',
+    registers: [metrics.registry],
+  });
+  const db = openPostgres({ url });
+  const redis = await connectRedis({
+    url: config.redisUrl ?? '',
+    onError: (err) => log.warn({ err }, 'Redis is away'),
+  });
+  const hub = createRedisHub({
+    client: redis.client,
+    onListenerError: (err) => log.error({ err }, 'a listener failed'),
+  });
+  const limiter = createRedisLimiter({
+    client: redis.client,
+    fallback: createMemoryLimiter(),
+    onFallback: () => fallbacks.inc(),
+  });
+  return {
+    db,
+    hub,
+    limiter,
+    async close() {
+      await closeAll(hub, limiter, db);
+      redis.close();
+    },
+  };
+}
+
+async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const part of parts) await part.close();
+}
