@@ -44,7 +44,8 @@ function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['
   if (!protection) return { security: [], headers: {} };
   const { limit } = limits[protection.limit];
   return {
-    security: [{ bearer: [] }],
+    security: [{ bearer: protection.scope ? [protection.scope] : [] }],
+    extensions: { 'x-rate-limit': { group: protection.limit, limit, window_seconds: 60 } },
     headers: {
       'RateLimit-Policy': `\`"${protection.limit}";q=${limit};w=60\``,
       RateLimit: 'What is left now, and seconds until the oldest counted request leaves the window',

@@ -104,6 +104,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
           Type.String({
             description:
               '1 to 255 visible ASCII characters, kept 24 hours; a repeat gets the first answer with `Idempotency-Replayed: true`',
+            examples: ['payment-1042'],
           }),
         ),
       }),

@@ -36,6 +36,8 @@ export interface DocumentInfo {
     security: readonly Json[];
     headers: Record<string, string>;
     note?: string;
+    /** Fields of our own, `x-…`. */
+    extensions?: Json;
   };
 }
 
@@ -73,7 +75,7 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
 
 function operation(route: RouteOptions, info: DocumentInfo, components: Json): Json {
   const schema = route.schema ?? {};
-  const { security, headers, note } = info.describe(route);
+  const { security, headers, note, extensions } = info.describe(route);
   const parameters = [
     ...parametersOf(schema.params, 'path', components),
     ...parametersOf(schema.querystring, 'query', components),
@@ -85,6 +87,7 @@ function operation(route: RouteOptions, info: DocumentInfo, components: Json): J
     description: [schema.description, note].filter(Boolean).join('\n\n'),
     tags: schema.tags,
     security,
+    ...extensions,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(schema.body
       ? {
