@@ -3,6 +3,7 @@ import { apiDocument } from './api-document.ts';
 import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages } from './features/dashboard/index.ts';
+import { docsPages } from './features/docs/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { portalPages } from './features/portal/index.ts';
@@ -68,6 +69,7 @@ export function createApp(runtime: Runtime): App {
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
     portalPages(scope, { pages, apps, grants, times, clock, config });
+    docsPages(scope, { pages, document });
   });
 
   http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));

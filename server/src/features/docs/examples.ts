@@ -1,0 +1,63 @@
+import { type ApiDocument, type Content, contentOf, type Operation, resolve, type Schema } from './document.ts';
+
+/** The example that a body was given, else one made of its fields' own examples. */
+export function exampleOf({ example, schema }: Content, document: ApiDocument): unknown {
+  return example ?? (schema ? sample(schema, document) : undefined);
+}
+
+function sample(schema: Schema, document: ApiDocument, depth = 0): unknown {
+  const whole = resolve(schema, document);
+  const given = whole.examples?.[0] ?? whole.const ?? whole.default ?? whole.enum?.[0];
+  if (given !== undefined || depth > 5) return given ?? null;
+  const [type] = [whole.type ?? 'null'].flat();
+  if (type === 'array') return whole.items ? [sample(whole.items, document, depth + 1)] : [];
+  if (type === 'object')
+    return Object.fromEntries(
+      Object.entries(whole.properties ?? {}).map(([name, property]) => [name, sample(property, document, depth + 1)]),
+    );
+  return { string: '…', integer: 1, number: 1, boolean: true }[type ?? ''] ?? null;
+}
+
+/** A command to paste: credentials come from the shell, everything else stands in it. */
+export function curlOf(operation: Operation, document: ApiDocument): string {
+  const parameters = operation.parameters ?? [];
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const example = parameters.find((each) => each.name === name)?.schema.examples?.[0];
+    return typeof example === 'string' ? example : `$${name.toUpperCase()}`;
+  });
+  const query = parameters
+    .filter((each) => each.in === 'query' && each.required)
+    .map(({ name, schema }) => `${name}=${encodeURIComponent(String(schema.examples?.[0] ?? '…'))}`);
+  const address = `${document.servers[0]?.url ?? ''}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  const headers = parameters
+    .filter((each) => each.in === 'header' && each.schema.examples)
+    .map(({ name, schema }) => `-H "${title(name)}: ${schema.examples?.[0]}"`);
+  return [
+    `curl ${operation.method === 'GET' ? '' : `-X ${operation.method} `}"${address}"`,
+    ...credentials(operation, document),
+    ...headers,
+    ...body(operation, document),
+  ].join(' \\\n  ');
+}
+
+/** None where they are optional: the body then carries them. */
+function credentials({ security = [] }: Operation, { components }: ApiDocument): string[] {
+  if (security.some((choice) => Object.keys(choice).length === 0)) return [];
+  const [name] = Object.keys(security[0] ?? {});
+  const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
+  if (scheme === 'bearer') return ['-H "Authorization: Bearer $TOKEN"'];
+  if (scheme === 'basic') return ['-u "$CLIENT_ID:$CLIENT_SECRET"'];
+  return [];
+}
+
+function body({ requestBody }: Operation, document: ApiDocument): string[] {
+  const [type, content] = contentOf(requestBody?.content) ?? [];
+  if (!type || !content) return [];
+  const example = exampleOf(content, document);
+  const text =
+    type === 'application/json' ? JSON.stringify(example, null, 2).replaceAll('\n', '\n  ') : String(example);
+  return [`-H "Content-Type: ${type}"`, `-d '${text.replaceAll("'", `'\\''`)}'`];
+}
+
+/** `idempotency-key` as it is usually written. */
+export const title = (header: string): string => header.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { type LinkTo, type Markdown, renderMarkdown } from './markdown.ts';
+
+/** The guides of the repository's `docs` folder, read and rendered once. */
+export interface Guide extends Markdown {
+  /** `oauth` for docs/oauth.md; its address is /docs/oauth. */
+  readonly name: string;
+  readonly title: string;
+}
+
+/** In the order in which they are read; one that is not named here comes after. */
+const order = ['getting-started', 'oauth', 'events', 'webhooks', 'overlay', 'errors', 'operations'];
+
+const folder = new URL('../../../../docs/', import.meta.url);
+
+export function readGuides(from: URL = folder): readonly Guide[] {
+  const names = readdirSync(from)
+    .filter((file) => /^[a-z0-9-]+\.md$/.test(file))
+    .map((file) => file.slice(0, -'.md'.length));
+  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  names.sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+  return names.map((name) => {
+    const markdown = renderMarkdown(readFileSync(new URL(`${name}.md`, from), 'utf8'), linkAmong(names));
+    return { ...markdown, name, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
+  });
+}
+
+/** Links between guides lead to their pages; a file of the repository that is no page stays text. */
+function linkAmong(names: readonly string[]): LinkTo {
+  return (href) => {
+    const [, name = '', fragment = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(href) ?? [];
+    if (names.includes(name)) return `/docs/${name}${fragment}`;
+    if (href === '../openapi.json') return '/openapi.json';
+    return /^(https:\/\/|#|\/(?!\/))/.test(href) ? href : undefined;
+  };
+}

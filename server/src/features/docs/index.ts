@@ -1,0 +1,1 @@
+export { docsPages } from './pages.ts';

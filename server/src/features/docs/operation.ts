@@ -1,0 +1,168 @@
+import { badge, table } from '../../platform/http/pages/blocks.ts';
+import { type Html, html } from '../../platform/http/pages/html.ts';
+import { codeFigure, json } from './code.ts';
+import { type Answer, type ApiDocument, contentOf, type Operation, type Parameter } from './document.ts';
+import { curlOf, exampleOf, title } from './examples.ts';
+import { type Field, fieldsOf, toField } from './fields.ts';
+import { inline } from './markdown.ts';
+import type { T } from './words.ts';
+
+/** One endpoint: what it does and takes on the left, a request and its answer on the right. */
+export function operationSection(operation: Operation, document: ApiDocument, t: T): Html {
+  const answers = Object.entries(operation.responses);
+  const success = answers.find(([status]) => Number(status) < 400);
+  return html`
+<article class="operation" id="${operation.operationId}" aria-labelledby="${operation.operationId}-title">
+  <div class="about">
+    <h3 id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h3>
+    <p class="endpoint" translate="no">!${method(operation.method)} <code>!${breakable(operation.path)}</code></p>
+    !${paragraphs(operation).map((text) => html`<p lang="en">!${inline(text)}</p>`)}
+    !${needs(operation, document, t)}
+    !${parameters(operation, 'path', t('path'), document, t)}
+    !${parameters(operation, 'query', t('query'), document, t)}
+    !${parameters(operation, 'header', t('headers'), document, t)}
+    !${bodyFields(operation, document, t)}
+    !${success ? answerDetails(success[1], document, t) : ''}
+    !${errors(operation, t)}
+  </div>
+  <div class="samples">
+    !${codeFigure(html`${t('request')}`, html`${curlOf(operation, document)}`, t)}
+    !${success ? answerSample(success, document, t) : ''}
+  </div>
+</article>`;
+}
+
+export const method = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
+
+/** A long path may break before its slashes, on a phone. */
+const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part) => html`${part}<wbr>`)}`;
+
+/** The document repeats scope and limit in words, for viewers that show no more; here they stand by themselves. */
+const paragraphs = ({ description = '' }: Operation): string[] =>
+  description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
+
+function needs({ security = [], 'x-rate-limit': limit }: Operation, { components }: ApiDocument, t: T): Html {
+  const [[name, scopes] = []] = Object.entries(security[0] ?? {});
+  const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
+  const who =
+    scheme === 'bearer'
+      ? scopes && scopes.length > 0
+        ? html`${t('scope')} <a href="#scopes"><code>${scopes.join(' ')}</code></a>`
+        : html`${t('scopeNone')}`
+      : html`${scheme === 'basic' ? t('client') : t('public')}`;
+  const quota = limit ? html`<li><a href="#limits">${t('limit', { limit: limit.limit })}</a></li>` : '';
+  return html`<ul class="needs"><li>!${who}</li>!${quota}</ul>`;
+}
+
+function parameters(operation: Operation, place: Parameter['in'], label: string, document: ApiDocument, t: T): Html {
+  const fields = (operation.parameters ?? [])
+    .filter((each) => each.in === place)
+    .map(({ name, schema, description = '', required = false }) =>
+      toField(place === 'header' ? title(name) : name, { ...schema, description }, required, document),
+    );
+  return fieldList(label, fields, t);
+}
+
+function bodyFields({ requestBody }: Operation, document: ApiDocument, t: T): Html {
+  const [, content] = contentOf(requestBody?.content) ?? [];
+  if (!content?.schema) return '';
+  return fieldList(t(requestBody?.required ? 'body' : 'bodyOptional'), fieldsOf(content.schema, document), t);
+}
+
+const fieldList = (label: string, fields: readonly Field[], t: T): Html =>
+  fields.length === 0 ? '' : html`<h4>${label}</h4>!${fieldRows(fields, t)}`;
+
+const fieldRows = (fields: readonly Field[], t: T): Html => html`
+<dl class="fields">!${fields.map(
+  (field) => html`
+  <div>
+    <dt><code translate="no">!${breakable(field.path)}</code> <span class="type" lang="en">${field.type}</span>!${field.required ? html` <span class="required">${t('required')}</span>` : ''}</dt>
+    <dd lang="en">!${facts(field, t)}</dd>
+  </div>`,
+)}
+</dl>`;
+
+function facts({ description, rules, example }: Field, t: T): Html {
+  const sentences = [description, ...rules].filter(Boolean).map(sentence);
+  const shown = typeof example === 'string' ? example : JSON.stringify(example);
+  return html`!${inline(sentences.join('. '))}!${sentences.length > 0 ? '.' : ''}!${example === undefined ? '' : html` <span class="example">${t('example')} <code>${shown}</code></span>`}`;
+}
+
+/** A field's name at the beginning stays as it is. */
+const sentence = (text: string): string =>
+  text.replace(/\.$/, '').replace(/^[a-z](?=[a-z]*(\W|$))/, (letter) => letter.toUpperCase());
+
+function answerDetails({ content, headers = {} }: Answer, document: ApiDocument, t: T): Html {
+  const [, body] = contentOf(content) ?? [];
+  const fields = body?.schema ? fieldsOf(body.schema, document) : [];
+  const own = Object.entries(headers).map(
+    ([name, { description = '' }]): Field => ({
+      path: name,
+      type: '',
+      required: false,
+      description,
+      rules: [],
+      example: undefined,
+    }),
+  );
+  // Every field of an answer is there: only requests have required ones.
+  const always = fields.map((field) => ({ ...field, required: false }));
+  return html`
+!${always.length > 0 ? html`<details class="more"><summary>${t('answerFields')}</summary>!${fieldRows(always, t)}</details>` : ''}
+!${own.length > 0 ? html`<details class="more"><summary>${t('answerHeaders')}</summary>!${fieldRows(own, t)}</details>` : ''}`;
+}
+
+function answerSample([status, { content }]: [string, Answer], document: ApiDocument, t: T): Html {
+  const [type = '', body] = contentOf(content) ?? [];
+  const heading = html`${t('answer')} !${badge(status, 'ok')}`;
+  if (!body)
+    return html`<figure class="code"><figcaption><span>!${heading}</span></figcaption><p class="no-body">${t('noBody')}</p></figure>`;
+  const example = exampleOf(body, document);
+  return codeFigure(heading, type === 'application/json' ? json(example) : html`${example}`, t);
+}
+
+interface ErrorRow {
+  readonly status: string;
+  readonly code: string;
+  readonly advice: string;
+}
+
+/** One row for each code that the document gives an example of. */
+function errorRows({ responses, security = [] }: Operation): ErrorRow[] {
+  const scope = Object.values(security[0] ?? {})[0]?.[0] ?? '';
+  return Object.entries(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([status, { description = '', content }]) => {
+      const examples = Object.entries(contentOf(content)?.[1].examples ?? {});
+      if (examples.length === 0) return [{ status, code: '', advice: description }];
+      return examples.map(([code, { value }]) => ({
+        status,
+        code,
+        advice: (adviceIn(value) ?? description).replace('<scope>', scope),
+      }));
+    });
+}
+
+/** The words of our envelope, or of RFC 6749's. */
+function adviceIn(value: unknown): string | undefined {
+  if (value === null || typeof value !== 'object') return undefined;
+  const { error, error_description: description } = value as { error?: unknown; error_description?: unknown };
+  const words = error !== null && typeof error === 'object' && 'message' in error ? error.message : description;
+  return typeof words === 'string' ? words : undefined;
+}
+
+function errors(operation: Operation, t: T): Html {
+  const rows = errorRows(operation);
+  if (rows.length === 0) return '';
+  const statuses = [...new Set(rows.map(({ status }) => status))];
+  const body = table({
+    caption: t('errors'),
+    columns: [{ label: t('status') }, { label: t('code') }, { label: t('whatToDo') }],
+    rows: rows.map(({ status, code, advice }) => [
+      html`${status}`,
+      code && html`<code>${code}</code>`,
+      html`<span lang="en">!${inline(advice)}</span>`,
+    ]),
+  });
+  return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><div>!${body}</div></details>`;
+}

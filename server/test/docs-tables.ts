@@ -1,0 +1,46 @@
+/**
+ * Tables of the guides that come from tables in the code. `npm run docs` writes them; a test fails while they differ.
+ * In a guide they stand between `<!-- table: NAME -->` and `<!-- end -->`.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { describeSettings } from '../src/config.ts';
+import { errorTable } from '../src/errors.ts';
+
+export const docsFolder = new URL('../../docs/', import.meta.url);
+
+const row = (...cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+
+const table = (head: string[], rows: string[][]) =>
+  [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n');
+
+const tables: Record<string, () => string> = {
+  errors: () =>
+    table(
+      ['status', 'code', 'what to do'],
+      Object.entries(errorTable).map(([code, [status, words]]) => [
+        String(status),
+        `\`${code}\``,
+        words.replace(/<\w+>/g, '`$&`'),
+      ]),
+    ),
+  settings: () =>
+    table(
+      ['setting', 'default', 'meaning'],
+      describeSettings({}).map(({ name, value, help }) => [`\`${name}\``, value ? `\`${value}\`` : '', help]),
+    ),
+};
+
+/** The guide with its tables as the code has them now. */
+export function withTables(guide: string): string {
+  return guide.replace(/<!-- table: (\w+) -->\n[\s\S]*?<!-- end -->/g, (_, name: string) => {
+    const make = tables[name];
+    if (!make) throw new Error(`There is no table "${name}"`);
+    return `<!-- table: ${name} -->\n\n${make()}\n\n<!-- end -->`;
+  });
+}
+
+if (import.meta.main)
+  for (const name of readdirSync(docsFolder).filter((file) => file.endsWith('.md'))) {
+    const file = new URL(name, docsFolder);
+    writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+  }
