@@ -21,13 +21,13 @@ export interface App {
   readonly http: FastifyInstance;
   /** The API document, once `http` is ready. */
   readonly document: () => object;
-  /** From now on `/readyz` says no. */
-  drain(): void;
+  /** From now on `/readyz` says no, and sockets are asked to move; waits until they have, at most so long. */
+  drain(socketsMs: number): Promise<void>;
 }
 
 /** The contents page: every feature, in order. */
 export function createApp(runtime: Runtime): App {
-  const { keys, tokenEndpoint } = runtime;
+  const { keys, tokenEndpoint, access, streams } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
   const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, codes, uses } = runtime;
   let draining = false;
@@ -51,7 +51,7 @@ export function createApp(runtime: Runtime): App {
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   alertRoutes(http, { alerts, protect, rules: config });
   webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
-  socketRoutes(http, { events, tokens, protect, baseUrl: config.baseUrl });
+  socketRoutes(http, { events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
 
   pages.register(http, (scope) => {
     accountPages(scope, {
@@ -77,8 +77,9 @@ export function createApp(runtime: Runtime): App {
   return {
     http,
     document,
-    drain() {
+    drain(socketsMs) {
       draining = true;
+      return streams.move(socketsMs);
     },
   };
 }

@@ -7,8 +7,9 @@ import { serveMetrics } from './platform/metrics.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 import { welcome } from './welcome.ts';
 
-/** How long requests in flight may take to end once the server is told to go away. */
-const drainMs = 10_000;
+/** How long sockets may take to move elsewhere once the server is told to go away, and then requests to end. */
+const socketsMs = 30_000;
+const requestsMs = 5_000;
 
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
@@ -25,9 +26,10 @@ export async function serve(config: Config): Promise<void> {
     await app.http.listen({ host: config.host, port: config.port });
     process.stdout.write(await welcome(runtime));
     await webhookWorker.start();
-    onSignal(async () => {
+    onSignal(async (signal) => {
       stopHousekeeping();
-      await drain(app, webhookWorker, metrics, runtime);
+      // Nobody who presses Ctrl-C wants to wait.
+      await drain(app, signal === 'SIGINT' ? 0 : socketsMs, webhookWorker, metrics, runtime);
     });
   } catch (error) {
     await runtime.close();
@@ -45,16 +47,17 @@ async function checkDemo({ config, demo }: Runtime): Promise<void> {
 
 async function drain(
   { http, drain }: App,
+  socketsMs: number,
   webhookWorker: WebhookWorker,
   metrics: Server | undefined,
   runtime: Runtime,
 ): Promise<void> {
-  drain();
-  runtime.log.info('going away: finishing requests');
+  runtime.log.info('going away: moving sockets, finishing requests');
+  await drain(socketsMs);
   const late = setTimeout(() => {
     http.server.closeAllConnections();
     void runtime.fetch.close();
-  }, drainMs);
+  }, requestsMs);
   await Promise.all([http.close(), webhookWorker.stop()]);
   clearTimeout(late);
   metrics?.close();
@@ -62,12 +65,12 @@ async function drain(
 }
 
 /** The first SIGTERM or SIGINT drains; a second one does not wait. */
-function onSignal(stop: () => Promise<void>): void {
+function onSignal(stop: (signal: NodeJS.Signals) => Promise<void>): void {
   let stopping = false;
-  const handle = () => {
+  const handle = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
-    stop().then(
+    stop(signal).then(
       () => process.exit(0),
       (error) => {
         console.error(error);

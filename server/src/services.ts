@@ -21,6 +21,7 @@ import {
   createTokens,
 } from './features/oauth/index.ts';
 import { createProfiles } from './features/profile/index.ts';
+import { createStreams } from './features/sockets/index.ts';
 import { createTips } from './features/tips/index.ts';
 import { createWebhooks } from './features/webhooks/index.ts';
 import type { Platform } from './runtime.ts';
@@ -29,7 +30,7 @@ import type { Platform } from './runtime.ts';
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(platform: Platform) {
-  const { config, db, hub, limiter, clock, wait, newId, log, vault, zone, fetch } = platform;
+  const { config, db, hub, limiter, clock, wait, newId, log, metrics, vault, zone, fetch } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, events, clock, newId });
   const sessions = createSessions({ db, clock, newId });
@@ -75,7 +76,9 @@ export function createServices(platform: Platform) {
   const protect = createGuard({ tokens, access, limiter, uses });
   const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
-  const alerts = createAlerts({ db, events, newId, overlaysConnected: async () => 0 });
+  const streams = createStreams({ db, hub, events, log, metrics });
+  const overlaysConnected = async (creatorId: string) => streams.connected(creatorId, 'overlay');
+  const alerts = createAlerts({ db, events, newId, overlaysConnected });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
   return {
     events,
@@ -96,6 +99,7 @@ export function createServices(platform: Platform) {
     protect,
     profiles,
     tips,
+    streams,
     alerts,
     webhooks,
     demo,

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type AccessRow, accessByFamily } from './grants-repo.ts';
 import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
-import type { TokenClaims } from './tokens.ts';
+import type { TokenSubject } from './tokens.ts';
 
 /**
  * What a token may do right now. Grant, family, app and creator are looked at on every request. Where the engine
@@ -21,7 +21,7 @@ export interface Access {
 const tables = ['grants', 'families', 'apps', 'creators'] as const;
 const remembered = 100_000;
 
-export type AccessLookup = (claims: TokenClaims) => Access | undefined | Promise<Access | undefined>;
+export type AccessLookup = (claims: TokenSubject) => Access | undefined | Promise<Access | undefined>;
 
 export function createAccessLookup(db: Database): AccessLookup {
   const known = new Map<string, Access>();
@@ -44,7 +44,7 @@ export function createAccessLookup(db: Database): AccessLookup {
   };
 }
 
-function toAccess(row: AccessRow, claims: TokenClaims): Access | undefined {
+function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
   const over = [
     row.grant_ended_at,
     row.family_ended_at,

@@ -12,5 +12,5 @@ export { scopeLines } from './scope-words.ts';
 export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
 export { accessTopic, createGrants, type GrantListener, type Grants, ScopeError } from './service.ts';
 export { createTokenEndpoint } from './token-endpoint.ts';
-export { createTokens, type Tokens } from './tokens.ts';
+export { createTokens, type TokenSubject, type Tokens } from './tokens.ts';
 export { createGrantUses, type GrantUses } from './uses.ts';

@@ -1,1 +1,2 @@
 export { socketRoutes } from './routes.ts';
+export { createStreams, type Streams } from './streams.ts';

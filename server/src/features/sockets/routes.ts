@@ -3,18 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { EventLog } from '../events/index.ts';
-import { type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';
+import { protectedErrors } from '../oauth/index.ts';
 import { tipExample } from '../tips/index.ts';
+import { type LiveRoutesParts, liveRoutes } from './live-routes.ts';
 import { EventPage, EventQuery, SocketToken } from './schemas.ts';
 
-export interface SocketRoutesParts {
+export interface SocketRoutesParts extends LiveRoutesParts {
   readonly events: EventLog;
-  readonly tokens: Tokens;
-  readonly protect: Protect;
   readonly baseUrl: string;
 }
 
-export function socketRoutes(instance: FastifyInstance, { events, tokens, protect, baseUrl }: SocketRoutesParts): void {
+export function socketRoutes(instance: FastifyInstance, parts: SocketRoutesParts): void {
+  const { events, tokens, protect, baseUrl } = parts;
+  liveRoutes(instance, parts);
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
   const url = `${baseUrl.replace(/^http/, 'ws')}/v1/socket`;
 

@@ -41,3 +41,12 @@ export const EventPage = Type.Object(
   },
   { title: 'EventPage' },
 );
+
+export const SocketQuery = Type.Object({
+  token: Type.Optional(Type.String({ description: 'A socket token' })),
+  after: Type.Optional(Type.Integer({ minimum: 0, description: 'Sequence after which to resume' })),
+});
+
+export const LastEventId = Type.Object({
+  'last-event-id': Type.Optional(Type.Integer({ minimum: 0, description: 'Sequence after which to resume' })),
+});

@@ -19,6 +19,8 @@ declare module 'fastify' {
     /** The body can also be form-encoded. */
     requestForms?: boolean;
     responseHeaders?: Record<string, string>;
+    /** Of the success response; JSON when absent. */
+    responseType?: string;
     bodyOptional?: boolean;
   }
 }
@@ -131,7 +133,7 @@ function responses(
         : {
             content: codes
               ? errorContent(body, codes, components)
-              : responseContent(body, components, schema.responseExample),
+              : responseContent(body, components, schema.responseExample, schema.responseType),
           }),
     };
   }
@@ -143,8 +145,8 @@ const describeHeaders = (headers: Record<string, string>): Json =>
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   );
 
-const content = (schema: unknown, components: Json, example: unknown): Json => ({
-  'application/json': { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) },
+const content = (schema: unknown, components: Json, example: unknown, type = 'application/json'): Json => ({
+  [type]: { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) },
 });
 
 function requestContent(schema: FastifySchema, components: Json): Json {
@@ -157,10 +159,10 @@ function requestContent(schema: FastifySchema, components: Json): Json {
 }
 
 /** A response that brings its own examples is an error of another form than the common envelope. */
-function responseContent(body: Json, components: Json, example: unknown): Json {
+function responseContent(body: Json, components: Json, example: unknown, type: string | undefined): Json {
   const { 'x-examples': examples, description: _, ...plain } = body;
   return examples === undefined
-    ? content(body, components, example)
+    ? content(body, components, example, type)
     : { 'application/json': { schema: hoist(plain, components), examples } };
 }
 

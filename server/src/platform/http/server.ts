@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
 import { useJsonBodies } from './json-body.ts';
 import { createValidatorCompiler } from './validation.ts';
+import { isWebSocketUpgrade } from './websocket.ts';
 
 export interface HttpParts {
   readonly config: Config;
@@ -30,8 +31,13 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
-    // The longest `state`, percent-encoded, fits into an address; twice encoded, into the one of the sign-in on the way.
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, maxHeaderSize: bodyLimit },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1000,
+      // The longest `state`, percent-encoded, fits into an address; twice encoded, into the one of the sign-in on the way.
+      maxHeaderSize: bodyLimit,
+      shouldUpgradeCallback: isWebSocketUpgrade,
+    },
     // A request that reaches a closing server is still answered; the balancer is told by /readyz.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

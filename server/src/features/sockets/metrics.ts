@@ -1,0 +1,33 @@
+import { Counter, Gauge } from 'prom-client';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { End } from './ends.ts';
+import type { Member } from './member.ts';
+
+export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<Member>) {
+  new Gauge({
+    name: 'namjai_event_connections',
+    help: 'Open event connections: sockets, streams, overlays',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const kind of ['socket', 'stream', 'overlay']) this.set({ kind }, 0);
+      for (const { options } of members) this.inc({ kind: options.kind });
+    },
+  });
+  const sent = new Counter({
+    name: 'namjai_events_sent_total',
+    help: 'Events written to connections',
+    registers: [registry],
+  });
+  const ended = new Counter({
+    name: 'namjai_event_connections_ended_total',
+    help: 'Event connections that the server ended or refused, by reason; too_slow are slow readers',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  return {
+    sent: (events: number) => sent.inc(events),
+    ended: (reason: End) => ended.inc({ reason }),
+  };
+}

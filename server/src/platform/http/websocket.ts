@@ -1,0 +1,100 @@
+/**
+ * WebSockets on Fastify's own server.
+ *
+ * - An upgrade is routed like any request, so the hooks of every route hold for it too and an unknown path is a 404.
+ * - The handler that wants it calls `accept`; whatever is thrown before that is an ordinary answer, and the
+ *   connection ends after it.
+ * - Compression is off, so a frame can be built once and written to many sockets; back-pressure is the caller's.
+ */
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { WebSocket, WebSocketServer } from 'ws';
+import { ApiError } from '../../errors.ts';
+
+export interface Accepted {
+  readonly webSocket: WebSocket;
+  /** The line below it, to which whole frames may be written. */
+  readonly socket: Socket;
+}
+
+export interface WebSockets {
+  /** Answers 101. Throws 426 if the request is none for a WebSocket. */
+  accept(request: FastifyRequest, reply: FastifyReply): Accepted;
+}
+
+export interface WebSocketOptions {
+  /** A longer message ends the connection. */
+  readonly maxPayload: number;
+  /** How long the peer may take to answer a close. */
+  readonly closeTimeout: number;
+  /** Close code for whatever breaks the protocol: too long, not UTF-8, not a frame. */
+  readonly badFrame: number;
+}
+
+/** What `shouldUpgradeCallback` of the HTTP server asks: other upgrades (h2c, …) are declined by not being made. */
+export const isWebSocketUpgrade = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+
+const protocolErrors = [1002, 1003, 1007, 1009];
+
+export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): WebSockets {
+  const waiting = new WeakMap<IncomingMessage, { socket: Socket; head: Buffer }>();
+  class OwnWebSocket extends WebSocket {
+    override close(code?: number, reason?: string): void {
+      super.close(code !== undefined && protocolErrors.includes(code) ? options.badFrame : code, reason);
+    }
+  }
+  const serverOptions = { ...options, noServer: true, clientTracking: false, perMessageDeflate: false };
+  const server = new WebSocketServer({ ...serverOptions, WebSocket: OwnWebSocket });
+  // With a listener `ws` leaves the answer to us.
+  server.on('wsClientError', () => {});
+
+  app.server.on('upgrade', (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
+    const socket = duplex as Socket;
+    socket.on('error', destroy);
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    waiting.set(request, { socket, head });
+    app.routing(request, response);
+  });
+
+  return {
+    accept(request, reply) {
+      const upgrade = waiting.get(request.raw);
+      waiting.delete(request.raw);
+      if (!upgrade) throw upgradeRequired();
+      const { socket, head } = upgrade;
+      let webSocket: WebSocket | undefined;
+      const addHeaders = (headers: string[]) => {
+        headers.push(`X-Request-Id: ${request.id}`, 'X-Content-Type-Options: nosniff', 'Cache-Control: no-store');
+      };
+      reply.raw.detachSocket(socket);
+      server.once('headers', addHeaders);
+      server.handleUpgrade(request.raw, socket, head, (opened) => {
+        webSocket = opened;
+      });
+      server.off('headers', addHeaders);
+      if (!webSocket) {
+        reply.raw.assignSocket(socket);
+        throw upgradeRequired();
+      }
+      socket.off('error', destroy);
+      reply.hijack();
+      return { webSocket, socket };
+    },
+  };
+}
+
+function destroy(this: Socket): void {
+  this.destroy();
+}
+
+/** RFC 9110, section 15.5.22, and RFC 6455, section 4.4. */
+const upgradeRequired = (): ApiError =>
+  new ApiError('upgrade_required', {
+    headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
+  });

@@ -1,0 +1,90 @@
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { buildApp, type TestApp } from './build-app.ts';
+import type { Pair } from './factories.ts';
+
+export interface LiveApp extends TestApp {
+  /** host:port of a real listener. */
+  readonly address: string;
+}
+
+/** The whole server, listening on a free port of the loopback. */
+export async function listen(t: Pick<TestContext, 'after'>, env: Record<string, string> = {}): Promise<LiveApp> {
+  const app = await buildApp(t, env);
+  const url = await app.http.listen({ host: '127.0.0.1', port: 0 });
+  return { ...app, address: new URL(url).host };
+}
+
+export interface Frame {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/** A client that writes down all it is told. */
+export interface Client {
+  readonly webSocket: WebSocket;
+  readonly frames: Frame[];
+  /** Sequences of the events so far. */
+  readonly sequences: () => number[];
+  /** Waits until there are so many frames, and gives the last of them. */
+  readonly frame: (count: number) => Promise<Frame>;
+  readonly closed: Promise<{ code: number; at: number }>;
+}
+
+export function connect(
+  t: Pick<TestContext, 'after'>,
+  address: string,
+  query: Record<string, string | number> | null,
+  options: WebSocket.ClientOptions = {},
+): Client {
+  const search = query ? `?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]))}` : '';
+  const webSocket = new WebSocket(`ws://${address}/v1/socket${search}`, options);
+  const frames: Frame[] = [];
+  webSocket.on('message', (data) => frames.push(JSON.parse(String(data))));
+  webSocket.on('error', () => {});
+  t.after(() => webSocket.terminate());
+  return {
+    webSocket,
+    frames,
+    sequences: () => frames.filter(({ type }) => type === 'event').map(sequenceOf),
+    async frame(count) {
+      await until(`${count} frames have come`, () => frames.length >= count);
+      return frames[count - 1]!;
+    },
+    closed: new Promise((resolve) => webSocket.on('close', (code) => resolve({ code, at: performance.now() }))),
+  };
+}
+
+function sequenceOf({ event }: Frame): number {
+  return event !== null && typeof event === 'object' && 'sequence' in event ? Number(event.sequence) : Number.NaN;
+}
+
+/** A socket token of the pair, through the front door. */
+export async function socketToken({ http }: TestApp, { headers }: Pick<Pair, 'headers'>): Promise<string> {
+  const answer = await http.inject({ url: '/v1/socket/token', headers });
+  return answer.json().socket_token;
+}
+
+/** Records tips straight in the store, past the limits of the API. */
+export async function recordTips(
+  { runtime }: TestApp,
+  creatorId: string,
+  count: number,
+  message: string | null = null,
+) {
+  const tip = { creatorId, app: null, amount: 1, name: 'SOMCHAI', displayName: null, message };
+  await Promise.all(Array.from({ length: count }, () => runtime.tips.record(tip)));
+}
+
+export const range = (from: number, to: number): number[] =>
+  Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+
+/** Waits for what real sockets and processes bring about. */
+export async function until(what: string, condition: () => boolean, ms = 10_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await sleep(2);
+  }
+}
