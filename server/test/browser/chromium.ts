@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+import { buildApp } from '../build-app.ts';
+
+const executablePath = '/usr/bin/chromium';
+
+/** For a test's options: why it cannot run here, or `false`. */
+export const skip = existsSync(executablePath) ? false : 'no Chromium on this machine';
+
+export async function launch(t: Pick<TestContext, 'after'>): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
+  const browser = await chromium.launch({ executablePath, args });
+  t.after(() => browser.close());
+  return browser;
+}
+
+/** The whole server on a port of its own, under the address that its pages print. */
+export async function serveApp(t: Pick<TestContext, 'after'>) {
+  const port = await freePort();
+  const app = await buildApp(t, { PORT: String(port) });
+  await app.http.listen({ port, host: '127.0.0.1' });
+  return { ...app, address: app.runtime.config.authUrl };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
