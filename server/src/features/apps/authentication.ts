@@ -22,7 +22,8 @@ export type Authentication =
   | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
 
 const failures = { limit: 20, windowMs: 60_000 };
-const clientIdForm = /^app_[0-9a-z]{26}$/;
+/** Anything else is looked up nowhere: PostgreSQL, for one, breaks off at a NUL. */
+export const clientIdForm = /^app_[0-9a-z]{26}$/;
 const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
 
 export function createAuthentication({ db, clock, limiter }: { db: Database; clock: Clock; limiter: Limiter }) {

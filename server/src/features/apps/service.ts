@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
-import { createAuthentication } from './authentication.ts';
+import { clientIdForm, createAuthentication } from './authentication.ts';
 import { type AppDetails, type DetailProblem, detailProblems, problemText } from './details.ts';
 import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
@@ -51,7 +51,7 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
 
   return {
     async byId(clientId: string) {
-      const app = await repo.appById(db, clientId);
+      const app = clientIdForm.test(clientId) ? await repo.appById(db, clientId) : undefined;
       if (!app) throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
       return app;
     },
@@ -89,7 +89,8 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
     ofOwner: (ownerId: string) => repo.appsOfOwner(db, ownerId),
 
     /** Nothing for an app of someone else: whether it exists is not told. */
-    ownedBy: (ownerId: string, clientId: string) => repo.appOfOwner(db, ownerId, clientId),
+    ownedBy: async (ownerId: string, clientId: string) =>
+      clientIdForm.test(clientId) ? repo.appOfOwner(db, ownerId, clientId) : undefined,
 
     /** Answers whether the owner has such an app. */
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import { badge, button, card, definitions, emptyState, heading, rows } from '../../platform/http/pages/blocks.ts';
+import { badge, button, card, definitions, emptyState, heading } from '../../platform/http/pages/blocks.ts';
 import type { Times } from '../../platform/http/pages/format.ts';
 import { form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import { type Lang, messages } from '../../platform/http/pages/i18n.ts';
 import type { Pages } from '../accounts/index.ts';
-import { type Connection, type Grants, type GrantUses, parseScopes, scopeLines } from '../oauth/index.ts';
+import { type Connection, type Grants, type GrantUses, parseScopes, scopeList } from '../oauth/index.ts';
 
 export interface ConnectedAppsParts {
   readonly pages: Pages;
@@ -21,7 +21,7 @@ const words = messages({
     intro: 'Apps that you allowed to act for you. Disconnecting one stops it at once.',
     emptyTitle: 'No app is connected',
     emptyText: 'When an app asks to work with your tips, you see here what you allowed it, and can take it back.',
-    mayDo: 'What it may do',
+    mayDo: 'It may:',
     connected: 'Connected',
     used: 'Last used',
     never: 'Not yet',
@@ -37,7 +37,7 @@ const words = messages({
     intro: 'แอปที่คุณอนุญาตให้ทำงานแทนคุณ เมื่อยกเลิกการเชื่อมต่อ แอปจะหยุดทำงานทันที',
     emptyTitle: 'ยังไม่มีแอปที่เชื่อมต่อ',
     emptyText: 'เมื่อคุณอนุญาตให้แอปใดใช้งานทิปของคุณ คุณจะเห็นสิทธิ์ที่ให้ไว้ที่นี่ และยกเลิกได้ทุกเมื่อ',
-    mayDo: 'สิทธิ์ของแอปนี้',
+    mayDo: 'แอปนี้มีสิทธิ์:',
     connected: 'เชื่อมต่อเมื่อ',
     used: 'ใช้งานล่าสุด',
     never: 'ยังไม่เคยใช้',
@@ -80,8 +80,10 @@ export function connectedAppPages(scope: FastifyInstance, { pages, grants, uses,
 function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; times: Times }): Html {
   const t = words(o.lang);
   const { app_name: app, client_id: clientId, owner_username: owner, used_at: usedAt } = connection;
-  const marks = html`!${connection.by_operator ? badge(t('byOperator'), 'info') : ''}
-!${connection.app_suspended_at === null ? '' : badge(t('suspended'), 'warn')}`;
+  const marks = [
+    connection.by_operator ? badge(t('byOperator'), 'info') : '',
+    connection.app_suspended_at === null ? '' : badge(t('suspended'), 'warn'),
+  ].filter(Boolean);
   const facts: [string, Html][] = [
     [t('owner'), html`${owner === null ? t('operator') : `@${owner}`}`],
     [t('connected'), o.times.time(new Date(connection.created_at), o.lang)],
@@ -94,9 +96,9 @@ function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; t
   });
   return card({
     title: app,
-    body: html`<div class="actions">!${marks}</div>
+    body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}
+<p class="hint">${t('mayDo')}</p>!${scopeList(parseScopes(connection.scope).scopes, o.lang, { brief: true })}
 !${definitions(facts)}
-<div><h3>${t('mayDo')}</h3>!${rows(scopeLines(parseScopes(connection.scope).scopes, o.lang))}</div>
 !${disconnect}`,
   });
 }

@@ -8,7 +8,7 @@ export { createKeys, type Keys } from './keys.ts';
 export { metadataRoutes } from './metadata.ts';
 export { oauthRoutes } from './routes.ts';
 export type { TokenResponse } from './schemas.ts';
-export { scopeLines } from './scope-words.ts';
+export { scopeList } from './scope-words.ts';
 export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
 export { accessTopic, createGrants, type GrantListener, type Grants, ScopeError } from './service.ts';
 export { createTokenEndpoint } from './token-endpoint.ts';

@@ -34,11 +34,11 @@ const words = messages({
   },
 });
 
-/** One line for each thing an app may do, for `rows`. */
-export function scopeLines(granted: readonly Scope[], lang: Lang): { title: Html; text: Html }[] {
+/** What an app may do, in a list; `brief` leaves out what each line means. */
+export function scopeList(granted: readonly Scope[], lang: Lang, { brief = false } = {}): Html {
   const t = words(lang);
-  return (['identity', ...granted] as const).map((scope) => ({
-    title: html`${t(scope)}`,
-    text: html`${t(`${scope}.more`)}`,
-  }));
+  const lines = (['identity', ...granted] as const).map(
+    (scope) => html`<li><strong>${t(scope)}</strong>!${brief ? '' : html`<p>${t(`${scope}.more`)}</p>`}</li>`,
+  );
+  return html`<ul class="ticks">!${lines}</ul>`;
 }

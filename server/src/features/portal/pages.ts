@@ -36,7 +36,7 @@ export interface Typed {
   readonly problems?: readonly DetailProblem[];
 }
 
-const code = (text: string): Html => html`<pre tabindex="0"><code translate="no">${text}</code></pre>`;
+const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
 
 export function listPage(view: View, apps: readonly AppRow[]): Html {
   const t = words(view.lang);
@@ -135,7 +135,7 @@ function removal(view: View, app: AppRow): Html {
   return card({
     title: t('remove'),
     body: confirm({
-      summary: t('remove'),
+      summary: t('removeOpen'),
       text: t('removeMeans'),
       action: form({
         action: `/developers/apps/${app.id}/delete`,

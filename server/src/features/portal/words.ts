@@ -42,6 +42,7 @@ export const words = messages({
     tryIt: 'Open the consent page',
     exchange: 'The browser comes back with code and state. Within five minutes your server exchanges the code:',
     remove: 'Delete this app',
+    removeOpen: 'Delete…',
     removeMeans:
       'All creators are disconnected at once and its tokens stop working. Tips that it recorded keep its name. This cannot be undone.',
     removeNow: 'Delete {app}',
@@ -96,6 +97,7 @@ export const words = messages({
     tryIt: 'เปิดหน้าขออนุญาต',
     exchange: 'เบราว์เซอร์จะกลับมาพร้อม code และ state จากนั้นเซิร์ฟเวอร์ของคุณต้องแลก code ภายในห้านาที',
     remove: 'ลบแอปนี้',
+    removeOpen: 'ลบ…',
     removeMeans: 'ครีเอเตอร์ทุกคนจะถูกยกเลิกการเชื่อมต่อทันทีและโทเคนจะใช้ไม่ได้ ทิปที่แอปบันทึกไว้จะยังแสดงชื่อแอป การลบนี้ย้อนกลับไม่ได้',
     removeNow: 'ลบ {app}',
     removed: 'ลบ {app} แล้ว',
@@ -126,5 +128,5 @@ export function problemText(problems: readonly DetailProblem[], field: DetailPro
       if ('uri' in found) return t(found.problem, { uri: found.uri });
       return found.problem === 'none' ? t('uriNone') : t('uriTooMany', { most: mostRedirectUris });
     });
-  return texts.length > 0 ? texts.join(' ') : undefined;
+  return texts.length > 0 ? texts.join('\n') : undefined;
 }

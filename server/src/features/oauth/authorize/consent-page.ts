@@ -1,8 +1,8 @@
-import { button, notice, rows } from '../../../platform/http/pages/blocks.ts';
+import { button, notice } from '../../../platform/http/pages/blocks.ts';
 import { form } from '../../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../../platform/http/pages/html.ts';
 import type { Lang } from '../../../platform/http/pages/i18n.ts';
-import { scopeLines } from '../scope-words.ts';
+import { scopeList } from '../scope-words.ts';
 import type { AuthorizeRequest } from './checks.ts';
 import { words } from './words.ts';
 
@@ -44,11 +44,9 @@ export function consentPage({ lang, request, owner, creator, again, url, csrf, t
     <p class="intro">${owner ? t('by', { owner: person(owner) }) : t('byOperator')}</p>
   </div>
   !${again ? notice('info', t('again')) : ''}
-  <div>
-    <h2>${t('willBeAble')}</h2>
-    !${rows(scopeLines(request.scopes, lang))}
-  </div>
-  <p>${t('returns', { host })}</p>
+  <p>${t('willBeAble')}</p>
+  !${scopeList(request.scopes, lang)}
+  <p>${t('returns')} <strong translate="no">${host}</strong></p>
   !${form({ action: '/oauth/authorize', csrf, body: decision })}
   <p class="hint">${t('undo')}</p>
   !${otherAccount}

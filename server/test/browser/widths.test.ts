@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { makeCreator } from '../factories.ts';
+import { launch, serveApp, skip } from './chromium.ts';
+
+/** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
+const folder = process.env.SCREENSHOTS;
+
+const looks = [
+  { name: 'desktop-light-en', width: 1280, colorScheme: 'light', locale: 'en-US' },
+  { name: 'desktop-dark-th', width: 1280, colorScheme: 'dark', locale: 'th-TH' },
+  { name: 'phone-dark-en', width: 390, colorScheme: 'dark', locale: 'en-US' },
+  { name: 'phone-light-th', width: 390, colorScheme: 'light', locale: 'th-TH' },
+] as const;
+
+test('nothing sticks out of the pages of apps and consent, whatever the width, language and scheme', {
+  skip,
+}, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { accounts, apps, grants, signIn, uses } = runtime;
+  const newcomer = await makeCreator(runtime, 'nok');
+  const creator = await accounts.add({ username: 'mali', displayName: 'Mali มะลิ', password: 'long enough password' });
+  const redirectUris = ['https://goalbot.example/oauth/callback?from=namjai', 'http://localhost:3000/callback'];
+  const app = await apps.add({ name: 'Goal Bot บอทเป้าหมาย', redirectUris, ownerId: creator.id });
+  const other = await apps.add({ name: 'W'.repeat(60), redirectUris, ownerId: null });
+  await grants.addByOperator(creator.id, app.clientId, 'profile.read tips.read events.subscribe');
+  await grants.addByOperator(creator.id, other.clientId, '');
+  const [connection] = await runtime.db.all<{ id: string }>('SELECT id FROM grants WHERE client_id = $1', [
+    app.clientId,
+  ]);
+  uses.note({ creatorId: creator.id, grantId: connection?.id ?? '' });
+  const authorize = (clientId: string, scope: string) =>
+    `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: redirectUris[0] ?? '', scope, state: 's' })}`;
+  const all = 'profile.read tips.read tips.create alerts.create events.subscribe';
+
+  const browser = await launch(t);
+
+  // What fits a phone fits a desktop; that one is only for the pictures.
+  for (const { name: look, width, ...options } of looks.filter((each) => folder || each.width < 400)) {
+    const open = async (creatorId?: string): Promise<Page> => {
+      const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
+      if (creatorId) {
+        const value = await signIn.begin(creatorId, 'password', { address: '', userAgent: '' });
+        await context.addCookies([{ name: 'namjai', value, url: address }]);
+      }
+      return context.newPage();
+    };
+    const picture = async (page: Page, name: string) => {
+      if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} ${look}`);
+    };
+    const visit = async (page: Page, name: string, path: string) => {
+      await page.goto(address + path);
+      await picture(page, name);
+    };
+
+    const stranger = await open();
+    await visit(stranger, 'login', authorize(app.clientId, ''));
+    await visit(stranger, 'refused', '/oauth/authorize?client_id=nobody');
+
+    const fresh = await open(newcomer.creatorId);
+    await visit(fresh, 'developers-empty', '/developers');
+    await visit(fresh, 'connected-empty', '/dashboard/apps');
+    await visit(fresh, 'consent', authorize(app.clientId, all));
+    await visit(fresh, 'consent-nothing', authorize(other.clientId, ''));
+
+    const mali = await open(creator.id);
+    await visit(mali, 'connected', '/dashboard/apps');
+    await visit(mali, 'consent-again', authorize(app.clientId, 'tips.read'));
+    await visit(mali, 'developers', '/developers');
+    await visit(mali, 'register', '/developers/apps/new');
+    await mali.locator('[name=redirect_uris]').fill('http://goalbot.example/\nhttps://goalbot.example/#x');
+    await mali.locator('main button').click();
+    await picture(mali, 'register-wrong');
+    await mali.goto(`${address}/developers/apps/${app.clientId}`);
+    await mali.locator('details.confirm summary').first().click();
+    await picture(mali, 'app');
+    await mali.locator('details.confirm form button').first().click();
+    await mali.locator('#client-secret').waitFor();
+    await picture(mali, 'app-secret');
+    for (const page of [stranger, fresh, mali]) await page.context().close();
+  }
+});
