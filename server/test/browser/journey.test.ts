@@ -67,7 +67,7 @@ for (const scripts of [true, false])
     await page.goto(`${address}/oauth/authorize?${query}`);
     await page.getByLabel('Username').fill('mali');
     await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Connect Goal Bot?' }).waitFor();
     await page.getByText(new URL(app.redirectUri).host).waitFor();
     await page.getByText('See your tips and totals').waitFor();
