@@ -1,4 +1,4 @@
-import { badge, button, card, confirm, emptyState, rows } from '../../platform/http/pages/blocks.ts';
+import { badge, button, card, confirm, emptyState, fold, rows } from '../../platform/http/pages/blocks.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { AccountWords } from './account-words.ts';
@@ -24,7 +24,7 @@ export const passwordCard = ({ t, csrf }: View, error: string | undefined, usern
       action: '/account/password',
       csrf,
       body: html`
-        <input type="hidden" name="username" autocomplete="username" value="${username}">
+        <input class="visually-hidden" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">
         !${field({ name: 'password', type: 'password', label: t('newPassword'), hint: t('passwordHint'), error, autocomplete: 'new-password', required: true })}
         <div class="actions">!${button(t('changePassword'))}</div>`,
     }),
@@ -44,7 +44,7 @@ export function passkeysCard(view: View, passkeys: PasskeyRow[], error: string |
       <div class="actions">!${button(t('addPasskey'))}</div>`,
   });
   const adding = html`
-    <noscript><p class="hint">${t('needsScripts')}</p></noscript>
+    <p class="hint" data-passkey-hint>${t('needsScripts')}</p>
     <div data-passkey="add" data-options="/account/passkeys/options" hidden>
       !${add}
       <p class="error" role="alert" hidden>${t('passkeyFailed')}</p>
@@ -78,7 +78,7 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
   return {
     title: html`${passkey.name}`,
     text: html`!${dated(t('passkeyAdded', { date: mark }), time(passkey.created_at))} · !${used}`,
-    aside: html`<details class="confirm"><summary class="button plain">${t('rename')}</summary><div class="confirm-body">!${rename}</div></details>!${recent ? remove : ''}`,
+    aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
   };
 }
 

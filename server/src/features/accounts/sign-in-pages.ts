@@ -45,7 +45,7 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, passkeys, s
         <p class="error" role="alert" hidden>${t('passkeyFailed')}</p>
       </div>
       <p>${t('lostPassword')} <a href="/login/recovery${query}">${t('useCode')}</a></p>
-      !${signup === 'open' ? html`<p>${t('noAccount')} <a href="/signup${query}">${t('signUp')}</a></p>` : ''}`;
+      !${signup === 'open' && !session ? html`<p>${t('noAccount')} <a href="/signup${query}">${t('signUp')}</a></p>` : ''}`;
     return pages.show(request, reply, {
       title: t('signIn'),
       width: 'narrow',

@@ -86,7 +86,7 @@ export const entryWords = messages({
     signOut: 'ออกจากระบบ',
     signOutIntro: 'เมื่อกลับมาคุณจะต้องใช้รหัสผ่านหรือพาสคีย์',
     signedOut: 'ออกจากระบบแล้ว',
-    welcome: 'ยินดีต้อนรับสู่น้ำใจ คุณ{name}',
+    welcome: '{name} ยินดีต้อนรับสู่น้ำใจ',
   },
 });
 

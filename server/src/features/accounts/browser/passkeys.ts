@@ -1,13 +1,15 @@
 /**
- * Adds and uses passkeys. A form with `data-passkey` is hidden until this module finds that the browser can do it.
+ * Adds and uses passkeys. What has `data-passkey` is hidden, and a hint stands in its place, until this
+ * module finds that the browser can do it.
  * On submit it asks our server for options, the authenticator for an answer, and posts the answer with the form: so
  * errors and redirects are the server's, as everywhere.
  */
 for (const form of document.querySelectorAll<HTMLFormElement>('[data-passkey] form')) {
   const box = form.closest<HTMLElement>('[data-passkey]');
-  const problem = box?.querySelector<HTMLElement>('.error');
+  const problem = box?.querySelector<HTMLElement>('[role=alert]');
   if (!box || !problem || !window.PublicKeyCredential) continue;
   box.hidden = false;
+  for (const hint of document.querySelectorAll<HTMLElement>('[data-passkey-hint]')) hint.hidden = true;
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     problem.hidden = true;

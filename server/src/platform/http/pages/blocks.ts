@@ -96,3 +96,10 @@ export const confirm = (o: { summary: string; text: string; action: Html; open?:
   <summary class="button danger">${o.summary}</summary>
   <div class="confirm-body"><p>${o.text}</p>!${o.action}</div>
 </details>`;
+
+/** Something that is seldom needed, folded away behind a button. */
+export const fold = (o: { summary: string; body: Html }): Html => html`
+<details class="confirm">
+  <summary class="button plain">${o.summary}</summary>
+  <div class="confirm-body calm">!${o.body}</div>
+</details>`;

@@ -38,6 +38,7 @@ test('every text of the layout and of each block is escaped', () => {
     table: blocks.table({ caption: evil, columns: [{ label: evil }], rows: [[html`${evil}`]] }),
     copyable: blocks.copyable({ id: evil, label: evil, value: evil, copy: evil, copied: evil }),
     confirm: blocks.confirm({ summary: evil, text: evil, action: '' }),
+    fold: blocks.fold({ summary: evil, body: '' }),
     form: forms.form({ action: evil, csrf: evil, id: evil, body: '' }),
     field: forms.field(field),
     textArea: forms.textArea(field),
