@@ -8,8 +8,8 @@ import { createVisitor, signedInVisitor, type Visitor } from '../../../../test/v
 
 const redirectUri = 'https://app.example/callback';
 
-async function setup(t: Pick<TestContext, 'after'>, options: { name?: string; env?: Record<string, string> } = {}) {
-  const app = await buildApp(t, options.env);
+async function setup(t: Pick<TestContext, 'after'>, options: { name?: string } = {}) {
+  const app = await buildApp(t);
   const creator = await makeCreator(app.runtime);
   const owner = await makeCreator(app.runtime);
   const { clientId, clientSecret } = await app.runtime.apps.add({
@@ -87,20 +87,18 @@ test('security 1: a bad client_id or redirect_uri gets a 400 page and no redirec
   }
 });
 
-test('a loopback redirect matches in development only', async (t) => {
-  const params = { redirect_uri: 'http://localhost:3000/callback' };
-  const SECRET_KEY = 'k'.repeat(32);
-  const development = await setup(t, { env: { SECRET_KEY } });
-  assert.equal((await development.visitor.get(authorizeUrl(development.clientId, params))).statusCode, 200);
+test('a loopback redirect matches in development only, also one registered then', async (t) => {
+  const redirect_uri = 'http://localhost:3000/callback';
+  const development = await setup(t);
+  assert.equal((await development.visitor.get(authorizeUrl(development.clientId, { redirect_uri }))).statusCode, 200);
 
-  const production = await buildApp(t, {
-    DATABASE_URL: `sqlite:${development.directory}/namjai.db`,
-    NODE_ENV: 'production',
-    SECRET_KEY,
-  });
-  const visitor = createVisitor(production);
-  assert.equal((await visitor.get(authorizeUrl(development.clientId, params))).statusCode, 400);
-  assert.equal((await visitor.get(authorizeUrl(development.clientId))).statusCode, 303);
+  const app = await buildApp(t, { NODE_ENV: 'production', SECRET_KEY: 'k'.repeat(32) });
+  const { apps, db } = app.runtime;
+  const { clientId } = await apps.add({ name: 'Goal Bot', redirectUris: [redirectUri], ownerId: null });
+  await db.write((tx) => tx.run('UPDATE apps SET redirect_uris = $1', [JSON.stringify([redirectUri, redirect_uri])]));
+  const visitor = createVisitor(app);
+  assert.equal((await visitor.get(authorizeUrl(clientId, { redirect_uri }))).statusCode, 400);
+  assert.equal((await visitor.get(authorizeUrl(clientId))).statusCode, 303);
 });
 
 test('security 3: other errors go back to the app with error, description, state and iss', async (t) => {
@@ -339,6 +337,13 @@ test('security 7: sign-in on the way comes back to the very request, and never l
   assert.equal(signedIn.headers.location, url);
   const approved = await decide(visitor, url, 'approve');
   assert.equal(answerIn(approved.headers.location).state, 'a&b\nน้ำใจ');
+
+  // “Use another account” signs out and comes back, to us only.
+  const elsewhere = await visitor.post(`/logout?return_to=${encodeURIComponent('//evil.example')}`);
+  assert.equal(elsewhere.headers.location, '/login');
+  await visitor.get('/login');
+  const again = await visitor.post(`/logout?return_to=${encodeURIComponent(url)}`);
+  assert.equal(again.headers.location, `/login?return_to=${encodeURIComponent(url)}`);
 });
 
 test('a suspended app is turned away by redirect, a deleted one by a page', async (t) => {
