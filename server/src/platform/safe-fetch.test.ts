@@ -11,7 +11,7 @@ function fetchWith(t: { after(fn: () => Promise<void>): void }, options: Partial
   return fetch;
 }
 
-const post = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{}' });
+const post = (url: string) => ({ url: new URL(url), headers: { 'content-type': 'application/json' }, body: '{}' });
 
 // biome-ignore format: a table
 const refusedHosts = [

@@ -24,7 +24,7 @@ export interface SafeFetchOptions {
 }
 
 export interface Outgoing {
-  readonly url: string;
+  readonly url: URL;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array;
 }
@@ -118,7 +118,7 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
 
 /** One request and what came back, told once, in time. */
 function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: number, done: (answer: Answer) => void) {
-  const { origin, pathname, search } = new URL(url);
+  const { origin, pathname, search } = url;
   const chunks: Buffer[] = [];
   let [kept, read] = [0, 0];
   let status: number | null = null;

@@ -2,7 +2,7 @@
  * Claims due deliveries with a lease, so that several nodes share the work and none is lost with a node:
  * whoever holds the lease's token may settle, and once the lease has ended anybody may claim.
  */
-import { randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import type { Vault } from '../../platform/secrets.ts';
@@ -16,10 +16,14 @@ export const leaseMs = 30_000;
 const suspendedMs = 60_000;
 const orphansAtOnce = 500;
 
-export interface Claimed extends Pick<repo.DueDelivery, 'id' | 'event_id' | 'attempts' | 'tries'> {
+/** Where to send, and what to sign with. */
+export interface Target {
   readonly endpointId: string;
-  readonly url: string;
-  readonly keys: readonly Buffer[];
+  readonly url: URL;
+  readonly keys: readonly KeyObject[];
+}
+
+export interface Claimed extends Target, Pick<repo.DueDelivery, 'id' | 'event_id' | 'attempts' | 'tries'> {
   readonly body: string;
   readonly lease: string;
   readonly leaseUntil: number;
@@ -60,22 +64,21 @@ export function createClaim({ db, clock, vault }: ClaimsParts): Claim {
       }
       return { endpoint, due: due.length, sending };
     });
-    const keys = endpoint && sending.length > 0 ? liveKeys(vault, endpoint, now) : [];
+    if (!endpoint) return { claimed: [], more: due > 0, failing: false };
+    const target = createTarget(vault, endpoint, now);
     return {
       claimed: sending.map(({ id, event_id, attempts, tries, body }) => ({
+        ...target,
         id,
         event_id,
         attempts,
         tries,
         body,
-        endpointId,
-        url: endpoint?.url ?? '',
-        keys,
         lease,
         leaseUntil: now + leaseMs,
       })),
       more: due >= limit,
-      failing: typeof endpoint?.failing_since === 'number',
+      failing: endpoint.failing_since !== null,
     };
   };
 
@@ -97,11 +100,12 @@ function obstacleOf(
   return body === null ? 'failed' : undefined;
 }
 
-function liveKeys(vault: Vault, endpoint: EndpointRow, now: number): Buffer[] {
-  const { sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
+export function createTarget(vault: Vault, endpoint: EndpointRow, now: number): Target {
+  const { id, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
   const sealed = [sealed_secret];
   if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
-  return sealed.map((secret) => webhookKey(vault.open(secret, sealContext(endpoint.id))));
+  const keys = sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
+  return { endpointId: id, url: new URL(url), keys };
 }
 
 export const sealContext = (endpointId: string): string => `webhook:${endpointId}`;

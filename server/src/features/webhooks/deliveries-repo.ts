@@ -20,14 +20,14 @@ export interface DeliveryRow {
   created_at: number;
 }
 
-export type NewDelivery = Omit<DeliveryRow, 'attempts' | 'tries' | 'lease'>;
+export type NewDelivery = Omit<DeliveryRow, 'attempts' | 'tries'>;
 
 /** Answers whether it is new: an event goes to an endpoint once. */
 export async function insertDelivery(tx: Tx, row: NewDelivery): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO webhook_deliveries
-       (creator_id, endpoint_id, event_id, id, grant_id, event_type, sequence, body, status, due_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+       (creator_id, endpoint_id, event_id, id, grant_id, event_type, sequence, body, status, due_at, lease, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING`,
     [
       row.creator_id,
@@ -40,6 +40,7 @@ export async function insertDelivery(tx: Tx, row: NewDelivery): Promise<boolean>
       row.body,
       row.status,
       row.due_at,
+      row.lease,
       row.created_at,
     ],
   );

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '../../platform/db/database.ts';
+import type { EndpointRow } from './endpoints-repo.ts';
 
 export interface Lagging {
   creator_id: string;
@@ -21,12 +22,10 @@ export function lagAfter(db: Reader, creatorId: string, limit: number): Promise<
   return db.all<Lagging>(`${lag} WHERE h.creator_id > $1 ORDER BY h.creator_id LIMIT $2`, [creatorId, limit]);
 }
 
-export interface Subscriber {
-  id: string;
-  types: string | null;
-  enabled: number;
-  excluded: string;
+export interface Subscriber extends EndpointRow {
   grant_id: string;
+  /** Set while the app or the creator is. */
+  suspended: number | null;
   /** Events before this instant are not for it. */
   since: number;
 }
@@ -34,9 +33,10 @@ export interface Subscriber {
 /** Endpoints that get this creator's events now. */
 export function subscribers(db: Reader, creatorId: string): Promise<Subscriber[]> {
   return db.all<Subscriber>(
-    `SELECT e.id, e.types, e.enabled, e.excluded, g.id AS grant_id,
+    `SELECT e.*, g.id AS grant_id, COALESCE(a.suspended_at, c.suspended_at) AS suspended,
        CASE WHEN e.created_at > g.created_at THEN e.created_at ELSE g.created_at END AS since
      FROM grants g
+     JOIN creators c ON c.id = g.creator_id
      JOIN apps a ON a.id = g.client_id AND a.deleted_at IS NULL
      JOIN webhook_endpoints e ON e.client_id = g.client_id
      WHERE g.creator_id = $1 AND g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`,
@@ -49,6 +49,7 @@ export interface LoggedEvent {
   sequence: number;
   type: string;
   created_at: number;
+  body: string;
 }
 
 /** The log after `position` from `since` on, as far as `head`. */
@@ -58,7 +59,7 @@ export function eventsBetween(
   { position, head, since, limit }: { position: number; head: number; since: number; limit: number },
 ): Promise<LoggedEvent[]> {
   return db.all<LoggedEvent>(
-    `SELECT id, sequence, type, created_at FROM events
+    `SELECT id, sequence, type, created_at, body FROM events
      WHERE creator_id = $1 AND sequence > $2 AND sequence <= $3 AND created_at >= $4 ORDER BY sequence LIMIT $5`,
     [creatorId, position, head, since, limit],
   );

@@ -7,19 +7,23 @@
  * - Recording a tip costs nothing here: creators nobody subscribes to are moved on by the sweep, many in one write,
  *   and none are while there is no endpoint at all.
  */
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
+import type { Vault } from '../../platform/secrets.ts';
+import { type Claimed, createTarget, leaseMs } from './claims.ts';
 import { insertDelivery } from './deliveries-repo.ts';
 import * as repo from './dispatch-repo.ts';
 import { anyEndpoint } from './endpoints-repo.ts';
+import type { Lanes } from './lanes.ts';
 
 export interface DispatcherParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: NewId;
-  /** Deliveries of this endpoint are due. */
-  readonly onQueued: (endpointId: string) => void;
+  readonly vault: Vault;
+  readonly lanes: Pick<Lanes, 'room' | 'take' | 'kick'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -29,7 +33,7 @@ const eventsAtOnce = 200;
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 
-export function createDispatcher({ db, clock, newId, onQueued, onError }: DispatcherParts) {
+export function createDispatcher({ db, clock, newId, vault, lanes, onError }: DispatcherParts) {
   let hinted = new Set<string>();
   let running: Promise<void> | undefined;
 
@@ -43,37 +47,61 @@ export function createDispatcher({ db, clock, newId, onQueued, onError }: Dispat
       const since = Math.min(...known.map((subscriber) => subscriber.since));
       const events = await repo.eventsBetween(db, creatorId, { ...lag, since, limit: eventsAtOnce });
       const last = events.length === eventsAtOnce ? events.at(-1)!.sequence : lag.head;
-      const queued = await db.write(async (tx) => {
-        if (!(await repo.movePosition(tx, creatorId, lag.position, last))) return new Set<string>();
+      const made = await db.write(async (tx) => {
+        if (!(await repo.movePosition(tx, creatorId, lag.position, last))) return [];
         return insertDeliveries(tx, creatorId, events);
       });
-      queued.forEach(onQueued);
+      for (const { endpointId, claimed, more } of made) {
+        lanes.take(claimed);
+        if (more) lanes.kick(endpointId);
+      }
     }
   }
 
   /** Who gets an event is decided here, in the transaction that hands it over. */
   async function insertDeliveries(tx: Tx, creatorId: string, events: readonly repo.LoggedEvent[]) {
-    const now = clock();
-    const queued = new Set<string>();
+    const [now, lease] = [clock(), randomUUID()];
+    const made: { endpointId: string; claimed: Claimed[]; more: boolean }[] = [];
     for (const subscriber of await repo.subscribers(tx, creatorId)) {
-      for (const event of events.filter(isFor(subscriber))) {
-        await insertDelivery(tx, {
+      const { id: endpointId, enabled, suspended, grant_id } = subscriber;
+      const wanted = events.filter(isFor(subscriber));
+      if (wanted.length === 0) continue;
+      // What its lane has room for is claimed as it is made, which saves a claim of its own.
+      const room = enabled && suspended === null ? lanes.room(endpointId) : 0;
+      const target = room > 0 ? createTarget(vault, subscriber, now) : undefined;
+      const claimed: Claimed[] = [];
+      for (const event of wanted) {
+        const [id, leaseUntil] = [newId('dlv'), now + leaseMs];
+        const taken = target && claimed.length < room;
+        const fresh = await insertDelivery(tx, {
           creator_id: creatorId,
-          endpoint_id: subscriber.id,
+          endpoint_id: endpointId,
           event_id: event.id,
-          id: newId('dlv'),
-          grant_id: subscriber.grant_id,
+          id,
+          grant_id,
           event_type: event.type,
           sequence: event.sequence,
           body: null,
-          status: subscriber.enabled ? 'pending' : 'skipped',
-          due_at: subscriber.enabled ? now : null,
+          status: enabled ? 'pending' : 'skipped',
+          due_at: taken ? leaseUntil : enabled ? now : null,
+          lease: taken ? lease : null,
           created_at: now,
         });
-        if (subscriber.enabled) queued.add(subscriber.id);
+        if (fresh && taken)
+          claimed.push({
+            ...target,
+            id,
+            event_id: event.id,
+            attempts: '[]',
+            tries: 0,
+            body: event.body,
+            lease,
+            leaseUntil,
+          });
       }
+      made.push({ endpointId, claimed, more: enabled === 1 && claimed.length < wanted.length });
     }
-    return queued;
+    return made;
   }
 
   async function run(): Promise<void> {

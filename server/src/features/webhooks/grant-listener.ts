@@ -38,6 +38,7 @@ export function notice(
     status: endpoint.enabled ? 'pending' : 'skipped',
     attempts: '[]',
     due_at: endpoint.enabled ? now : null,
+    lease: null,
     created_at: now,
   };
 }

@@ -3,7 +3,7 @@
  *
  * - A lane has a few requests under way at a time: one at first, more as answers come, one again when none came.
  * - All lanes share a fixed number of slots, of which those whose receiver does not answer get at most half.
- * - A claim that could not be sent and settled within its lease is left to whoever claims it next.
+ * - A claim that could not be sent and settled within its lease is given back.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Answer, SafeFetch } from '../../platform/safe-fetch.ts';
@@ -37,8 +37,8 @@ interface Lane {
 export type Lanes = ReturnType<typeof createLanes>;
 
 const widest = 8;
-/** Claimed ahead for each request under way, so that a lane never waits for the database. */
-const ahead = 4;
+/** How many a lane holds ahead of sending them, so that it never waits for the database. */
+const ahead = 128;
 /** What an attempt and its settlement may take. */
 const neededMs = 17_000;
 const slots = 512;
@@ -81,19 +81,19 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
   }
 
   /** A slow lane claims one delivery after another, so that none waits past its lease. */
-  const isLow = ({ slow, queue, underWay, width }: Lane): boolean =>
-    slow ? queue.length + underWay === 0 : queue.length < (width * ahead) / 2;
+  const isLow = ({ slow, queue, underWay }: Lane): boolean =>
+    slow ? queue.length + underWay === 0 : queue.length < ahead / 4;
 
   async function refill(lane: Lane): Promise<void> {
     lane.claiming = true;
     lane.more = false;
     try {
-      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : lane.width * ahead);
+      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : ahead);
       lane.more ||= more;
       if (lane.fresh) lane.slow = failing;
       lane.fresh = false;
       lane.queue.push(...claimed);
-      if (stopped) lane.queue.splice(0).forEach(settler.release);
+      if (stopped) release(lane);
     } catch (error) {
       onError(error);
     } finally {
@@ -102,8 +102,18 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     pump(lane);
   }
 
+  /** Gives back what waits here: it is due at once, for this node or another. */
+  function release(lane: Lane): void {
+    for (const claimed of lane.queue.splice(0)) settler.release(claimed);
+    lane.more = true;
+  }
+
   async function send(lane: Lane, claimed: Claimed): Promise<void> {
-    if (claimed.leaseUntil - clock() < neededMs) return pump(lane);
+    if (claimed.leaseUntil - clock() < neededMs) {
+      settler.release(claimed);
+      lane.more = true;
+      return;
+    }
     const countsSlow = lane.slow;
     lane.underWay += 1;
     used += 1;
@@ -118,6 +128,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     onAnswer(answer);
     lane.slow = answer.timedOut;
     lane.width = answer.timedOut ? 1 : Math.min(widest, lane.width * 2);
+    if (lane.slow) release(lane);
     lane.underWay -= 1;
     used -= 1;
     if (countsSlow) usedSlow -= 1;
@@ -159,6 +170,23 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       pump(lane);
     },
 
+    /** How many fresh deliveries this endpoint's lane would take without a claim of its own. */
+    room(endpointId: string): number {
+      const lane = lanes.get(endpointId);
+      if (stopped || lane?.slow) return 0;
+      return Math.max(0, ahead - (lane?.queue.length ?? 0));
+    },
+
+    /** Deliveries that were claimed for this lane as they were made. */
+    take(claimed: readonly Claimed[]): void {
+      const [first] = claimed;
+      if (!first) return;
+      const lane = laneOf(first.endpointId);
+      lane.queue.push(...claimed);
+      if (stopped) release(lane);
+      pump(lane);
+    },
+
     /** Forgets lanes that have nothing to do. */
     tidy(): void {
       for (const [id, lane] of lanes) if (!lane.slow && isQuiet(lane)) lanes.delete(id);
@@ -170,7 +198,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     /** Ends what is under way, and gives back what was not sent. */
     async stop(): Promise<void> {
       stopped = true;
-      for (const lane of lanes.values()) lane.queue.splice(0).forEach(settler.release);
+      for (const lane of lanes.values()) release(lane);
       await idle();
       onQuiet = [];
     },

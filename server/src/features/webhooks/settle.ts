@@ -36,7 +36,9 @@ export interface SettlerParts {
 
 export type Settler = ReturnType<typeof createSettler>;
 
-const atOnce = 200;
+const atOnce = 500;
+/** Nobody waits for a settlement, so more can join it: the longer a commit takes, the more share the next one. */
+const gatherMs = { least: 5, most: 50, perCommit: 4 };
 const againMs = 1000;
 /** Retries by hand have no end; the list has. */
 const attemptsKept = 20;
@@ -46,20 +48,25 @@ type Item = { readonly leaseUntil: number; readonly row: repo.Settlement; readon
 export function createSettler({ db, clock, random, onError }: SettlerParts) {
   let waiting: Item[] = [];
   let running: Promise<void> | undefined;
+  let gather = gatherMs.least;
 
   function add(item: Item): void {
     waiting.push(item);
-    running ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
+    running ??= wait(gather).then(run);
   }
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, atOnce);
+      const started = performance.now();
       try {
         await db.write((tx) => record(tx, batch));
+        const took = performance.now() - started;
+        gather = Math.min(gatherMs.most, Math.max(gatherMs.least, took * gatherMs.perCommit));
+        if (waiting.length > 0) await wait(gather);
       } catch (error) {
         onError(error);
-        await new Promise((resolve) => setTimeout(resolve, againMs));
+        await wait(againMs);
         waiting = [...batch.filter(({ leaseUntil }) => leaseUntil > clock()), ...waiting];
       }
     }
@@ -96,6 +103,8 @@ export function createSettler({ db, clock, random, onError }: SettlerParts) {
     },
   };
 }
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Any 2xx; what comes after the status changes nothing. */
 export const isSuccess = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;

@@ -1,12 +1,13 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 /** Standard Webhooks 1.0: https://www.standardwebhooks.com */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-export const webhookKey = (secret: string): Buffer => Buffer.from(secret.slice('whsec_'.length), 'base64');
+export const webhookKey = (secret: string): KeyObject =>
+  createSecretKey(Buffer.from(secret.slice('whsec_'.length), 'base64'));
 
 /** The headers of one attempt; with several live keys, a signature by each. */
-export function signedHeaders(keys: readonly Buffer[], eventId: string, at: number, body: string) {
+export function signedHeaders(keys: readonly KeyObject[], eventId: string, at: number, body: string) {
   const timestamp = String(Math.floor(at / 1000));
   const content = `${eventId}.${timestamp}.${body}`;
   return {

@@ -53,7 +53,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     onAnswer: (answer) => attempts.inc({ result: isSuccess(answer) ? 'succeeded' : 'failed' }),
     onError,
   });
-  const dispatcher = createDispatcher({ db, clock, newId, onQueued: lanes.kick, onError });
+  const dispatcher = createDispatcher({ db, clock, newId, vault, lanes, onError });
 
   /** Finds what has become due: retries, and what a node left behind. */
   async function poll(): Promise<void> {
