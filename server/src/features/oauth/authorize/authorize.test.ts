@@ -226,6 +226,7 @@ test('security 5: no approval without this session’s CSRF token, our origin an
   const request = ticketIn(page.body);
   const other = await signedInVisitor(app, (await makeCreator(runtime)).creatorId);
   const foreign = ticketIn((await other.get(authorizeUrl(clientId))).body);
+  const altered = (request.startsWith('A') ? 'B' : 'A') + request.slice(1);
   const fields = { request, decision: 'approve' };
   const refused = {
     'no token': await visitor.post('/oauth/authorize', { ...fields, csrf: '' }),
@@ -236,7 +237,7 @@ test('security 5: no approval without this session’s CSRF token, our origin an
       '/oauth/authorize',
       fields,
     ),
-    'an altered page': await visitor.post('/oauth/authorize', { ...fields, request: `A${request.slice(1)}` }),
+    'an altered page': await visitor.post('/oauth/authorize', { ...fields, request: altered }),
     'no page': await visitor.post('/oauth/authorize', { ...fields, request: '' }),
     'a short page': await visitor.post('/oauth/authorize', { ...fields, request: 'AAAA' }),
   };
