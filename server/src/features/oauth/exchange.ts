@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import { hashSecret, sameText } from '../../platform/secrets.ts';
 import * as repo from './codes-repo.ts';
-import { OAuthError } from './oauth-error.ts';
+import { OAuthError, ReuseError } from './oauth-error.ts';
 import { endFamily } from './refresh-repo.ts';
 import { intersectScopes, parseScopes } from './scopes.ts';
 import type { Grants } from './service.ts';
@@ -71,13 +71,16 @@ export function createExchange({ db, clock, newId, grants, raceMs }: ExchangePar
 
   /** Two requests in flight at once are forgiven; anything later is a stolen code. */
   async function reused(tx: Tx, code: repo.CodeRow | undefined): Promise<OAuthError> {
-    if (code?.family_id && code.used_at !== null && (raceMs === 0 || clock() - code.used_at > raceMs))
-      await endFamily(tx, code.creator_id, code.family_id, clock());
-    return refused('The code has been used.');
+    const why = 'The code has been used.';
+    if (!code?.family_id || code.used_at === null || (raceMs > 0 && clock() - code.used_at <= raceMs))
+      return refused(why);
+    await endFamily(tx, code.creator_id, code.family_id, clock());
+    return new ReuseError(code.creator_id, why);
   }
 
   return async (clientId: string, request: Exchange): Promise<Issued> => {
     const outcome = await db.write((tx) => attempt(tx, clientId, request));
+    if (outcome instanceof ReuseError) grants.announce(outcome.creatorId);
     if (outcome instanceof OAuthError) throw outcome;
     return outcome;
   };

@@ -40,6 +40,15 @@ export class OAuthError extends ApiError {
   }
 }
 
+/** A code or refresh token of this creator was used again, and its family may have ended for it. */
+export class ReuseError extends OAuthError {
+  readonly creatorId: string;
+  constructor(creatorId: string, description: string) {
+    super('invalid_grant', description);
+    this.creatorId = creatorId;
+  }
+}
+
 export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
   const name = error instanceof OAuthError ? error.error : nameOf(error);
   return reply

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import { hashSecret } from '../../platform/secrets.ts';
 import type { Issued } from './exchange.ts';
-import { OAuthError } from './oauth-error.ts';
+import { OAuthError, ReuseError } from './oauth-error.ts';
 import * as repo from './refresh-repo.ts';
 import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
 import type { Grants } from './service.ts';
@@ -65,11 +65,12 @@ export function createRefresh({ db, clock, grants, raceMs }: RefreshParts) {
     const inTime = raceMs > 0 && clock() - (token.used_at ?? 0) <= raceMs;
     if (!inTime || !(await repo.hasUnusedSuccessor(tx, token)))
       await repo.endFamily(tx, token.creator_id, token.family_id, clock());
-    return refused('The refresh token has been used.');
+    return new ReuseError(token.creator_id, 'The refresh token has been used.');
   }
 
   return async (clientId: string, request: Refresh): Promise<Issued> => {
     const outcome = await db.write((tx) => attempt(tx, clientId, request));
+    if (outcome instanceof ReuseError) grants.announce(outcome.creatorId);
     if (outcome instanceof OAuthError) throw outcome;
     return outcome;
   };

@@ -145,6 +145,9 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
       return tokenResponse(tokens, { creatorId, clientId, grantId, familyId, scopes }, refreshToken);
     },
 
+    /** Called after a commit that ended a family. A lost hint costs a socket's end up to ten seconds. */
+    announce: (creatorId: string) => hub.publish(accessTopic, creatorId),
+
     isConnected: (creatorId: string, clientId: string) => isConnected(db, creatorId, clientId),
 
     /** What a creator is connected to. */

@@ -136,6 +136,29 @@ test('whatever ends the permission ends the socket with 4403 within a second', a
   assert.equal((await other.closed).code, 4403, 'the creator suspended');
 });
 
+test('a refresh token used again ends the sockets of its family within a second', async (t) => {
+  const { app, pair, live } = await setUp(t);
+  const client = await live();
+  const refresh = () =>
+    app.http.inject({
+      method: 'POST',
+      url: '/v1/oauth/token',
+      payload: {
+        grant_type: 'refresh_token',
+        client_id: pair.clientId,
+        client_secret: pair.clientSecret,
+        refresh_token: pair.refreshToken,
+      },
+    });
+  assert.equal((await refresh()).statusCode, 200);
+  app.clock.advance(11_000);
+  const started = performance.now();
+  assert.equal((await refresh()).statusCode, 400);
+  const { code, at } = await client.closed;
+  assert.equal(code, 4403);
+  assert.ok(at - started < 1000);
+});
+
 test('a family that ends takes its sockets with it, and no other’s; without a hint at the next sweep', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { app, pair, live } = await setUp(t);

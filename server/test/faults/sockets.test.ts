@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryDirectory } from '../build-app.ts';
+import { freePort, startServer } from '../server-process.ts';
+import { range, until } from '../sockets.ts';
+import { makePairs, sameIssuer, withStore } from '../store.ts';
+import { seeded, subscribe } from '../subscribers.ts';
+import { postTips } from '../tip-load.ts';
+
+const subscribers = 200;
+const tips = 5000;
+const kills = 10;
+const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
+
+test(`${subscribers} subscribers cut, stalled and killed, the server killed ${kills} times, ${tips} tips: every event, in order, once (CHAOS_SEED=${seed})`, {
+  timeout: 300_000,
+}, async (t) => {
+  const random = seeded(seed);
+  const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}` };
+  // Ten tips a minute for each app, and counts begin anew with the process: enough apps for the last stretch.
+  const pairs = await withStore(env, (runtime) => makePairs(runtime, 1, 400));
+  const creatorId = pairs[0]!.creatorId;
+  const recorded = () => withStore(env, async ({ events }) => (await events.head(creatorId))?.sequence ?? 0);
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  let server = await startServer({ env, port });
+  t.after(() => server.kill());
+
+  const clients = pairs.slice(0, subscribers).map((pair) => subscribe(() => origin, pair));
+  t.after(() => {
+    for (const client of clients) client.close();
+  });
+  const faults = { cut: 0, stall: 0, restart: 0 };
+  const disturb = setInterval(() => {
+    const client = clients[Math.floor(random() * clients.length)]!;
+    const kind = (['cut', 'stall', 'restart'] as const)[Math.floor(random() * 3)]!;
+    faults[kind] += 1;
+    client[kind](200 + random() * 2000);
+  }, 20);
+  t.after(() => clearInterval(disturb));
+
+  for (let life = 0; life < kills; life += 1) {
+    await until('most are back', () => clients.filter((client) => client.live()).length > subscribers / 2, 60_000);
+    for (let burst = 0; burst < 2; burst += 1) {
+      await postTips(origin, pairs, { count: 150, connections: 8 });
+      await sleep(random() * 300);
+    }
+    const load = postTips(origin, pairs, { count: 2000, connections: 16 });
+    await sleep(20 + random() * 100);
+    await server.kill('SIGKILL');
+    await load;
+    server = await startServer({ env, port });
+  }
+  while ((await recorded()) < tips) await postTips(origin, pairs, { count: tips - (await recorded()), connections: 8 });
+  clearInterval(disturb);
+
+  const total = await recorded();
+  const behind = () => clients.filter(({ sequences }) => (sequences.at(-1) ?? 0) < total).length;
+  await until('everyone has everything', () => behind() === 0, 60_000);
+  const expected = range(1, total);
+  for (const { sequences, ids, resets } of clients) {
+    assert.deepEqual(sequences, expected);
+    assert.equal(ids.size, total);
+    assert.equal(resets, 0);
+  }
+  const lines = clients.reduce((sum, client) => sum + client.lines, 0);
+  assert.ok(lines > subscribers * kills * 0.5, 'the lines were really broken');
+  t.diagnostic(`${total} events to each of ${subscribers}; ${lines} connections; ${JSON.stringify(faults)}`);
+});

@@ -1,0 +1,78 @@
+import { WebSocket } from 'ws';
+import { connectEvents } from '../../sdk/src/socket.ts';
+import type { Pair } from './factories.ts';
+
+/** mulberry32: a failing run can be repeated with its seed. */
+export function seeded(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** An app that listens with the SDK, and whose line and life can be disturbed. */
+export interface Subscriber {
+  readonly sequences: number[];
+  readonly ids: Set<string>;
+  readonly resets: number;
+  readonly lines: number;
+  live(): boolean;
+  /** The line is cut without a word. */
+  cut(): void;
+  /** Nothing is read for so long. */
+  stall(ms: number): void;
+  /** The app dies and starts again where it had stopped. */
+  restart(): void;
+  close(): void;
+}
+
+export function subscribe(origin: () => string, pair: Pair, knownToken?: string): Subscriber {
+  let socket: WebSocket | undefined;
+  const state = { sequences: [] as number[], ids: new Set<string>(), resets: 0, lines: 0 };
+  class Line extends WebSocket {
+    constructor() {
+      super(`${origin().replace(/^http/, 'ws')}/v1/socket`);
+      socket = this;
+      state.lines += 1;
+    }
+  }
+  async function token(): Promise<string> {
+    if (knownToken !== undefined) return knownToken;
+    const answer = await fetch(`${origin()}/v1/socket/token`, { headers: pair.headers });
+    if (!answer.ok) throw new Error(`no socket token: ${answer.status}`);
+    const { socket_token } = (await answer.json()) as { socket_token: string };
+    return socket_token;
+  }
+  const open = () =>
+    connectEvents({
+      url: 'the line knows',
+      token,
+      after: state.sequences.at(-1) ?? 0,
+      WebSocket: Line,
+      onEvent({ sequence, id }) {
+        state.sequences.push(sequence);
+        state.ids.add(id);
+      },
+      onReset: () => {
+        state.resets += 1;
+      },
+    });
+  let connection = open();
+  return Object.assign(state, {
+    live: () => connection.status === 'live',
+    cut: () => socket?.terminate(),
+    stall(ms: number) {
+      const stalled = socket;
+      stalled?.pause();
+      setTimeout(() => stalled?.resume(), ms).unref();
+    },
+    restart() {
+      connection.close();
+      connection = open();
+    },
+    close: () => connection.close(),
+  });
+}
