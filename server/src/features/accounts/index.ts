@@ -1,10 +1,10 @@
-export { type AccountPagesParts, accountPages } from './pages.ts';
+export { accountPages } from './pages.ts';
 export { createPasskeys } from './passkeys.ts';
 export { createRecovery } from './recovery.ts';
 export type { CreatorRow } from './repo.ts';
 export { AccountError } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
-export { createSessions, type Session, type Sessions } from './sessions.ts';
-export { createSignIn, type SignIn } from './sign-in.ts';
-export { createThrottle, type Throttle } from './throttle.ts';
-export { createPages, type Pages, visitorOf } from './web.ts';
+export { createSessions } from './sessions.ts';
+export { createSignIn } from './sign-in.ts';
+export { createThrottle } from './throttle.ts';
+export { createPages, type Pages } from './web.ts';

@@ -3,13 +3,14 @@ import { button, card, notice } from '../../platform/http/pages/blocks.ts';
 import { formText } from '../../platform/http/pages/form-body.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
+import { keepPace } from './pace.ts';
 import type { AccountPagesParts } from './pages.ts';
 import { AccountError } from './rules.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
 
 /** /login/recovery: a code and a new password, in one step, so that nobody is let in halfway. */
-export function recoveryPages(scope: FastifyInstance, { pages, accounts, recovery }: AccountPagesParts): void {
+export function recoveryPages(scope: FastifyInstance, { pages, accounts, recovery, limiter }: AccountPagesParts): void {
   interface Told {
     status?: number;
     username?: string;
@@ -46,6 +47,7 @@ export function recoveryPages(scope: FastifyInstance, { pages, accounts, recover
   scope.get('/login/recovery', async (request, reply) => showForm(request, reply));
 
   scope.post('/login/recovery', async (request, reply) => {
+    await keepPace(limiter, 'sign-in', request);
     const t = entryWords(pages.lang(request));
     const username = formText(request, 'username').trim().toLowerCase();
     const code = formText(request, 'code').trim();

@@ -34,7 +34,7 @@ export function lockCreator(tx: Tx, id: string): Promise<CreatorRow | undefined>
   return tx.get<CreatorRow>(
     {
       sqlite: 'SELECT * FROM creators WHERE id = $1',
-      postgres: 'SELECT * FROM creators WHERE id = $1 FOR SHARE',
+      postgres: 'SELECT * FROM creators WHERE id = $1 FOR UPDATE',
     },
     [id],
   );

@@ -3,13 +3,17 @@ import { button, card, notice } from '../../platform/http/pages/blocks.ts';
 import { formText } from '../../platform/http/pages/form-body.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
+import { keepPace } from './pace.ts';
 import type { AccountPagesParts } from './pages.ts';
 import type { SignInResult } from './sign-in.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
 
 /** /login and /logout. */
-export function signInPages(scope: FastifyInstance, { pages, signIn, passkeys, signup }: AccountPagesParts): void {
+export function signInPages(
+  scope: FastifyInstance,
+  { pages, signIn, passkeys, limiter, signup }: AccountPagesParts,
+): void {
   const passkeyModule = pages.assets.add(new URL('./browser/passkeys.ts', import.meta.url));
 
   interface Told {
@@ -82,6 +86,7 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, passkeys, s
   });
 
   scope.post('/login', async (request, reply) => {
+    await keepPace(limiter, 'sign-in', request);
     const t = entryWords(pages.lang(request));
     const username = formText(request, 'username').trim().toLowerCase();
     const result = await signIn.withPassword(username, formText(request, 'password'), visitorOf(request));
@@ -89,7 +94,10 @@ export function signInPages(scope: FastifyInstance, { pages, signIn, passkeys, s
     return answer(request, reply, result, username);
   });
 
-  scope.post('/login/passkey/options', async (request, reply) => passkeys.signInOptions(pages.tokenOf(request, reply)));
+  scope.post('/login/passkey/options', async (request, reply) => {
+    await keepPace(limiter, 'sign-in', request);
+    return passkeys.signInOptions(pages.tokenOf(request, reply));
+  });
 
   scope.post('/login/passkey', async (request, reply) => {
     const browser = pages.tokenOf(request, reply);

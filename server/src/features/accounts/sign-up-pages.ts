@@ -1,15 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { button, card, notice } from '../../platform/http/pages/blocks.ts';
+import { button, card } from '../../platform/http/pages/blocks.ts';
 import { formText } from '../../platform/http/pages/form-body.ts';
 import { field, form } from '../../platform/http/pages/forms.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { keepPace } from './pace.ts';
 import type { AccountPagesParts } from './pages.ts';
 import { AccountError } from './rules.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
-
-/** New accounts from one address; each costs a slow hash and a row. */
-const signUpLimit = { limit: 10, windowMs: 60_000 };
 
 const wrongField = {
   username_invalid: ['username', 'usernameInvalid'],
@@ -28,7 +26,6 @@ export function signUpPages(
     username?: string;
     displayName?: string;
     errors?: Partial<Record<string, string>>;
-    notice?: Html;
   }
 
   function showForm(request: FastifyRequest, reply: FastifyReply, told: Told = {}) {
@@ -37,7 +34,6 @@ export function signUpPages(
     const body = html`
       <h1>${t('signUp')}</h1>
       <p class="intro">${t('signUpIntro')}</p>
-      !${told.notice ?? ''}
       !${form({
         action: `/signup${query}`,
         csrf: pages.csrf(request, reply),
@@ -73,18 +69,13 @@ export function signUpPages(
 
   scope.post('/signup', async (request, reply) => {
     if (signup === 'closed') return showClosed(request, reply);
+    await keepPace(limiter, 'sign-up', request);
     const t = entryWords(pages.lang(request));
     const username = formText(request, 'username').trim();
     const displayName = formText(request, 'display_name').trim();
-    const visitor = visitorOf(request);
-    const verdict = await limiter.take(`signup:${visitor.address}`, signUpLimit);
-    if (!verdict.allowed) {
-      reply.header('retry-after', String(verdict.resetSeconds));
-      return showForm(request, reply, { status: 429, username, displayName, notice: notice('error', t('tooMany')) });
-    }
     try {
       const creator = await accounts.add({ username, displayName, password: formText(request, 'password') });
-      await pages.signedIn(request, reply, await signIn.begin(creator.id, 'signup', visitor));
+      await pages.signedIn(request, reply, await signIn.begin(creator.id, 'signup', visitorOf(request)));
       const text = t('welcome', { name: creator.display_name });
       return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text });
     } catch (error) {

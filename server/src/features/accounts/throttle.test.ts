@@ -94,6 +94,22 @@ test('security 28: an unknown user looks and lasts the same', async (t) => {
   assert.ok(ratio > 0.5 && ratio < 2, `unknown ÷ known = ${ratio}`);
 });
 
+test('strangers are held to a pace by address, over all accounts and for new ones', async (t) => {
+  const app = await buildApp(t);
+  const visitor = createVisitor(app, { address: '192.0.2.1' });
+  await visitor.get('/signup');
+  for (let i = 0; i < 10; i++)
+    assert.equal((await visitor.post('/signup', { username: 'no', password })).statusCode, 422);
+  const tenth = await visitor.post('/signup', { username: 'mali', password });
+  assert.deepEqual([tenth.statusCode, tenth.headers['retry-after']], [429, '60']);
+  await assert.rejects(app.runtime.accounts.byUsername('mali'));
+  for (let i = 0; i < 120; i++) assert.equal((await visitor.post('/login/passkey/options')).statusCode, 200);
+  for (const path of ['/login', '/login/recovery', '/login/passkey/options'])
+    assert.equal((await visitor.post(path, { username: 'x', password })).statusCode, 429, path);
+  app.clock.advance(60_000);
+  assert.equal((await visitor.post('/signup', { username: 'mali', password })).statusCode, 303);
+});
+
 test('security 33: X-Forwarded-For counts only from a trusted proxy', async (t) => {
   const production = {
     AUTH_URL: 'https://tips.example',

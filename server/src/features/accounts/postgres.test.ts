@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAuthenticator } from '../../../test/authenticator.ts';
+import { freshDatabase } from '../../../test/postgres.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { migrate } from '../../platform/db/migrate.ts';
+import { openPostgres } from '../../platform/db/postgres.ts';
+import { createMemoryHub } from '../../platform/hub/memory.ts';
+import { createIds } from '../../platform/ids.ts';
+import { createZone } from '../../platform/zone.ts';
+import { createEventLog } from '../events/index.ts';
+import {
+  createAccounts,
+  createPasskeys,
+  createRecovery,
+  createSessions,
+  createSignIn,
+  createThrottle,
+} from './index.ts';
+
+test('signing in by every way, its races and its pauses hold on PostgreSQL', async (t) => {
+  const db = openPostgres({ url: await freshDatabase(t) });
+  t.after(() => db.close());
+  await migrate(db);
+  const clock = systemClock;
+  const newId = createIds(clock);
+  const events = createEventLog({ db, hub: createMemoryHub(), clock, newId, zone: createZone('Asia/Bangkok') });
+  const accounts = createAccounts({ db, events, clock, newId });
+  const sessions = createSessions({ db, clock, newId });
+  const throttle = createThrottle({ db, clock, wait: async () => {} });
+  const signIn = createSignIn({ db, sessions, throttle });
+  const authUrl = 'http://localhost:8080';
+  const passkeys = createPasskeys({ db, clock, newId, sessions, authUrl });
+  const recovery = createRecovery({ db, clock, sessions, throttle });
+  const from = (address: string) => ({ address, userAgent: '' });
+
+  const { id } = await accounts.add({ username: 'mali', password: 'correct horse battery' });
+  const first = await signIn.withPassword('mali', 'correct horse battery', from('192.0.2.1'));
+  assert.equal(first.outcome, 'ok');
+  const session = first.outcome === 'ok' ? await sessions.find(first.token, from('192.0.2.1')) : undefined;
+  assert.equal(session?.creatorId, id);
+
+  const guesses = await Promise.all(
+    Array.from({ length: 20 }, () => signIn.withPassword('mali', 'wrong', from('192.0.2.2'))),
+  );
+  assert.equal(guesses.filter(({ outcome }) => outcome === 'wrong').length, 13);
+  assert.equal(guesses.filter(({ outcome }) => outcome === 'throttled').length, 7);
+
+  const authenticator = createAuthenticator(authUrl);
+  const { challenge } = await passkeys.addOptions(session, 'browser');
+  assert.equal(await passkeys.add(id, 'browser', authenticator.create(challenge), 'Phone'), true);
+  const answer = authenticator.get((await passkeys.signInOptions('browser')).challenge);
+  const uses = await Promise.all(Array.from({ length: 5 }, () => passkeys.signIn('browser', answer, from(''))));
+  assert.equal(uses.filter(({ outcome }) => outcome === 'ok').length, 1);
+
+  const [code = ''] = await recovery.renew(id);
+  const recoveries = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => recovery.signIn('mali', code, 'another good one', from(`192.0.2.1${i}`))),
+  );
+  assert.equal(recoveries.filter(({ outcome }) => outcome === 'ok').length, 1);
+  assert.equal(await recovery.left(id), 9);
+  assert.equal((await sessions.list(id)).length, 1, 'a recovery ends the sessions of before');
+
+  await accounts.setPassword(id, 'yet another good one');
+  assert.deepEqual(await sessions.list(id), []);
+  for (const part of [sessions, throttle, passkeys]) await part.prune();
+});
