@@ -5,6 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
+import { eventTypes } from '../src/features/events/index.ts';
+import { ends } from '../src/features/sockets/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
 
@@ -22,6 +24,16 @@ const tables: Record<string, () => string> = {
         `\`${code}\``,
         words.replace(/<\w+>/g, '`$&`'),
       ]),
+    ),
+  events: () =>
+    table(
+      ['type', 'when', 'data', 'goes to'],
+      Object.entries(eventTypes).map(([type, { when, data, goesTo }]) => [`\`${type}\``, when, `\`${data}\``, goesTo]),
+    ),
+  closes: () =>
+    table(
+      ['code', 'reason', 'what to do'],
+      Object.values(ends).map(([code, reason, advice]) => [String(code), reason, advice]),
     ),
   settings: () =>
     table(

@@ -18,6 +18,9 @@ function sample(schema: Schema, document: ApiDocument, depth = 0): unknown {
   return { string: '…', integer: 1, number: 1, boolean: true }[type ?? ''] ?? null;
 }
 
+/** Answered by switching protocols: no request that curl can make. */
+export const opensSocket = ({ responses }: Operation): boolean => responses['101'] !== undefined;
+
 /** A command to paste: credentials come from the shell, everything else stands in it. */
 export function curlOf(operation: Operation, document: ApiDocument): string {
   const parameters = operation.parameters ?? [];
@@ -29,16 +32,20 @@ export function curlOf(operation: Operation, document: ApiDocument): string {
     .filter((each) => each.in === 'query' && each.required)
     .map(({ name, schema }) => `${name}=${encodeURIComponent(String(schema.examples?.[0] ?? '…'))}`);
   const address = `${document.servers[0]?.url ?? ''}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  if (opensSocket(operation)) return `npx wscat -c "${address.replace(/^http/, 'ws')}?token=$SOCKET_TOKEN"`;
   const headers = parameters
     .filter((each) => each.in === 'header' && each.schema.examples)
     .map(({ name, schema }) => `-H "${title(name)}: ${schema.examples?.[0]}"`);
   return [
-    `curl ${operation.method === 'GET' ? '' : `-X ${operation.method} `}"${address}"`,
+    `curl ${streams(operation) ? '-N ' : ''}${operation.method === 'GET' ? '' : `-X ${operation.method} `}"${address}"`,
     ...credentials(operation, document),
     ...headers,
     ...body(operation, document),
   ].join(' \\\n  ');
 }
+
+const streams = ({ responses }: Operation): boolean =>
+  contentOf(responses['200']?.content)?.[0] === 'text/event-stream';
 
 /** None where they are optional: the body then carries them. */
 function credentials({ security = [] }: Operation, { components }: ApiDocument): string[] {

@@ -32,7 +32,7 @@ export function sideNavigation({ guides, document, current, t }: NavigationParts
     <h2>${t('guides')}</h2>
     <ul>!${guides.map((guide) => guideLinks(guide, guide === current))}</ul>
     <h2>${t('reference')}</h2>
-    <ul>!${section('start', t('start'))}!${section('scopes', t('scopes'))}!${section('limits', t('limits'))}!${section('errors', t('errors'))}</ul>
+    <ul>!${section('start', t('start'))}!${section('scopes', t('scopes'))}!${section('limits', t('limits'))}!${section('events', t('events'))}!${section('errors', t('errors'))}</ul>
     <div lang="en">!${tags}</div>
   </nav>
 </details>`;

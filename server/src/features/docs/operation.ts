@@ -1,8 +1,8 @@
-import { badge, table } from '../../platform/http/pages/blocks.ts';
+import { badge } from '../../platform/http/pages/blocks.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import { codeFigure, json } from './code.ts';
 import { type Answer, type ApiDocument, contentOf, type Operation, type Parameter } from './document.ts';
-import { curlOf, exampleOf, title } from './examples.ts';
+import { curlOf, exampleOf, opensSocket, title } from './examples.ts';
 import { type Field, fieldsOf, toField } from './fields.ts';
 import { inline } from './markdown.ts';
 import type { T } from './words.ts';
@@ -41,7 +41,8 @@ const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part
 const paragraphs = ({ description = '' }: Operation): string[] =>
   description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
 
-function needs({ security = [], 'x-rate-limit': limit }: Operation, { components }: ApiDocument, t: T): Html {
+function needs(operation: Operation, { components }: ApiDocument, t: T): Html {
+  const { security = [], 'x-rate-limit': limit } = operation;
   const [[name, scopes] = []] = Object.entries(security[0] ?? {});
   const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
   const who =
@@ -49,7 +50,11 @@ function needs({ security = [], 'x-rate-limit': limit }: Operation, { components
       ? scopes && scopes.length > 0
         ? html`${t('scope')} <a href="#scopes"><code>${scopes.join(' ')}</code></a>`
         : html`${t('scopeNone')}`
-      : html`${scheme === 'basic' ? t('client') : t('public')}`;
+      : scheme === 'basic'
+        ? html`${t('client')}`
+        : opensSocket(operation)
+          ? html`<a href="#getSocketToken">${t('socketToken')}</a>`
+          : html`${t('public')}`;
   const quota = limit ? html`<li><a href="#limits">${t('limit', { limit: limit.limit })}</a></li>` : '';
   return html`<ul class="needs"><li>!${who}</li>!${quota}</ul>`;
 }
@@ -155,14 +160,9 @@ function errors(operation: Operation, t: T): Html {
   const rows = errorRows(operation);
   if (rows.length === 0) return '';
   const statuses = [...new Set(rows.map(({ status }) => status))];
-  const body = table({
-    caption: t('errors'),
-    columns: [{ label: t('status') }, { label: t('code') }, { label: t('whatToDo') }],
-    rows: rows.map(({ status, code, advice }) => [
-      html`${status}`,
-      code && html`<code>${code}</code>`,
-      html`<span lang="en">!${inline(advice)}</span>`,
-    ]),
-  });
-  return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><div>!${body}</div></details>`;
+  const list = rows.map(
+    ({ status, code, advice }) =>
+      html`<div><dt><span class="status">${status}</span> !${code && html`<code>${code}</code>`}</dt><dd lang="en">!${inline(advice)}</dd></div>`,
+  );
+  return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><dl class="fields">!${list}</dl></details>`;
 }

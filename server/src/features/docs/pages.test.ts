@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { errorTable } from '../../errors.ts';
+import { eventTypes } from '../events/index.ts';
 import { scopes } from '../oauth/index.ts';
+import { ends } from '../sockets/index.ts';
 import type { ApiDocument } from './document.ts';
 import { readGuides } from './guides.ts';
 
@@ -47,6 +49,11 @@ test('the reference lists every operation of the served document with its fields
   for (const [code, [, words]] of Object.entries(errorTable)) {
     assert.ok(body.includes(`<code>${code}</code>`), code);
     assert.ok(body.includes(escaped(words)), words);
+  }
+  for (const type of Object.keys(eventTypes)) assert.ok(body.includes(`<code>${type}</code>`), type);
+  for (const [code, , advice] of Object.values(ends)) {
+    assert.ok(body.includes(`>${code}</td>`), String(code));
+    assert.ok(body.includes(escaped(advice)), advice);
   }
   for (const scope of Object.keys(scopes)) assert.ok(body.includes(`<code>${scope}</code>`), scope);
 });

@@ -1,7 +1,9 @@
 import { errorTable } from '../../errors.ts';
 import { heading, linkButton, table } from '../../platform/http/pages/blocks.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
+import { eventTypes } from '../events/index.ts';
 import { limits, scopes } from '../oauth/index.ts';
+import { ends } from '../sockets/index.ts';
 import { codeFigure } from './code.ts';
 import { type ApiDocument, byTag } from './document.ts';
 import type { Guide } from './guides.ts';
@@ -30,6 +32,7 @@ export function reference({ document, guides, t }: ReferenceParts): Html {
 !${guideCards(guides, t)}
 !${scopeSection(t)}
 !${limitSection(t)}
+!${eventSection(guides, t)}
 !${errorSection(guides, t)}
 !${tags}`;
 }
@@ -89,6 +92,34 @@ const limitSection = (t: T): Html => html`
     columns: [{ label: t('group') }, { label: t('perMinute'), numeric: true }],
     rows: Object.entries(limits).map(([name, { limit }]) => [html`<code>${name}</code>`, html`${limit}`]),
   })}
+</section>`;
+
+const eventSection = (guides: readonly Guide[], t: T): Html => html`
+<section class="prose" id="events">
+  <h2><a class="anchor" href="#events">${t('events')}</a></h2>
+  <p>${t('eventsIntro')}</p>
+  !${table({
+    caption: t('events'),
+    columns: [{ label: t('type') }, { label: t('when') }, { label: t('data') }, { label: t('goesTo') }],
+    rows: Object.entries(eventTypes).map(([type, { when, data, goesTo }]) => [
+      html`<code>${type}</code>`,
+      html`<span lang="en">!${inline(when)}</span>`,
+      html`<code>${data}</code>`,
+      html`<span lang="en">${goesTo}</span>`,
+    ]),
+  })}
+  <h3>${t('closes')}</h3>
+  !${table({
+    caption: t('closes'),
+    columns: [{ label: t('code') }, { label: t('reason') }, { label: t('whatToDo') }],
+    rows: Object.values(ends).map(([code, reason, advice]) => [
+      html`${code}`,
+      html`<span lang="en">${reason}</span>`,
+      html`<span lang="en">${advice}</span>`,
+    ]),
+  })}
+  !${guideLink(guides, 'events', t('eventsMore'))}
+  !${guideLink(guides, 'webhooks', t('webhooksMore'))}
 </section>`;
 
 const errorSection = (guides: readonly Guide[], t: T): Html => html`

@@ -1,3 +1,4 @@
 export type { StoredEvent } from './repo.ts';
-export { anyEventTopic, createEventLog, type EventLog, type EventType, eventsTopic, type Place } from './service.ts';
+export { anyEventTopic, createEventLog, type EventLog, eventsTopic, type Place } from './service.ts';
 export { keepTimeZone } from './time-zone.ts';
+export { type AnyEventType, type EventType, eventTypes } from './types.ts';

@@ -4,6 +4,7 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Zone } from '../../platform/zone.ts';
 import * as repo from './repo.ts';
+import type { EventType } from './types.ts';
 
 /**
  * The event log: the truth that sockets, the overlay and webhooks read.
@@ -27,8 +28,6 @@ export interface Place {
   readonly sequence: number;
   readonly createdAt: number;
 }
-
-export type EventType = 'tip.created' | 'alert.test' | 'alert.replayed' | 'alert.shown' | 'alert.skipped';
 
 export interface EventLogParts {
   readonly db: Database;

@@ -1,2 +1,3 @@
+export { ends } from './ends.ts';
 export { socketRoutes } from './routes.ts';
 export { createStreams, type Streams } from './streams.ts';

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import type { AnyEventType } from '../events/index.ts';
 import { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
 import type { DisabledReason } from './endpoints-repo.ts';
 
@@ -11,7 +12,7 @@ export const webhookTypes = [
   'alert.shown',
   'alert.skipped',
   'grant.revoked',
-] as const;
+] as const satisfies readonly AnyEventType[];
 
 const disabledReasons: readonly DisabledReason[] = ['by_owner', 'gone', 'failing'];
 
