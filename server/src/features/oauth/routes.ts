@@ -100,15 +100,17 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
       requestForms: true,
       requestExample: { ...credentials, token: 'njr_…' },
       response: {
-        200: Type.Unsafe<''>({ type: 'null', description: 'Whatever it was, it does not work any more' }),
+        200: Type.Object({}, { description: 'Whatever it was, it does not work any more' }),
         ...oauthErrors(),
       },
+      responseExample: {},
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const token = required(request.body, 'token');
       const client = await authenticateClient(apps, request, request.body);
       await tokenEndpoint.revoke(client.id, token);
-      return reply.send('');
+      // The RFC wants no body; clients that read every answer as JSON want one.
+      return {};
     },
   });
 

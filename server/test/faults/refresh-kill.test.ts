@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runtime } from '../../src/runtime.ts';
+import { temporaryDirectory } from '../build-app.ts';
+import { makeApp, makeCreator, makePair, type Pair } from '../factories.ts';
+import { startServer } from '../server-process.ts';
+import { sameIssuer, withStore } from '../store.ts';
+
+const rounds = 50;
+
+/** What became of one refresh that was sent before the server was killed. */
+interface Sent {
+  readonly pair: Pair;
+  readonly old: string;
+  /** Nothing if no answer came. */
+  readonly answer: { access_token: string; refresh_token: string } | undefined;
+}
+
+async function refresh(url: string, { clientId, clientSecret }: Pair, token: string) {
+  const answer = await fetch(`${url}/v1/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      client_secret: clientSecret,
+      refresh_token: token,
+    }),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+/** Refreshes until the server is gone; the last one sent is the one that counts. */
+async function refreshUntilCut(url: string, pair: Pair): Promise<Sent> {
+  for (let old = pair.refreshToken; ; ) {
+    const answer = await refresh(url, pair, old).catch(() => undefined);
+    if (!answer) return { pair, old, answer: undefined };
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    old = answer.body.refresh_token;
+  }
+}
+
+async function refreshOnce(url: string, pair: Pair, afterMs: number): Promise<Sent> {
+  await sleep(afterMs);
+  const answer = await refresh(url, pair, pair.refreshToken).catch(() => undefined);
+  if (answer) assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return { pair, old: pair.refreshToken, answer: answer?.body };
+}
+
+async function assertRefused(url: string, pair: Pair, token: string, why: string): Promise<void> {
+  const { status, body } = await refresh(url, pair, token);
+  assert.deepEqual([status, body.error], [400, 'invalid_grant'], why);
+}
+
+async function assertFamilyLives(url: string, accessToken: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${accessToken}` } });
+  assert.equal(answer.status, 200, 'a retry within the race window leaves the family alive');
+}
+
+/** After the restart: exactly one of the old token and its successor works, and the family lives. */
+async function settle(url: string, { pair, old, answer }: Sent): Promise<'answered' | 'recorded' | 'not recorded'> {
+  if (answer) {
+    await assertRefused(url, pair, old, 'an answered refresh has used its token up');
+    const { status } = await refresh(url, pair, answer.refresh_token);
+    assert.equal(status, 200, 'the successor of an answered refresh works');
+    await assertFamilyLives(url, answer.access_token);
+    return 'answered';
+  }
+  const { status, body } = await refresh(url, pair, old);
+  if (status === 200) {
+    await assertRefused(url, pair, old, 'never do both work');
+    await assertFamilyLives(url, body.access_token);
+    return 'not recorded';
+  }
+  assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+  await assertRefused(url, pair, old, 'a recorded rotation stays');
+  await assertFamilyLives(url, pair.accessToken);
+  return 'recorded';
+}
+
+async function assertOneUnusedTokenEach({ db }: Runtime): Promise<void> {
+  const families = await db.all<{ unused: number }>(
+    `SELECT SUM(CASE WHEN used_at IS NULL THEN 1 ELSE 0 END) AS unused FROM refresh_tokens GROUP BY creator_id, family_id`,
+  );
+  assert.ok(families.every(({ unused }) => unused === 1));
+}
+
+test(`kill -9 during refreshes, ${rounds} rounds: never do the old token and its successor both work`, {
+  timeout: 300_000,
+}, async (t) => {
+  const directory = temporaryDirectory(t);
+  const env = {
+    ...sameIssuer,
+    DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`,
+    REFRESH_RACE_SECONDS: '300',
+    // Fifty starts take a while; a process that is killed leaves no cache, so one is let go in peace.
+    NODE_COMPILE_CACHE: join(directory, 'compiled'),
+  };
+  const start = async () => {
+    const server = await startServer({ env });
+    t.after(() => server.kill());
+    return server;
+  };
+  const outcomes: Record<string, number> = {};
+  await withStore(env, async (store) => {
+    const app = await makeApp(store);
+    const newPair = async () => makePair(store, { app, creator: await makeCreator(store) });
+    let sent: Sent[] = [];
+    await (await start()).kill('SIGTERM');
+    let successor = start();
+    for (let round = 0; round <= rounds; round++) {
+      const server = await successor;
+      // Started ahead, so that the next round need not wait for it.
+      successor = start();
+      for (const outcome of await Promise.all(sent.map((one) => settle(server.url, one))))
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      const pairs = await Promise.all(Array.from({ length: 8 }, newPair));
+      const window = 20 + (round % 10) * 8;
+      const load = pairs.map((pair, i) =>
+        i % 2 ? refreshUntilCut(server.url, pair) : refreshOnce(server.url, pair, (window * i) / 8),
+      );
+      await sleep(window);
+      await server.kill();
+      sent = await Promise.all(load);
+    }
+    await (await successor).kill();
+    await assertOneUnusedTokenEach(store);
+  });
+  t.diagnostic(JSON.stringify(outcomes));
+  assert.ok((outcomes.answered ?? 0) > 10, 'some refreshes were answered');
+  assert.ok((outcomes['not recorded'] ?? 0) + (outcomes.recorded ?? 0) > 10, 'some were cut off');
+});
