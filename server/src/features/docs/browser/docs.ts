@@ -1,4 +1,5 @@
 /** What scripts add to the reference: copying code, finding in the contents, and showing where the reader is. */
+import { copyOnClick } from '../../../platform/http/pages/browser/copy.ts';
 
 const guide = document.querySelector<HTMLElement>('.guide');
 
@@ -6,6 +7,7 @@ for (const block of guide?.querySelectorAll('div.code') ?? []) {
   const button = document.createElement('button');
   button.className = 'copy';
   button.type = 'button';
+  button.hidden = true;
   button.textContent = guide?.dataset.copy ?? '';
   button.dataset.copied = guide?.dataset.copied;
   block.prepend(button);
@@ -13,19 +15,7 @@ for (const block of guide?.querySelectorAll('div.code') ?? []) {
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('.code .copy')) {
   const code = button.closest('.code')?.querySelector('code');
-  if (!code || !navigator.clipboard) continue;
-  const label = button.textContent;
-  let restore: ReturnType<typeof setTimeout> | undefined;
-  button.hidden = false;
-  button.setAttribute('aria-live', 'polite');
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(code.textContent ?? '');
-    button.textContent = button.dataset.copied ?? label;
-    clearTimeout(restore);
-    restore = setTimeout(() => {
-      button.textContent = label;
-    }, 2000);
-  });
+  if (code) copyOnClick(button, () => code.textContent ?? '');
 }
 
 /** Scrolls the contents alone, never the page. */

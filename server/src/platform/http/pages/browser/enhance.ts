@@ -1,20 +1,12 @@
 /** What scripts add to every page: copying a value, and a menu that closes by itself. Pages work without. */
+import { copyOnClick } from './copy.ts';
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy ?? '');
-  if (!(source instanceof HTMLInputElement) || !navigator.clipboard) continue;
-  const label = button.textContent;
-  let restore: ReturnType<typeof setTimeout> | undefined;
-  button.hidden = false;
-  button.setAttribute('aria-live', 'polite');
-  button.addEventListener('click', async () => {
+  if (!(source instanceof HTMLInputElement)) continue;
+  copyOnClick(button, () => {
     source.select();
-    await navigator.clipboard.writeText(source.value);
-    button.textContent = button.dataset.copied ?? label;
-    clearTimeout(restore);
-    restore = setTimeout(() => {
-      button.textContent = label;
-    }, 2000);
+    return source.value;
   });
 }
 
