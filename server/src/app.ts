@@ -68,7 +68,7 @@ export function createApp(runtime: Runtime): App {
     dashboardPages(scope, { pages, tips, alerts, times, limiter, signup: config.signup });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
-    portalPages(scope, { pages, apps, grants, times, clock, config });
+    portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, clock, config });
     docsPages(scope, { pages, document });
   });
 

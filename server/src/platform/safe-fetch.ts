@@ -42,7 +42,7 @@ export interface Answer {
 export interface SafeFetch {
   post(request: Outgoing): Promise<Answer>;
   /** Why no request could go to this address, or nothing if it could. A name that does not resolve may do so later. */
-  problem(url: string): Promise<string | undefined>;
+  problem(url: string): Promise<UrlProblem | undefined>;
   close(): Promise<void>;
 }
 
@@ -50,18 +50,31 @@ const keptBytes = 1024;
 const readBytes = 64 * 1024;
 const longestUrl = 2048;
 
-const notPublic = 'must lead to a public address';
-const notSecure = 'must begin with https://';
+/** Why an address is refused, in words for who sent it. */
+export const urlProblems = {
+  malformed: 'must be an address such as https://app.example/hook',
+  too_long: 'must have at most 2,048 characters',
+  not_https: 'must begin with https://',
+  user_info: 'must not contain a user name or password',
+  fragment: 'must not have a fragment (#…)',
+  not_public: 'must lead to a public address',
+} as const;
 
-class Refused extends Error {}
+export type UrlProblem = keyof typeof urlProblems;
+
+class Refused extends Error {
+  constructor(problem: UrlProblem) {
+    super(`The address ${urlProblems[problem]}.`);
+  }
+}
 
 export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }: SafeFetchOptions): SafeFetch {
   const rules = createAddressRules(allowCidrs);
   const resolveName = resolve ?? createResolve();
 
-  function addressProblem(protocol: string, addresses: readonly string[]): string | undefined {
-    if (!addresses.every(rules.mayReach)) return notPublic;
-    return protocol === 'https:' || addresses.every(rules.isOpened) ? undefined : notSecure;
+  function addressProblem(protocol: string, addresses: readonly string[]): UrlProblem | undefined {
+    if (!addresses.every(rules.mayReach)) return 'not_public';
+    return protocol === 'https:' || addresses.every(rules.isOpened) ? undefined : 'not_https';
   }
 
   /** Node calls this once for a connection, and connects to nothing but what it answers. */
@@ -71,7 +84,7 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
       const fail = (error: Error) => callback(error, '', 0);
       resolveName(name).then((addresses) => {
         const problem = addressProblem(protocol, addresses);
-        if (problem) return fail(new Refused(`The address ${problem}.`));
+        if (problem) return fail(new Refused(problem));
         const found: LookupAddress[] = addresses.map((address) => ({ address, family: isIP(address) }));
         if (options.all) callback(null, found);
         else callback(null, found[0]!.address, found[0]!.family);
@@ -87,7 +100,7 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     // An address is not looked up, so it is checked here.
     const problem = isIP(options.hostname) ? addressProblem(options.protocol, [options.hostname]) : undefined;
     const connector = connectors[options.protocol];
-    if (problem || !connector) return callback(new Refused(`The address ${problem ?? notSecure}.`), null);
+    if (problem || !connector) return callback(new Refused(problem ?? 'not_https'), null);
     connector(options, callback);
   };
   // No limit of connections to an origin: two endpoints may share one, and a dead one must not starve the other.
@@ -97,14 +110,13 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     post: (request) => new Promise((done) => exchange(agent, request, timeoutMs, done)),
 
     async problem(text) {
-      if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
-      if (/[\p{Cc}\s\\]/u.test(text) || !URL.canParse(text))
-        return 'must be an address such as https://app.example/hook';
+      if (text.length > longestUrl) return 'too_long';
+      if (/[\p{Cc}\s\\]/u.test(text) || !URL.canParse(text)) return 'malformed';
       const url = new URL(text);
-      if (url.protocol !== 'https:' && url.protocol !== 'http:') return notSecure;
-      if (url.protocol === 'http:' && allowCidrs.length === 0) return notSecure;
-      if (url.username || url.password) return 'must not contain a user name or password';
-      if (text.includes('#')) return 'must not have a fragment (#…)';
+      if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'not_https';
+      if (url.protocol === 'http:' && allowCidrs.length === 0) return 'not_https';
+      if (url.username || url.password) return 'user_info';
+      if (text.includes('#')) return 'fragment';
       // The URL parser has turned every way to write an IPv4 address into the usual one.
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
       if (isIP(host)) return addressProblem(url.protocol, [host]);

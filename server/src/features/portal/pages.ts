@@ -16,6 +16,7 @@ import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { Lang } from '../../platform/http/pages/i18n.ts';
 import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
 import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
+import { webhooksCard } from './webhook-pages.ts';
 import { problemText, words } from './words.ts';
 
 /** What all pages of the portal are drawn with. */
@@ -70,6 +71,7 @@ export function appPage(view: View, app: AppRow, typed: Typed, secret?: { value:
 !${secret ? notice('ok', secret.text) : ''}
 !${credentials(view, app, secret?.value)}
 !${nextSteps(view, app)}
+!${webhooksCard(view, app)}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
 !${removal(view, app)}`;
 }

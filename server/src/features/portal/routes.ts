@@ -6,13 +6,16 @@ import type { Times } from '../../platform/http/pages/format.ts';
 import type { Pages } from '../accounts/index.ts';
 import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
+import type { Webhooks } from '../webhooks/index.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './pages.ts';
+import { webhookPages } from './webhook-routes.ts';
 import { tooManyText, words } from './words.ts';
 
 export interface PortalParts {
   readonly pages: Pages;
   readonly apps: Apps;
   readonly grants: Grants;
+  readonly webhooks: Webhooks;
   readonly times: Times;
   readonly clock: Clock;
   readonly config: { readonly baseUrl: string; readonly development: boolean };
@@ -34,11 +37,14 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     now: clock(),
   });
 
-  async function ownApp(ownerId: string, { params }: AppRequest): Promise<AppRow> {
-    const app = await apps.ownedBy(ownerId, params.clientId);
+  async function ownedApp(ownerId: string, clientId: string): Promise<AppRow> {
+    const app = await apps.ownedBy(ownerId, clientId);
     if (!app) throw new ApiError('not_found');
     return app;
   }
+  const ownApp = (ownerId: string, { params }: AppRequest) => ownedApp(ownerId, params.clientId);
+
+  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedApp });
 
   scope.get('/developers', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);

@@ -1,3 +1,13 @@
+export { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
 export { webhookRoutes } from './routes.ts';
-export { createWebhooks, type OwnersWebhook, type Webhooks } from './service.ts';
+export { type Delivery, readStatus, webhookTypes } from './schemas.ts';
+export {
+  createWebhooks,
+  mostEndpoints,
+  type OwnersWebhook,
+  TooManyWebhooks,
+  UrlRefused,
+  type WebhookInput,
+  type Webhooks,
+} from './service.ts';
 export { createWebhookWorker, type WebhookWorker } from './worker.ts';

@@ -1,9 +1,9 @@
-import { ApiError, validationFailed } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import { type Clock, toTimestamp } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import { firstId, type NewId } from '../../platform/ids.ts';
-import type { SafeFetch } from '../../platform/safe-fetch.ts';
+import { type SafeFetch, type UrlProblem, urlProblems } from '../../platform/safe-fetch.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import { sealContext } from './claims.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -36,7 +36,24 @@ export interface OwnersWebhook extends Webhook {
   readonly disables_at: string | null;
 }
 
-const mostEndpoints = 10;
+/** The address cannot be used. */
+export class UrlRefused extends ApiError {
+  readonly problem: UrlProblem;
+  constructor(problem: UrlProblem) {
+    super('validation_failed', { details: [{ field: 'url', message: urlProblems[problem] }] });
+    this.problem = problem;
+  }
+}
+
+export class TooManyWebhooks extends ApiError {
+  constructor() {
+    super('validation_failed', {
+      details: [{ field: null, message: `must not be one more than ${mostEndpoints} webhooks` }],
+    });
+  }
+}
+
+export const mostEndpoints = 10;
 const overlapMs = 24 * 3_600_000;
 const dayMs = 86_400_000;
 const failingMs = 5 * dayMs;
@@ -55,7 +72,7 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
 
   async function checkUrl(url: string): Promise<void> {
     const problem = await fetch.problem(url);
-    if (problem) throw validationFailed({ field: 'url', message: problem });
+    if (problem) throw new UrlRefused(problem);
   }
 
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
@@ -84,8 +101,7 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
           mostEndpoints,
         ),
       );
-      if (!room)
-        throw validationFailed({ field: null, message: `must not be one more than ${mostEndpoints} webhooks` });
+      if (!room) throw new TooManyWebhooks();
       return { ...toWebhook(await endpoint(clientId, id)), secret };
     },
 

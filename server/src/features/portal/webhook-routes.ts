@@ -1,0 +1,200 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import { formText } from '../../platform/http/pages/form-body.ts';
+import type { Html } from '../../platform/http/pages/html.ts';
+import type { Pages } from '../accounts/index.ts';
+import type { AppRow } from '../apps/index.ts';
+import {
+  mostEndpoints,
+  type OwnersWebhook,
+  readStatus,
+  TooManyWebhooks,
+  UrlRefused,
+  type Webhooks,
+  webhookTypes,
+} from '../webhooks/index.ts';
+import type { View } from './pages.ts';
+import {
+  deliveryPage,
+  newWebhookPage,
+  type TypedWebhook,
+  webhookListPage,
+  webhookPage,
+  webhooksPath,
+} from './webhook-pages.ts';
+import { webhookWords as words } from './webhook-words.ts';
+
+export interface WebhookPagesParts {
+  readonly pages: Pages;
+  readonly webhooks: Webhooks;
+  readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
+  /** The signed-in developer's own app, or a 404. */
+  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+}
+
+interface Path {
+  Params: { clientId: string; id: string; delivery: string };
+  Querystring: { status?: string; before?: string };
+}
+type PathRequest = FastifyRequest<Path>;
+
+const pageLength = 25;
+const longestNote = 200;
+
+/** An app's webhooks in the portal. Making a secret needs a recent sign-in; the rest needs the app's owner. */
+export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
+  const own = (request: PathRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+  const ownRecent = (request: PathRequest) => ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
+  const base = '/developers/apps/:clientId/webhooks';
+
+  scope.get<Path>(base, async (request, reply) => {
+    const app = await own(request);
+    const body = webhookListPage(viewOf(request, reply), app, await webhooks.list(app.id));
+    return show(request, reply, body);
+  });
+
+  scope.get<Path>(`${base}/new`, async (request, reply) => {
+    const app = await ownRecent(request);
+    return show(request, reply, newWebhookPage(viewOf(request, reply), app, { url: '', types: [], description: '' }));
+  });
+
+  scope.post<Path>(base, async (request, reply) => {
+    const app = await ownRecent(request);
+    const typed = typedIn(request);
+    const t = words(pages.lang(request));
+    const result = await attempt(request, typed, () => webhooks.add(app.id, inputOf(typed)));
+    if ('refused' in result) {
+      const tooMany = result.tooMany ? t('tooMany', { most: mostEndpoints }) : undefined;
+      return show(request, reply, newWebhookPage(viewOf(request, reply), app, result.refused, tooMany), 422);
+    }
+    const { secret, id } = result.done;
+    const webhook = await webhooks.get(app.id, id);
+    return showWebhook(request, reply, app, webhook, { secret: { value: secret, text: t('added') }, status: 201 });
+  });
+
+  scope.get<Path>(`${base}/:id`, async (request, reply) => {
+    const app = await own(request);
+    return showWebhook(request, reply, app, await webhooks.get(app.id, request.params.id));
+  });
+
+  scope.post<Path>(`${base}/:id`, async (request, reply) => {
+    const app = await own(request);
+    const { id } = request.params;
+    const typed = typedIn(request);
+    const webhook = await webhooks.get(app.id, id);
+    const result = await attempt(request, typed, () => webhooks.change(app.id, id, inputOf(typed)));
+    if ('refused' in result) return showWebhook(request, reply, app, webhook, { typed: result.refused, status: 422 });
+    return back(request, reply, 'saved');
+  });
+
+  scope.post<Path>(`${base}/:id/secret`, async (request, reply) => {
+    const app = await ownRecent(request);
+    const { id } = request.params;
+    const { secret, previous_valid_until } = await webhooks.rotateSecret(app.id, id);
+    const text = words(pages.lang(request))('newSecretDone');
+    return showWebhook(request, reply, app, await webhooks.get(app.id, id), {
+      secret: { value: secret, text, oldUntil: previous_valid_until },
+    });
+  });
+
+  scope.post<Path>(`${base}/:id/ping`, async (request, reply) => {
+    const app = await own(request);
+    await webhooks.deliveries.ping(app.id, request.params.id);
+    return back(request, reply, 'pinged');
+  });
+
+  for (const [name, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const)
+    scope.post<Path>(`${base}/:id/${name}`, async (request, reply) => {
+      const app = await own(request);
+      await webhooks.change(app.id, request.params.id, { enabled });
+      return back(request, reply, enabled ? 'enabledDone' : 'disabledDone');
+    });
+
+  scope.post<Path>(`${base}/:id/delete`, async (request, reply) => {
+    const app = await own(request);
+    await webhooks.remove(app.id, request.params.id);
+    const text = words(pages.lang(request))('removed');
+    return pages.redirect(reply, webhooksPath(app), { tone: 'ok', text });
+  });
+
+  scope.get<Path>(`${base}/:id/deliveries/:delivery`, async (request, reply) => {
+    const app = await own(request);
+    const { id, delivery } = request.params;
+    const shown = await webhooks.deliveries.withBody(app.id, id, delivery);
+    return show(request, reply, deliveryPage(viewOf(request, reply), `${webhooksPath(app)}/${id}`, shown));
+  });
+
+  scope.post<Path>(`${base}/:id/deliveries/:delivery/retry`, async (request, reply) => {
+    const app = await own(request);
+    const { id, delivery } = request.params;
+    const t = words(pages.lang(request));
+    const path = `${webhooksPath(app)}/${id}/deliveries/${delivery}`;
+    try {
+      await webhooks.deliveries.retry(app.id, id, delivery);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'validation_failed')) throw error;
+      return pages.redirect(reply, path, { tone: 'error', text: t('notRetried') });
+    }
+    return pages.redirect(reply, path, { tone: 'ok', text: t('retried') });
+  });
+
+  const show = (request: FastifyRequest, reply: FastifyReply, body: Html, status = 200) =>
+    pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body, status });
+
+  function back(request: PathRequest, reply: FastifyReply, text: 'saved' | 'pinged' | 'enabledDone' | 'disabledDone') {
+    const { clientId, id } = request.params;
+    const path = `${webhooksPath({ id: clientId })}/${id}`;
+    return pages.redirect(reply, path, { tone: 'ok', text: words(pages.lang(request))(text) });
+  }
+
+  async function showWebhook(
+    request: PathRequest,
+    reply: FastifyReply,
+    app: AppRow,
+    webhook: OwnersWebhook,
+    o: { typed?: TypedWebhook; secret?: { value: string; text: string; oldUntil?: string }; status?: number } = {},
+  ) {
+    const { query } = request;
+    const [status, before] = [readStatus(query.status), query.before ?? null];
+    const page = await webhooks.deliveries.page(app.id, webhook.id, { before, status, limit: pageLength });
+    const body = webhookPage(viewOf(request, reply), app, webhook, {
+      typed: o.typed ?? { url: webhook.url, types: webhook.types ?? [], description: webhook.description ?? '' },
+      list: { deliveries: page.deliveries, next: page.next, status, later: before !== null },
+      ...(o.secret ? { secret: o.secret } : {}),
+    });
+    return show(request, reply, body, o.status);
+  }
+
+  /** Does it, or says beside which field it cannot be done. */
+  async function attempt<T>(request: FastifyRequest, typed: TypedWebhook, run: () => Promise<T>) {
+    const t = words(pages.lang(request));
+    const note = typed.description;
+    if ([...note].length > longestNote)
+      return { refused: { ...typed, errors: { description: t('descriptionTooLong') } }, tooMany: false };
+    if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(note))
+      return { refused: { ...typed, errors: { description: t('descriptionControls') } }, tooMany: false };
+    try {
+      return { done: await run() };
+    } catch (error) {
+      if (error instanceof UrlRefused)
+        return { refused: { ...typed, errors: { url: t(error.problem) } }, tooMany: false };
+      if (error instanceof TooManyWebhooks) return { refused: typed, tooMany: true };
+      throw error;
+    }
+  }
+}
+
+const typedIn = (request: FastifyRequest): TypedWebhook => ({
+  url: formText(request, 'url').trim(),
+  types: webhookTypes.filter((type) => formText(request, `type.${type}`) !== ''),
+  description: formText(request, 'description').trim(),
+});
+
+const inputOf = ({ url, types, description }: TypedWebhook) => ({
+  url,
+  types: types.length === 0 ? null : types,
+  description: description || null,
+});
