@@ -75,7 +75,7 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
       title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code translate="no">${webhook.url}</code></a>`,
       text: html`${webhook.description ?? ''}`,
       aside: webhook.enabled
-        ? badge(t('enabled'), webhook.disables_at ? 'warn' : 'ok')
+        ? badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok')
         : badge(t('disabled'), webhook.disabled_reason === 'by_owner' ? 'plain' : 'error'),
     })),
   );
