@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+import { ApiError, validationFailed } from '../../errors.ts';
 import { isJson, parseJson, useBodies } from '../../platform/http/json-body.ts';
 
 /** Bodies of /v1/oauth/*: JSON as the spec wants, or forms as ordinary OAuth libraries send. No field twice. */
@@ -26,9 +26,11 @@ function parseForm(body: Buffer): Record<string, string> {
 }
 
 function refuseRepeats(names: readonly string[]): void {
-  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
-  const problems = [...repeated].map((field): ErrorDetail => ({ field, message: 'must not be sent twice' }));
-  if (problems.length > 0) throw validationFailed(...problems);
+  const seen = new Set<string>();
+  for (const field of names) {
+    if (seen.has(field)) throw validationFailed({ field, message: 'must not be sent twice' });
+    seen.add(field);
+  }
 }
 
 /** Of well-formed JSON. JSON.parse would silently keep the last of two equal keys. */

@@ -117,7 +117,7 @@ function responses(
         : status === '429'
           ? { 'Retry-After': 'Seconds to wait' }
           : status === '401'
-            ? { 'WWW-Authenticate': 'RFC 6750' }
+            ? { 'WWW-Authenticate': 'RFC 6750 for a token, RFC 7617 for an app’s credentials' }
             : {};
     answer[status] = {
       description: codes
