@@ -6,13 +6,14 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { createServer, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { freePort } from './free-port.ts';
 
 export interface Postgres {
   /** The address of a database of this server. */
@@ -186,14 +187,4 @@ function binaries(directory: string): string {
   // Its user's, so that it can be removed with the data.
   for (const name of ['', ...readdirSync(copy, { encoding: 'utf8', recursive: true })]) own(join(copy, name));
   return copy;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening server has a port');
-  return address.port;
 }

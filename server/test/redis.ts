@@ -6,10 +6,10 @@
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { freePort } from './free-port.ts';
 
 const SUPERVISOR = 'redis-server "$@" & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';
 const hasServer = spawnSync('redis-server', ['--version']).status === 0;
@@ -105,14 +105,4 @@ async function launch(port: number): Promise<Running> {
   }
   supervisor.stdin.end();
   throw new Error(`redis-server did not start:\n${output.join('\n')}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

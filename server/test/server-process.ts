@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
+
+export { freePort };
 
 /** The real program as a process of its own, to be loaded, stopped and killed. */
 export interface ServerProcess {
@@ -13,16 +15,6 @@ export interface ServerProcess {
 }
 
 const program = fileURLToPath(new URL('../bin/namjai.js', import.meta.url));
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 export interface StartOptions {
   readonly env?: Record<string, string>;

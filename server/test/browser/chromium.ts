@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 import { buildApp } from '../build-app.ts';
+import { freePort } from '../free-port.ts';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -22,14 +22,4 @@ export async function serveApp(t: Pick<TestContext, 'after'>) {
   const app = await buildApp(t, { PORT: String(port) });
   await app.http.listen({ port, host: '127.0.0.1' });
   return { ...app, address: app.runtime.config.authUrl };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

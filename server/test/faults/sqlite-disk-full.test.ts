@@ -1,37 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
 import { openSqlite } from '../../src/platform/db/sqlite.ts';
-
-const canMount = process.platform === 'linux' && process.getuid?.() === 0;
-const needsMount = { skip: canMount ? false : 'needs root on Linux, to mount a small disk' };
-
-function mount(...args: string[]): boolean {
-  return spawnSync('mount', args, { stdio: 'inherit' }).status === 0;
-}
-
-function smallDisk(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'namjai-disk-'));
-  assert.ok(mount('-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', directory));
-  t.after(() => {
-    spawnSync('umount', ['-l', directory]);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return directory;
-}
-
-function fill(file: string): void {
-  const block = Buffer.alloc(4096);
-  try {
-    for (;;) writeFileSync(file, block, { flag: 'a' });
-  } catch (error) {
-    assert.match(String(error), /ENOSPC/);
-  }
-}
+import { fillDisk, mount, needsMount, smallDisk } from '../small-disk.ts';
 
 const pair = (db: Database, n: number): Promise<number> =>
   db.write(async (tx) => {
@@ -61,11 +35,11 @@ async function openPairs(t: TestContext, directory: string): Promise<Database> {
 
 describe('SQLite on a disk that cannot take more', () => {
   test('refuses in time, keeps nothing half, and goes on by itself when there is room', needsMount, async (t) => {
-    const directory = smallDisk(t);
+    const directory = smallDisk(t, 2);
     const db = await openPairs(t, directory);
     await db.ping();
     await pair(db, 1);
-    fill(join(directory, 'filler'));
+    fillDisk(join(directory, 'filler'));
 
     const started = performance.now();
     const recorded = [1];
@@ -98,7 +72,7 @@ describe('SQLite on a disk that cannot take more', () => {
   });
 
   test('refuses a statement that is too large for the disk, and those that share its commit', needsMount, async (t) => {
-    const db = await openPairs(t, smallDisk(t));
+    const db = await openPairs(t, smallDisk(t, 2));
     const large = db.write(async (tx) => {
       // More than the cache holds, so that it goes to the disk before the commit.
       await tx.run('INSERT INTO a (n, filler) VALUES (1, $1)', ['x'.repeat(40 * 1024 * 1024)]).catch(() => {});
@@ -112,7 +86,7 @@ describe('SQLite on a disk that cannot take more', () => {
   });
 
   test('is not opened on a disk that is read-only', needsMount, async (t) => {
-    const directory = smallDisk(t);
+    const directory = smallDisk(t, 2);
     const db = await openPairs(t, directory);
     await pair(db, 1);
     await db.close();
