@@ -88,7 +88,7 @@ async function assertOneUnusedTokenEach({ db }: Runtime): Promise<void> {
 }
 
 test(`kill -9 during refreshes, ${rounds} rounds: never do the old token and its successor both work`, {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
   const directory = temporaryDirectory(t);
   const env = {
