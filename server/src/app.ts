@@ -8,13 +8,14 @@ import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { portalPages } from './features/portal/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
-import { socketRoutes } from './features/sockets/index.ts';
+import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { webhookRoutes } from './features/webhooks/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createAssets } from './platform/http/pages/assets.ts';
 import { createTimes } from './platform/http/pages/format.ts';
 import { createHttp } from './platform/http/server.ts';
+import { useWebSockets } from './platform/http/websocket.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface App {
@@ -42,6 +43,7 @@ export function createApp(runtime: Runtime): App {
     elsewhere: pages.errorWriter,
   });
   http.decorateRequest('grant');
+  const webSockets = useWebSockets(http, webSocketOptions);
   const document = collectOpenApi(http, apiDocument(config));
 
   healthRoutes(http, { db, draining: () => draining });
@@ -51,7 +53,7 @@ export function createApp(runtime: Runtime): App {
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   alertRoutes(http, { alerts, protect, rules: config });
   webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
-  socketRoutes(http, { events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
+  socketRoutes(http, { webSockets, events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
 
   pages.register(http, (scope) => {
     accountPages(scope, {

@@ -15,7 +15,7 @@ const kills = 10;
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 
 test(`${subscribers} subscribers cut, stalled and killed, the server killed ${kills} times, ${tips} tips: every event, in order, once (CHAOS_SEED=${seed})`, {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
   const random = seeded(seed);
   const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}` };

@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { errorResponses } from '../../platform/http/schema.ts';
-import { useWebSockets } from '../../platform/http/websocket.ts';
+import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessLookup, type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';
 import { forGrant, refusalError } from './connections.ts';
@@ -13,6 +13,7 @@ import { EventStream } from './sse.ts';
 import type { Streams } from './streams.ts';
 
 export interface LiveRoutesParts {
+  readonly webSockets: WebSockets;
   readonly streams: Streams;
   readonly tokens: Tokens;
   readonly access: AccessLookup;
@@ -20,16 +21,10 @@ export interface LiveRoutesParts {
   readonly log: Log;
 }
 
-/** The longest frame a client has reason to send holds a token. */
-const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: ends.bad_frame[0] };
-
 /** The two ways to get events as they happen. */
-export function liveRoutes(
-  instance: FastifyInstance,
-  { streams, tokens, access, protect, log }: LiveRoutesParts,
-): void {
+export function liveRoutes(instance: FastifyInstance, parts: LiveRoutesParts): void {
+  const { webSockets, streams, tokens, access, protect, log } = parts;
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
-  const webSockets = useWebSockets(instance, webSocketOptions);
   const sockets = new Set<EventSocket>();
 
   const host: SocketHost = {

@@ -20,6 +20,9 @@ export interface SocketHost {
   readonly onClose: (socket: EventSocket, code: number) => void;
 }
 
+/** The longest frame a client has reason to send holds a token. */
+export const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: ends.bad_frame[0] };
+
 const authMs = 10_000;
 
 const keepaliveFrame = textFrame('{"type":"keepalive"}');
