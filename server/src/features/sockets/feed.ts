@@ -10,15 +10,22 @@
  * - A failed read loses nothing: the next hint, or the sweep, reads from the same position.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EventLog } from '../events/index.ts';
+import type { StoredEvent } from '../events/index.ts';
 import { Batch } from './batch.ts';
 import type { Member, Start } from './member.ts';
 
 const pageSize = 100;
 
+/** What is asked of the event log. */
+export interface LogReader {
+  head(creatorId: string): Promise<{ readonly sequence: number } | undefined>;
+  oldest(creatorId: string): Promise<number | null>;
+  after(creatorId: string, after: number, limit: number): Promise<readonly StoredEvent[]>;
+}
+
 export interface FeedParts {
   readonly creatorId: string;
-  readonly events: EventLog;
+  readonly events: LogReader;
   readonly onSent: (events: number) => void;
   readonly onError: (error: unknown) => void;
 }
