@@ -18,11 +18,21 @@ async function setUp(t: TestContext) {
   /** Half a mebibyte of events. */
   const load = () => recordTips(app, pair.creatorId, 100, 'x'.repeat(4000));
   const open = (kind: 'socket' | 'stream') => app.runtime.streams.connected(pair.creatorId, kind);
-  const ended = async () => {
-    const text = await app.runtime.metrics.registry.getSingleMetricAsString('namjai_event_connections_ended_total');
-    return Number(/reason="too_slow"\} (\d+)/.exec(text)?.[1] ?? 0);
+  const metric = async (name: string, value: RegExp) => {
+    const text = await app.runtime.metrics.registry.getSingleMetricAsString(name);
+    return Number(value.exec(text)?.[1] ?? 0);
   };
-  return { app, pair, token, load, open, ended };
+  const ended = () => metric('namjai_event_connections_ended_total', /reason="too_slow"\} (\d+)/);
+  /** Until nothing more fits into the lines. */
+  const full = async () => {
+    const sent = () => metric('namjai_events_sent_total', /^namjai_events_sent_total (\d+)/m);
+    for (let before = -1, now = 0, same = 0; same < 3; before = now) {
+      await sleep(200);
+      now = await sent();
+      same = now > 0 && now === before ? same + 1 : 0;
+    }
+  };
+  return { app, pair, token, load, open, ended, full };
 }
 
 test('a reader that stops reading is closed with 4408, costs little memory, and resumes', async (t) => {
@@ -53,14 +63,14 @@ test('a reader that stops reading is closed with 4408, costs little memory, and 
 
 test('a long replay waits for its reader instead of filling memory', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const { app, token, load, open } = await setUp(t);
+  const { app, token, load, open, full } = await setUp(t);
   for (let n = 0; n < 60; n += 1) await load();
   const start = memory();
   const client = connect(t, app.address, { token, after: 0 });
   await client.frame(1);
   client.webSocket.pause();
   await load();
-  await sleep(200); // time in which all of it would have been written
+  await full();
   assert.ok(memory() - start < 8 * MiB, `memory grew by ${(memory() - start) / MiB} MiB`);
   assert.equal(open('socket'), 1, 'it is not too slow yet');
   client.webSocket.resume();
@@ -70,12 +80,12 @@ test('a long replay waits for its reader instead of filling memory', async (t) =
 
 test('a reader that takes nothing from one sweep to the next is too slow, however little waits', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const { app, token, load, open, ended } = await setUp(t);
+  const { app, token, load, open, ended, full } = await setUp(t);
   for (let n = 0; n < 40; n += 1) await load();
   const client = connect(t, app.address, { token, after: 0 });
   await client.frame(1);
   client.webSocket.pause();
-  await sleep(200); // until its line is full
+  await full();
   t.mock.timers.tick(30_000);
   await until('it was ended', () => open('socket') === 0);
   assert.equal(await ended(), 1);
