@@ -99,5 +99,10 @@ apiTable('GET /v1/profile', { url: '/v1/profile' }, [
       });
     },
   },
+  {
+    name: 'a bio that was never written is null',
+    status: 200,
+    check: (answer) => assert.equal(answer.json().bio, null),
+  },
   ...guardCases('profile.read'),
 ]);

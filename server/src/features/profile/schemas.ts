@@ -37,7 +37,7 @@ export const Profile = Type.Object(
     id: Type.String(),
     username: Type.String(),
     display_name: Type.String(),
-    bio: Type.String(),
+    bio: nullable(Type.String()),
     avatar_url: avatarUrl,
     page_url: nullable(Type.String({ format: 'uri', description: 'The public page; null while it is switched off' })),
     social_links: Type.Array(

@@ -36,7 +36,7 @@ export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
         id: creator.id,
         username: creator.username,
         display_name: creator.display_name,
-        bio: creator.bio,
+        bio: creator.bio || null,
         avatar_url: avatarUrl(creator.avatar_id),
         page_url: creator.page_public ? `${authUrl}/@${creator.username}` : null,
         social_links: JSON.parse(creator.social_links),

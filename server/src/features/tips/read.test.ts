@@ -59,6 +59,20 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
       assert.equal(typeof answer.json().next_cursor, 'string');
     },
   },
+  {
+    name: 'one entry for each broken rule, whoever finds it',
+    url: '/v1/tips?limit=0&from=soon&to=later&cursor=x',
+    status: 422,
+    code: 'validation_failed',
+    fields: ['limit', 'from', 'to', 'cursor'],
+  },
+  {
+    name: 'a parameter of the wrong kind is told once, beside the others',
+    url: '/v1/tips?from=2026-11-01&from=2026-11-02&to=later',
+    status: 422,
+    code: 'validation_failed',
+    fields: ['from', 'to'],
+  },
   query('limit', 'limit=1'),
   query('limit', 'limit=100'),
   query('limit', 'limit=0', 422),

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type ErrorDetail, validationFailed } from '../../errors.ts';
+import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { type Protect, protectedErrors } from '../oauth/index.ts';
@@ -26,6 +26,8 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
     method: 'GET',
     url: '/v1/tips',
     ...protect({ scope: 'tips.read', limit: 'read' }),
+    // What the schema finds is told together with what only the handler can find.
+    attachValidation: true,
     schema: {
       operationId: 'listTips',
       summary: 'Tip history',
@@ -37,8 +39,9 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       response: { 200: TipPage, ...protectedErrors('tips.read', 'validation_failed') },
       responseExample: { data: [tipExample], next_cursor: null },
     },
-    handler: async ({ grant, query }) => {
-      const { range, before } = readQuery(query, grant.creatorId, vault, zone);
+    handler: async ({ grant, query, validationError }) => {
+      const found = validationError instanceof ApiError ? (validationError.details ?? []) : [];
+      const { range, before } = readQuery(query, found, grant.creatorId, vault, zone);
       const { tips: data, next } = await tips.page(grant.creatorId, range, before, query.limit ?? 50);
       return { data, next_cursor: next && writeCursor(vault, grant.creatorId, next) };
     },
@@ -163,13 +166,16 @@ const isKeyForm = (request: FastifyRequest): boolean => {
 
 function readQuery(
   query: Static<typeof TipQuery>,
+  found: readonly ErrorDetail[],
   creatorId: string,
   vault: Vault,
   zone: Zone,
 ): { range: Range; before: Cursor | null } {
-  const problems: ErrorDetail[] = [];
+  const problems = [...found];
+  const given = (name: 'cursor' | 'from' | 'to'): string | undefined =>
+    found.some(({ field }) => field === name) ? undefined : query[name];
   const bound = (side: 'from' | 'to'): number | null => {
-    const text = query[side];
+    const text = given(side);
     if (text === undefined) return null;
     const instant = parseBound(text, side, zone);
     if (instant === undefined)
@@ -183,20 +189,16 @@ function readQuery(
   const range = { from: bound('from'), to: bound('to') };
   if (range.from !== null && range.to !== null && range.from > range.to)
     problems.push({ field: 'from', message: 'must not be after to' });
-  if (query.cursor === undefined) {
-    if (problems.length > 0) throw validationFailed(...problems);
-    return { range, before: null };
-  }
-  const before = readCursor(vault, creatorId, query.cursor);
-  if (!before)
+  const cursor = given('cursor');
+  const before = cursor === undefined ? null : readCursor(vault, creatorId, cursor);
+  if (before === undefined)
     problems.push({
       field: 'cursor',
       message: 'must be the next_cursor of an earlier page of this creator, unchanged',
     });
-  else
-    for (const side of ['from', 'to'] as const)
-      if (query[side] !== undefined && range[side] !== before[side])
-        problems.push({ field: side, message: 'must be the same as on the first page, or left out' });
-  if (problems.length > 0 || !before) throw validationFailed(...problems);
-  return { range: { from: before.from, to: before.to }, before };
+  for (const side of ['from', 'to'] as const)
+    if (before && range[side] !== null && range[side] !== before[side])
+      problems.push({ field: side, message: 'must be the same as on the first page, or left out' });
+  if (problems.length > 0 || before === undefined) throw validationFailed(...problems);
+  return { range: before ? { from: before.from, to: before.to } : range, before };
 }

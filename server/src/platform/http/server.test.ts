@@ -57,6 +57,40 @@ test('what is not HTTP, or has too many headers, gets an answer and harms nobody
   assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
 });
 
+test('every answer has a request id: also without a Host, with an unknown expectation, or in absolute form', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const port = await listen(app);
+  const request = (target: string, lines: string) =>
+    talk(
+      port,
+      `GET ${target} HTTP/1.1\r\nAuthorization: ${headers.authorization}\r\n${lines}Connection: close\r\n\r\n`,
+    );
+  const cases: [target: string, lines: string, status: number][] = [
+    ['/v1/me', '', 400],
+    ['/v1/me', 'Host: localhost\r\nExpect: wonders\r\n', 200],
+    ['http://localhost/v1/me', 'Host: localhost\r\n', 200],
+    ['http://localhost/v1/alerts?x=/', 'Host: localhost\r\n', 405],
+    ['http://localhost', 'Host: localhost\r\n', 200],
+  ];
+  for (const [target, lines, status] of cases) {
+    const answer = await request(target, lines);
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), target + lines);
+    assert.match(answer, /x-request-id: req_/i, target + lines);
+    if (target.includes('/v1/')) assert.match(answer, /cache-control: no-store/i, target + lines);
+  }
+});
+
+test('an id of any length is only an id: 401 without a token, 404 with one', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const url = `/v1/tips/${'x'.repeat(5000)}`;
+  assert.equal((await app.http.inject({ url })).statusCode, 401);
+  const answer = await app.http.inject({ url, headers });
+  assert.equal(answer.statusCode, 404);
+  assert.equal(answer.json().error.code, 'not_found');
+});
+
 test('security 19: two Authorization headers are refused', async (t) => {
   const app = await buildApp(t);
   const { headers } = await makePair(app.runtime);
@@ -93,6 +127,10 @@ test('security 33: a trusted proxy may forward, and a forged Host changes no add
     headers: { host: 'localhost', 'x-forwarded-for': '1.2.3.4' },
   });
   assert.equal(forwarded.statusCode, 200);
+  const scheme = { host: 'localhost', 'x-forwarded-proto': 'https' };
+  assert.equal((await trusted.http.inject({ url: '/healthz', headers: scheme })).statusCode, 200);
+  const elsewhere = await trusted.http.inject({ url: '/healthz', headers: scheme, remoteAddress: '10.0.0.1' });
+  assert.equal(elsewhere.statusCode, 421);
   const app = await buildApp(t, {
     NODE_ENV: 'production',
     SECRET_KEY: 'k'.repeat(32),

@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Config, isLoopbackHost } from '../../config.ts';
 import { ApiError } from '../../errors.ts';
+import { createAddressRules } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
 import { type Log, redactUrl } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -31,7 +32,12 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
+    // An id of any length is an id: one that is too long names nothing, like any other wrong one.
+    routerOptions: { maxParamLength: bodyLimit },
+    rewriteUrl: ({ url = '/' }) => originForm(url),
     http: {
+      // A request without a Host is refused below, with the headers that every answer has.
+      requireHostHeader: false,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 1000,
       // The longest `state`, percent-encoded, fits into an address; twice encoded, into the one of the sign-in on the way.
@@ -57,14 +63,18 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     },
   });
 
+  // Whatever else is expected is not ours to keep (RFC 9110, section 10.1.1); Node would answer 417 on its own.
+  app.server.on('checkExpectation', app.routing);
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app, elsewhere);
+  const proxies = createAddressRules(config.trustProxy);
   app.addHook('onRequest', (request, reply, done) => {
+    if (isHostless(request)) return refuseHostless(request, reply);
     setCommonHeaders(request, reply);
     // Before the body is read: an unknown path is 404 whatever was sent to it.
-    const problem = config.development ? misdirected(request) : undefined;
+    const problem = config.development ? misdirected(request, proxies.isOpened) : undefined;
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
   });
@@ -76,6 +86,17 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     done();
   });
   return app;
+}
+
+/** `GET http://host/path`, as to a proxy, means the same as `GET /path` (RFC 9112, section 3.2.2). */
+const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));
+
+/** Since HTTP/1.1 a request without a Host is none (RFC 9112, section 3.2). */
+const isHostless = ({ raw }: FastifyRequest): boolean => raw.headers.host === undefined && raw.httpVersion === '1.1';
+
+function refuseHostless(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack();
+  request.raw.socket.end(rawErrorResponse('bad_request', request.id));
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: { header(name: string, value: string): unknown }): void {
@@ -96,7 +117,7 @@ function accessLine(request: FastifyRequest, status: number, ms: number) {
 }
 
 /** In development the server is for this machine alone: a tunnel or a proxy would publish the demo world. */
-function misdirected(request: FastifyRequest): ApiError | undefined {
+function misdirected(request: FastifyRequest, isProxy: (address: string) => boolean): ApiError | undefined {
   const host = URL.canParse(`http://${request.host}`) ? new URL(`http://${request.host}`).hostname : '';
   if (!isLoopbackHost(host))
     return new ApiError('misdirected_request', {
@@ -105,8 +126,9 @@ function misdirected(request: FastifyRequest): ApiError | undefined {
   const forwarded = Object.keys(request.headers).find(
     (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
   );
-  const trusted = request.ips !== undefined && request.ips.length > 1;
-  if (forwarded && !trusted)
+  // On a socket for both families an IPv4 address comes mapped.
+  const sender = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  if (forwarded && !isProxy(sender))
     return new ApiError('misdirected_request', {
       message: `This server runs in development and does not trust the proxy that sent "${forwarded}". Set TRUST_PROXY to its address, and BASE_URL and AUTH_URL to the public address.`,
     });

@@ -86,6 +86,14 @@ describe('memory limiter', () => {
     assert.deepEqual(limiter.take('key', rule), { allowed: true, remaining: 0, resetSeconds: 60 });
   });
 
+  it('never asks for more than the window, whatever fractions the clock reads', () => {
+    const { limiter, advance } = withFakeClock();
+    for (let i = 0; i < 1_000; i++) {
+      advance(0.1 + i / 7);
+      assert.equal(limiter.take(`key-${i}`, { limit: 1, windowMs: 60_000 }).resetSeconds, 60);
+    }
+  });
+
   it('holds no key that has been idle for two windows, however many there were', () => {
     const { limiter, advance } = withFakeClock();
     const rule = { limit: 10, windowMs: 60_000 };

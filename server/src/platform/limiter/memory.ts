@@ -58,8 +58,9 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
       while (ring.count > 0 && oldest(ring) + windowMs <= time) dropOldest(ring);
       const allowed = ring.count < limit;
       if (allowed) append(ring, time);
-      // Above zero, since whatever has left was dropped: at least one second when rounded up.
-      const resetMs = oldest(ring) + windowMs - time;
+      // Above zero, since whatever has left was dropped: at least one second when rounded up. The sum of fractions of
+      // a millisecond can come out a hair above the window, which must not become a second.
+      const resetMs = Math.min(windowMs, oldest(ring) + windowMs - time);
       return {
         allowed,
         remaining: Math.max(0, limit - ring.count),

@@ -123,7 +123,8 @@ test('security 3: other errors go back to the app with error, description, state
       assert.ok(String(answer.headers.location).startsWith(`${redirectUri}?`));
       const { error_description, ...rest } = answerIn(answer.headers.location);
       assert.deepEqual(rest, { error, state: params.state ?? 's1', iss: app.runtime.config.authUrl });
-      assert.ok(error_description);
+      // RFC 6749, section 4.1.2.1
+      assert.match(error_description ?? '', /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
     }
 });
 

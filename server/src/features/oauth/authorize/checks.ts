@@ -56,7 +56,7 @@ function checkActive(app: AppRow): void {
 function checkResponseType(query: URLSearchParams): void {
   const type = single(query, 'response_type');
   if (type !== undefined && type !== 'code')
-    throw new AuthorizeError('unsupported_response_type', 'response_type must be "code" or left out.');
+    throw new AuthorizeError('unsupported_response_type', 'response_type must be code or left out.');
 }
 
 const longestState = 2048;
@@ -80,7 +80,7 @@ function checkChallenge(query: URLSearchParams): string | null {
   const challenge = single(query, 'code_challenge');
   const method = single(query, 'code_challenge_method');
   if (challenge === undefined && method === undefined) return null;
-  if (method !== 'S256') throw new AuthorizeError('invalid_request', 'code_challenge_method must be "S256".');
+  if (method !== 'S256') throw new AuthorizeError('invalid_request', 'code_challenge_method must be S256.');
   if (challenge === undefined || !/^[A-Za-z0-9_-]{43}$/.test(challenge))
     throw new AuthorizeError('invalid_request', 'code_challenge must be the 43 characters of an S256 challenge.');
   return challenge;

@@ -13,7 +13,7 @@ export interface Back {
   readonly state: string | undefined;
 }
 
-/** An answer of RFC 6749, section 4.1.2.1. */
+/** An answer of RFC 6749, section 4.1.2.1, which allows no quotation mark or backslash in a description. */
 export class AuthorizeError extends Error {
   readonly error:
     | 'invalid_request'
