@@ -1,0 +1,37 @@
+/** How an overlay looks and sounds. What is stored is laid over the defaults, so that new settings need no migration. */
+export interface OverlaySettings {
+  /** Tips below this amount are not shown. */
+  readonly minimumMinor: number;
+  readonly seconds: number;
+  readonly position: Position;
+  readonly accent: string;
+  readonly text: string;
+  readonly background: string;
+  /** `{name}` and `{amount}` are filled in. */
+  readonly template: string;
+  readonly sound: Sound;
+  /** 0 to 100 */
+  readonly volume: number;
+  /** Alerts older than this are not played after an outage. */
+  readonly maxAgeMinutes: number;
+}
+
+export const positions = ['top', 'middle', 'bottom'] as const;
+export const sounds = ['chime', 'drop', 'none'] as const;
+export type Position = (typeof positions)[number];
+export type Sound = (typeof sounds)[number];
+
+export const defaultSettings: OverlaySettings = {
+  minimumMinor: 0,
+  seconds: 6,
+  position: 'bottom',
+  accent: '#ffb454',
+  text: '#ffffff',
+  background: '#1d1a27',
+  template: '{name} {amount}',
+  sound: 'chime',
+  volume: 60,
+  maxAgeMinutes: 30,
+};
+
+export const readSettings = (stored: string): OverlaySettings => ({ ...defaultSettings, ...JSON.parse(stored) });
