@@ -8,7 +8,8 @@ import { type AccessLookup, type Protect, protectedErrors, type Tokens } from '.
 import { forGrant, refusalError } from './connections.ts';
 import { ends } from './ends.ts';
 import { LastEventId, SocketQuery } from './schemas.ts';
-import { EventSocket, readHello, type SocketHost } from './socket.ts';
+import { readHello } from './socket.ts';
+import { createSocketHost } from './socket-host.ts';
 import { EventStream } from './sse.ts';
 import type { Streams } from './streams.ts';
 
@@ -22,25 +23,20 @@ export interface LiveRoutesParts {
 }
 
 /** The two ways to get events as they happen. */
-export function liveRoutes(instance: FastifyInstance, parts: LiveRoutesParts): void {
-  const { webSockets, streams, tokens, access, protect, log } = parts;
+export function liveRoutes(
+  instance: FastifyInstance,
+  { streams, tokens, access, protect, log, webSockets }: LiveRoutesParts,
+): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
-  const sockets = new Set<EventSocket>();
-
-  const host: SocketHost = {
+  const host = createSocketHost(instance, {
+    webSockets,
+    log,
     async join({ token, after }, wire) {
       const claims = await tokens.verify('socket', token);
       if (typeof claims === 'string') return 'bad_token';
       return streams.open(forGrant('socket', claims, access), wire, after);
     },
-    onError: (err) => log.warn({ err }, 'a socket could not be opened'),
-    onClose(socket, code) {
-      sockets.delete(socket);
-      const seconds = Math.round((performance.now() - socket.openedAt) / 1000);
-      const { sessionId: request_id, member } = socket;
-      log.info({ request_id, code, seconds, for: member?.options.slot.key }, 'socket closed');
-    },
-  };
+  });
 
   app.route({
     method: 'GET',
@@ -56,10 +52,8 @@ export function liveRoutes(instance: FastifyInstance, parts: LiveRoutesParts): v
     // Whatever is wrong with the query is told by a close code: a failed upgrade tells a browser nothing.
     validatorCompiler: () => (value) => ({ value }),
     handler: (request, reply) => {
-      const accepted = webSockets.accept(request, reply);
       const { token, after } = request.query;
-      const hello = token === undefined ? undefined : readHello(token, after);
-      sockets.add(new EventSocket(host, accepted, request.id, hello));
+      host.accept(request, reply, token === undefined ? undefined : readHello(token, after));
     },
   });
 
@@ -96,10 +90,7 @@ export function liveRoutes(instance: FastifyInstance, parts: LiveRoutesParts): v
     },
   });
 
-  instance.addHook('preClose', async () => {
-    streams.close();
-    for (const socket of sockets) socket.end('restart');
-  });
+  instance.addHook('preClose', async () => streams.close());
 }
 
 const textHeaders = (headers: object): Record<string, string> =>

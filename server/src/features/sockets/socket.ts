@@ -112,6 +112,11 @@ export class EventSocket extends Line implements Wire {
     this.#write(batch.frames);
   }
 
+  /** A frame of its own kind, beside the events. */
+  tell(type: string): void {
+    if (this.#state === 'live') this.#write(textFrame(JSON.stringify({ type })));
+  }
+
   keepalive(): void {
     if (this.#pinged) this.#webSocket.terminate();
     else this.#write(keepaliveAndPing);
