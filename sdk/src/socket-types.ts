@@ -28,6 +28,8 @@ export type ConnectOptions = {
   /** Awaited like `onEvent`, before any live event: the place to catch up with `GET /v1/events`. */
   onReset?: ((reset: Reset) => unknown) | undefined;
   onStatus?: ((status: EventsStatus, detail: StatusDetail) => void) | undefined;
+  /** Frames beside the events, by their type: an overlay is told to look at its settings again, for one. */
+  onFrame?: ((type: string) => void) | undefined;
   /** What your callbacks threw. Default: `console.error`. */
   onError?: ((error: unknown) => void) | undefined;
   /** The stream leaves out some sequences on purpose (an overlay's does), so a gap is no sign of loss. */
@@ -60,4 +62,4 @@ export type Frame =
   | { type: 'welcome'; keepalive_seconds: number; sequence: number; oldest: number | null; resumed: boolean | null }
   | { type: 'event'; event: StreamEvent }
   | { type: 'reconnect'; after_ms: number }
-  | { type: 'other' };
+  | { type: 'other'; name: string };

@@ -147,6 +147,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     if (!line.welcomed || line.gone) return;
     watch(line);
     if (frame.type === 'event') accept(line, frame.event);
+    if (frame.type === 'other') guarded(() => options.onFrame?.(frame.name));
     if (frame.type === 'reconnect' && line === active && !opening && !cancelRetry) {
       retry(Math.min(Math.max(frame.after_ms, 0), MOVE_MS), {});
     }
@@ -229,8 +230,12 @@ export function connectEvents(options: ConnectOptions): EventConnection {
 
   function tell(next: EventsStatus, detail: StatusDetail): void {
     status = next;
+    guarded(() => options.onStatus?.(next, detail));
+  }
+
+  function guarded(callback: () => void): void {
     try {
-      options.onStatus?.(next, detail);
+      callback();
     } catch (error) {
       report(error);
     }
@@ -273,7 +278,7 @@ function parseFrame(data: unknown): Frame | undefined {
     const frame: unknown = JSON.parse(String(data));
     if (!isRecord(frame) || typeof frame.type !== 'string') return undefined;
     if (isWelcome(frame) || isEvent(frame) || isReconnect(frame)) return frame;
-    return ['welcome', 'reconnect'].includes(frame.type) ? undefined : { type: 'other' };
+    return ['welcome', 'reconnect'].includes(frame.type) ? undefined : { type: 'other', name: frame.type };
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@ import { connectedAppPages, dashboardPages } from './features/dashboard/index.ts
 import { docsPages } from './features/docs/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
+import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
 import { profileRoutes } from './features/profile/index.ts';
 import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
@@ -28,7 +29,7 @@ export interface App {
 
 /** The contents page: every feature, in order. */
 export function createApp(runtime: Runtime): App {
-  const { keys, tokenEndpoint, access, streams } = runtime;
+  const { keys, tokenEndpoint, access, streams, presence, overlays } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
   const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, codes, uses } = runtime;
   let draining = false;
@@ -55,6 +56,8 @@ export function createApp(runtime: Runtime): App {
   webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
   socketRoutes(http, { webSockets, events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
 
+  overlayRoutes(http, { overlays, presence, streams, limiter, hub, log, clock, webSockets, pages });
+
   pages.register(http, (scope) => {
     accountPages(scope, {
       pages,
@@ -67,7 +70,8 @@ export function createApp(runtime: Runtime): App {
       limiter,
       signup: config.signup,
     });
-    dashboardPages(scope, { pages, tips, alerts, times, limiter, signup: config.signup });
+    dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
+    overlayPages(scope, { pages, overlays, presence, times, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, clock, config });

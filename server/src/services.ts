@@ -20,6 +20,7 @@ import {
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
+import { createOverlays, createPresence } from './features/overlay/index.ts';
 import { createProfiles } from './features/profile/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips } from './features/tips/index.ts';
@@ -77,8 +78,9 @@ export function createServices(platform: Platform) {
   const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
   const streams = createStreams({ db, hub, events, log, metrics });
-  const overlaysConnected = async (creatorId: string) => streams.connected(creatorId, 'overlay');
-  const alerts = createAlerts({ db, events, newId, overlaysConnected });
+  const presence = createPresence({ db, streams, clock, log });
+  const alerts = createAlerts({ db, events, newId, overlaysConnected: presence.connected });
+  const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
   return {
     events,
@@ -100,7 +102,9 @@ export function createServices(platform: Platform) {
     profiles,
     tips,
     streams,
+    presence,
     alerts,
+    overlays,
     webhooks,
     demo,
   };

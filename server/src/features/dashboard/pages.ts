@@ -5,14 +5,14 @@ import { form } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Pages } from '../accounts/index.ts';
-import type { Alerts } from '../alerts/index.ts';
+import type { Overlays } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
 import { dashboardWords } from './words.ts';
 
 export interface DashboardParts {
   readonly pages: Pages;
   readonly tips: Tips;
-  readonly alerts: Alerts;
+  readonly overlays: Overlays;
   readonly times: Times;
   readonly limiter: Limiter;
   readonly signup: 'open' | 'closed';
@@ -25,7 +25,7 @@ const alertLimit = { limit: 30, windowMs: 60_000 };
 /** / and /dashboard. */
 export function dashboardPages(
   scope: FastifyInstance,
-  { pages, tips, alerts, times, limiter, signup }: DashboardParts,
+  { pages, tips, overlays, times, limiter, signup }: DashboardParts,
 ): void {
   scope.get('/', async (request, reply) => {
     if (pages.session(request)) return reply.redirect('/dashboard', 303);
@@ -93,7 +93,7 @@ export function dashboardPages(
     const t = dashboardWords(pages.lang(request));
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, alertLimit);
     if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
-    await alerts.send({ creatorId });
+    await overlays.sendTest(creatorId);
     return pages.redirect(reply, '/dashboard', { tone: 'ok', text: t('testSent') });
   });
 }

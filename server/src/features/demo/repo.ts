@@ -45,6 +45,10 @@ const creatorTables = [
   'sessions',
   'passkeys',
   'recovery_codes',
+  'overlays',
+  'overlay_instances',
+  'overlay_presence',
+  'alert_acks',
 ];
 
 export async function removeDemo(tx: Tx): Promise<number> {

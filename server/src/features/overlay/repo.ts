@@ -75,22 +75,6 @@ export function instanceNote(db: Reader, creatorId: string, instance: string) {
   ]);
 }
 
-/** Every status but `queued` is final: this one update decides who was first. */
-export async function settleTip(
-  tx: Tx,
-  creatorId: string,
-  tipId: string,
-  status: 'shown' | 'skipped' | 'expired',
-  shownAt: number | null,
-): Promise<boolean> {
-  const changed = await tx.run(
-    `UPDATE tips SET alert_status = $3, alert_shown_at = $4
-     WHERE creator_id = $1 AND id = $2 AND alert_status = 'queued'`,
-    [creatorId, tipId, status, shownAt],
-  );
-  return changed > 0;
-}
-
 /** The first acknowledgement of a test alert. */
 export async function settleAlert(tx: Tx, creatorId: string, alertId: string, shownAt: number): Promise<boolean> {
   const inserted = await tx.run(
@@ -101,26 +85,12 @@ export async function settleAlert(tx: Tx, creatorId: string, alertId: string, sh
   return inserted > 0;
 }
 
-/** Ends the wait of everything recorded before `before`, from where that was last done. */
-export async function expireTips(tx: Tx, creatorId: string, before: number): Promise<void> {
-  await tx.run(
-    `UPDATE tips SET alert_status = 'expired'
-     WHERE creator_id = $1 AND alert_status = 'queued' AND created_at < $2
-       AND created_at >= (SELECT expired_until FROM overlays WHERE creator_id = $1)`,
-    [creatorId, before],
-  );
+/** Alerts recorded before this instant no longer wait. */
+export async function noteExpired(tx: Tx, creatorId: string, until: number): Promise<void> {
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
     creatorId,
-    before,
+    until,
   ]);
-}
-
-/** An event of this creator by its sequence. */
-export function eventAt(db: Reader, creatorId: string, sequence: number) {
-  return db.get<{ type: string; body: string }>(
-    'SELECT type, body FROM events WHERE creator_id = $1 AND sequence = $2',
-    [creatorId, sequence],
-  );
 }
 
 export async function sayPresence(tx: Tx, creatorId: string, nodeId: string, connected: number, now: number) {
@@ -146,8 +116,9 @@ export async function connectedElsewhere(
   return row?.connected ?? 0;
 }
 
-export async function forgetOld(tx: Tx, instancesBefore: number, acksBefore: number, presenceBefore: number) {
-  await tx.run('DELETE FROM overlay_instances WHERE seen_at < $1', [instancesBefore]);
-  await tx.run('DELETE FROM alert_acks WHERE shown_at < $1', [acksBefore]);
-  await tx.run('DELETE FROM overlay_presence WHERE seen_at < $1', [presenceBefore]);
+/** Pages not seen, and test alerts acknowledged, before this instant. */
+export async function forget(tx: Tx, before: number): Promise<void> {
+  await tx.run('DELETE FROM overlay_instances WHERE seen_at < $1', [before]);
+  await tx.run('DELETE FROM alert_acks WHERE shown_at < $1', [before]);
+  await tx.run('DELETE FROM overlay_presence WHERE seen_at < $1', [before]);
 }

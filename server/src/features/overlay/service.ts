@@ -1,72 +1,67 @@
-import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import { hashSecret, newSecret, type Vault } from '../../platform/secrets.ts';
-import type { EventLog, Place } from '../events/index.ts';
+import type { Alerts } from '../alerts/index.ts';
+import type { EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
 import { type OverlaySettings, readSettings } from './settings.ts';
 
-/**
- * What happens to an alert after its event is in the log.
- *
- * - An alert waits as `queued` until the first page says what became of it; every other status is final, and one
- *   conditional update decides who was first. The event that tells of it commits with it.
- * - What a page acknowledged is noted for that page (an instance) and for the overlay as a whole, and never goes back.
- */
 export interface OverlaysParts {
   readonly db: Database;
   readonly hub: Hub;
   readonly events: EventLog;
   readonly tips: Tips;
+  readonly alerts: Alerts;
   readonly clock: Clock;
   readonly vault: Vault;
 }
 
-export interface Acknowledgement {
-  readonly instance: string;
-  readonly sequence: number;
-  readonly outcome: 'shown' | 'below_minimum' | 'expired';
-}
-
 export type Overlays = ReturnType<typeof createOverlays>;
+
+/** A creator's overlay as pages and settings see it. */
+export interface Overlay {
+  readonly settings: OverlaySettings;
+  readonly paused: boolean;
+  readonly lastAckAt: number | null;
+}
 
 /** Hints that an overlay's settings or pause changed go here. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
 
+/** Pages that were not seen for so long begin anew; events are kept no longer either. */
+const keptMs = 30 * 86_400_000;
+
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
-export function createOverlays({ db, hub, events, tips, clock, vault }: OverlaysParts) {
+/** A creator's overlay: its key, its looks, and (in outcomes.ts) what becomes of alerts. */
+export function createOverlays({ db, hub, events, tips, alerts, clock, vault }: OverlaysParts) {
   /** The creator's overlay; made when it is first asked for. */
-  async function overlay(creatorId: string): Promise<repo.OverlayRow> {
+  async function row(creatorId: string): Promise<repo.OverlayRow> {
     const known = await repo.overlayOf(db, creatorId);
     if (known) return known;
     const key = newSecret('njo');
-    const made = {
-      key_hash: hashSecret(key),
-      sealed_key: vault.seal(key, sealContext(creatorId)),
-      created_at: clock(),
-    };
-    await db.write((tx) => repo.insertOverlay(tx, { creator_id: creatorId, ...made }));
-    return (await repo.overlayOf(db, creatorId))!;
+    const made = { key_hash: hashSecret(key), sealed_key: vault.seal(key, sealContext(creatorId)) };
+    await db.write((tx) => repo.insertOverlay(tx, { creator_id: creatorId, ...made, created_at: clock() }));
+    const overlay = await repo.overlayOf(db, creatorId);
+    if (!overlay) throw new Error(`creator ${creatorId} has no overlay`);
+    return overlay;
   }
 
-  async function appendOutcome(tx: Tx, creatorId: string, outcome: Outcome): Promise<Place> {
-    const { type, tipId = null, alertId = null, shownAt = null, reason = null } = outcome;
-    const data = { tip_id: tipId, alert_id: alertId, shown_at: shownAt === null ? null : toTimestamp(shownAt), reason };
-    return events.append(tx, { creatorId, type, data: () => JSON.stringify(data) });
-  }
-
-  function announce(creatorId: string, place: Place | undefined): void {
-    if (place) events.announce(creatorId, place.sequence);
+  async function get(creatorId: string): Promise<Overlay> {
+    const { settings, paused, last_ack_at } = await row(creatorId);
+    return { settings: readSettings(settings), paused: paused === 1, lastAckAt: last_ack_at };
   }
 
   return {
-    overlay,
+    ...createOutcomes({ db, events, tips, clock, row }),
+    get,
+
     key: async (creatorId: string): Promise<string> => {
-      const { sealed_key } = await overlay(creatorId);
+      const { sealed_key } = await row(creatorId);
       return vault.open(sealed_key, sealContext(creatorId));
     },
 
@@ -75,95 +70,31 @@ export function createOverlays({ db, hub, events, tips, clock, vault }: Overlays
       (await repo.creatorByKey(db, hashSecret(key)))?.creator_id,
 
     /** A new key; connections opened with the old one end within a second. */
-    async replaceKey(creatorId: string): Promise<string> {
-      await overlay(creatorId);
+    async replaceKey(creatorId: string): Promise<void> {
+      await row(creatorId);
       const key = newSecret('njo');
       await db.write((tx) => repo.setKey(tx, creatorId, hashSecret(key), vault.seal(key, sealContext(creatorId))));
       hub.publish(accessTopic, creatorId);
-      return key;
     },
 
-    settings: async (creatorId: string): Promise<OverlaySettings> => readSettings((await overlay(creatorId)).settings),
-
     async saveSettings(creatorId: string, settings: OverlaySettings): Promise<void> {
-      await overlay(creatorId);
+      await row(creatorId);
       await db.write((tx) => repo.setSettings(tx, creatorId, JSON.stringify(settings)));
       hub.publish(overlayTopic(creatorId), 'settings');
     },
 
     async pause(creatorId: string, paused: boolean): Promise<void> {
-      await overlay(creatorId);
+      await row(creatorId);
       await db.write((tx) => repo.setPaused(tx, creatorId, paused));
       hub.publish(overlayTopic(creatorId), 'paused');
     },
 
-    /** Where a page goes on: after its own note, or where the overlay as a whole has come. */
-    async position(creatorId: string, instance: string): Promise<number> {
-      const own = await repo.instanceNote(db, creatorId, instance);
-      return own?.sequence ?? (await overlay(creatorId)).last_sequence;
+    /** A test alert that the creator's own smallest amount does not hide. */
+    async sendTest(creatorId: string): Promise<void> {
+      const { minimumMinor } = (await get(creatorId)).settings;
+      await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) });
     },
 
-    /** Ends the wait of alerts that have become too old to be played. */
-    async expireOld(creatorId: string): Promise<void> {
-      const { settings } = await overlay(creatorId);
-      const before = clock() - readSettings(settings).maxAgeMinutes * 60_000;
-      await db.write((tx) => repo.expireTips(tx, creatorId, before));
-    },
-
-    /** A page tells what became of an alert; the first to tell decides. */
-    async acknowledge(creatorId: string, { instance, sequence, outcome }: Acknowledgement): Promise<void> {
-      const [event, { settings }] = await Promise.all([repo.eventAt(db, creatorId, sequence), overlay(creatorId)]);
-      if (!event) throw new ApiError('not_found', { message: 'There is no event with this sequence.' });
-      const { data } = JSON.parse(event.body);
-      const now = clock();
-      const below = event.type === 'tip.created' && data.tip.amount_minor < readSettings(settings).minimumMinor;
-      const place = await db.write(async (tx) => {
-        await repo.noteProgress(tx, creatorId, instance, sequence, now);
-        if (
-          event.type === 'alert.test' &&
-          outcome === 'shown' &&
-          (await repo.settleAlert(tx, creatorId, data.alert.id, now))
-        )
-          return appendOutcome(tx, creatorId, { type: 'alert.shown', alertId: data.alert.id, shownAt: now });
-        if (event.type !== 'tip.created') return undefined;
-        const tipId = data.tip.id;
-        if (outcome === 'shown' && (await repo.settleTip(tx, creatorId, tipId, 'shown', now)))
-          return appendOutcome(tx, creatorId, { type: 'alert.shown', tipId, shownAt: now });
-        if (outcome === 'below_minimum' && below && (await repo.settleTip(tx, creatorId, tipId, 'skipped', null)))
-          return appendOutcome(tx, creatorId, { type: 'alert.skipped', tipId, reason: 'below_minimum' });
-        if (outcome === 'expired') await repo.settleTip(tx, creatorId, tipId, 'expired', null);
-        return undefined;
-      });
-      announce(creatorId, place);
-    },
-
-    /** The creator does not want to see this one. Answers whether it was still waiting. */
-    async skip(creatorId: string, tipId: string): Promise<boolean> {
-      const place = await db.write(async (tx) =>
-        (await repo.settleTip(tx, creatorId, tipId, 'skipped', null))
-          ? appendOutcome(tx, creatorId, { type: 'alert.skipped', tipId, reason: 'by_creator' })
-          : undefined,
-      );
-      announce(creatorId, place);
-      return place !== undefined;
-    },
-
-    /** The creator wants to see this one again; no status changes. */
-    async replay(creatorId: string, tipId: string): Promise<void> {
-      const tip = await tips.byId(creatorId, tipId);
-      const data = () => `{"tip":${JSON.stringify(tip)}}`;
-      announce(
-        creatorId,
-        await db.write((tx) => events.append(tx, { creatorId, type: 'alert.replayed', replay: true, data })),
-      );
-    },
+    prune: () => db.write((tx) => repo.forget(tx, clock() - keptMs)),
   };
-}
-
-interface Outcome {
-  readonly type: 'alert.shown' | 'alert.skipped';
-  readonly tipId?: string;
-  readonly alertId?: string;
-  readonly shownAt?: number;
-  readonly reason?: 'by_creator' | 'below_minimum';
 }

@@ -1,6 +1,6 @@
 /** How an overlay looks and sounds. What is stored is laid over the defaults, so that new settings need no migration. */
 export interface OverlaySettings {
-  /** Tips below this amount are not shown. */
+  /** Alerts below this amount are not shown. */
   readonly minimumMinor: number;
   readonly seconds: number;
   readonly position: Position;
@@ -17,11 +17,11 @@ export interface OverlaySettings {
 }
 
 export const positions = ['top', 'middle', 'bottom'] as const;
-export const sounds = ['chime', 'drop', 'none'] as const;
+export const sounds = ['chime', 'drop', 'coin', 'none'] as const;
 export type Position = (typeof positions)[number];
 export type Sound = (typeof sounds)[number];
 
-export const defaultSettings: OverlaySettings = {
+const defaults: OverlaySettings = {
   minimumMinor: 0,
   seconds: 6,
   position: 'bottom',
@@ -34,4 +34,4 @@ export const defaultSettings: OverlaySettings = {
   maxAgeMinutes: 30,
 };
 
-export const readSettings = (stored: string): OverlaySettings => ({ ...defaultSettings, ...JSON.parse(stored) });
+export const readSettings = (stored: string): OverlaySettings => ({ ...defaults, ...JSON.parse(stored) });

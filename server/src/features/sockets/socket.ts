@@ -14,7 +14,7 @@ export interface Hello {
 /** What all sockets share. */
 export interface SocketHost {
   /** Finds out who is there and joins the feed, or tells why not. */
-  readonly join: (hello: Hello, wire: Wire) => Promise<Opening | End>;
+  readonly join: (hello: Hello, socket: EventSocket) => Promise<Opening | End>;
   readonly onError: (error: unknown) => void;
   /** The code is the peer's, who repeats ours if we closed first. */
   readonly onClose: (socket: EventSocket, code: number) => void;
@@ -97,6 +97,10 @@ export class EventSocket extends Line implements Wire {
     this.#state = 'ended';
     this.member?.leave();
     this.#host.onClose(this, code);
+  }
+
+  get ended(): boolean {
+    return this.#state === 'ended';
   }
 
   // --- to the client

@@ -66,6 +66,48 @@ export function tipsPage(
   );
 }
 
+/** Every status but `queued` is final: this one update decides who was first. */
+export async function settleAlert(
+  tx: Tx,
+  creatorId: string,
+  tipId: string,
+  status: Exclude<AlertStatus, 'queued'>,
+  shownAt: number | null,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tips SET alert_status = $3, alert_shown_at = $4
+     WHERE creator_id = $1 AND id = $2 AND alert_status = 'queued'`,
+    [creatorId, tipId, status, shownAt],
+  );
+  return changed > 0;
+}
+
+/** Ends the wait of every alert recorded in this span. */
+export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
+  await tx.run(
+    `UPDATE tips SET alert_status = 'expired'
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued'`,
+    [creatorId, from, before],
+  );
+}
+
+/** The newest tip recorded before this instant. */
+export function newestBefore(db: Reader, creatorId: string, before: number) {
+  return db.get<{ sequence: number }>(
+    `SELECT sequence FROM tips WHERE creator_id = $1 AND created_at < $2
+     ORDER BY created_at DESC, sequence DESC LIMIT 1`,
+    [creatorId, before],
+  );
+}
+
+/** Tips since this instant whose alert was skipped. */
+export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
+  return db.all<{ id: string }>(
+    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'`,
+    [creatorId, since],
+  );
+}
+
 export interface KeyRow {
   fingerprint: string;
   tip_id: string;

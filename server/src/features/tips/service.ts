@@ -109,6 +109,17 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       };
     },
 
+    /** What became of a tip's alert; the first to tell decides, and only they get `true`. */
+    settleAlert: repo.settleAlert,
+    expireAlerts: repo.expireAlerts,
+
+    /** The newest sequence of a tip recorded before this instant; 0 if there is none. */
+    newestBefore: async (creatorId: string, before: number): Promise<number> =>
+      (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
+
+    skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
+      (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
+
     /** Drops idempotency keys older than 24 hours, in small bites. */
     async pruneKeys(): Promise<void> {
       while ((await db.write((tx) => repo.deleteKeysBefore(tx, clock() - keyLifeMs, 500))) > 0);

@@ -1,0 +1,48 @@
+import type { OverlaySettings, Sound } from '../settings.ts';
+
+interface Note {
+  readonly hertz: number;
+  /** Where the tone slides to. */
+  readonly to?: number;
+  readonly at: number;
+  readonly seconds: number;
+  readonly wave?: OscillatorType;
+}
+
+/** Made here, so that nothing has to be loaded when an alert comes. */
+const tunes: Record<Sound, readonly Note[]> = {
+  chime: [
+    { hertz: 659.25, at: 0, seconds: 1.1 },
+    { hertz: 830.61, at: 0.12, seconds: 1.1 },
+    { hertz: 987.77, at: 0.24, seconds: 1.4 },
+  ],
+  drop: [{ hertz: 880, to: 220, at: 0, seconds: 0.35 }],
+  coin: [
+    { hertz: 987.77, at: 0, seconds: 0.1, wave: 'triangle' },
+    { hertz: 1318.51, at: 0.09, seconds: 0.6, wave: 'triangle' },
+  ],
+  none: [],
+};
+
+let audio: AudioContext | undefined;
+
+/** Sounds where the browser lets it; OBS does. */
+export function play({ sound, volume }: Pick<OverlaySettings, 'sound' | 'volume'>): void {
+  if (sound === 'none' || volume === 0) return;
+  audio ??= new AudioContext();
+  if (audio.state === 'suspended') void audio.resume();
+  for (const note of tunes[sound]) ring(audio, note, (volume / 100) ** 2 * 0.5);
+}
+
+function ring(context: AudioContext, { hertz, to, at, seconds, wave = 'sine' }: Note, loudness: number): void {
+  const start = context.currentTime + at;
+  const tone = new OscillatorNode(context, { type: wave, frequency: hertz });
+  const gain = new GainNode(context, { gain: 0 });
+  if (to !== undefined) tone.frequency.exponentialRampToValueAtTime(to, start + seconds);
+  gain.gain.setValueAtTime(0, start);
+  gain.gain.linearRampToValueAtTime(loudness, start + 0.01);
+  gain.gain.exponentialRampToValueAtTime(0.0001, start + seconds);
+  tone.connect(gain).connect(context.destination);
+  tone.start(start);
+  tone.stop(start + seconds);
+}

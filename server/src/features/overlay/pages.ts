@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Times } from '../../platform/http/pages/format.ts';
+import { contentSecurityPolicy } from '../../platform/http/pages/headers.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Pages } from '../accounts/index.ts';
+import { createStage, stageHeaders } from './page.ts';
+import type { Presence } from './presence.ts';
+import type { Overlays } from './service.ts';
+import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
+import { overlayView } from './view.ts';
+import { overlayWords } from './words.ts';
+
+export interface OverlayPagesParts {
+  readonly pages: Pages;
+  readonly overlays: Overlays;
+  readonly presence: Presence;
+  readonly times: Times;
+  readonly limiter: Limiter;
+}
+
+const home = '/dashboard/overlay';
+const latest = 20;
+/** Like POST /v1/alerts, for the buttons that make an alert. */
+const alertLimit = { limit: 30, windowMs: 60_000 };
+
+/** /dashboard/overlay: the address, the looks, and what becomes of alerts. */
+export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
+  const { pages, overlays, presence, times, limiter } = parts;
+  const stage = createStage(pages.assets);
+  const script = pages.assets.add(new URL('./browser/settings.ts', import.meta.url));
+  const words = (request: FastifyRequest) => overlayWords(pages.lang(request));
+
+  interface Shown {
+    readonly status?: number;
+    readonly address?: string;
+    readonly typed?: Typed;
+    readonly wrong?: Wrong;
+  }
+
+  async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
+    const { creatorId } = pages.requireSession(request);
+    const [overlay, connected, recent] = await Promise.all([
+      overlays.get(creatorId),
+      presence.connected(creatorId),
+      overlays.recent(creatorId, latest),
+    ]);
+    const body = overlayView({
+      lang: pages.lang(request),
+      csrf: pages.csrf(request, reply),
+      times,
+      overlay,
+      connected,
+      recent,
+      typed: toTyped(overlay.settings),
+      wrong: {},
+      address: undefined,
+      ...shown,
+    });
+    reply.header('content-security-policy', contentSecurityPolicy({ 'frame-src': ["'self'"] }));
+    return pages.show(request, reply, {
+      status,
+      title: words(request)('title'),
+      nav: 'overlay',
+      modules: [script()],
+      body,
+    });
+  }
+
+  scope.get(home, (request, reply) => show(request, reply));
+
+  scope.get(`${home}/preview`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const { settings } = await overlays.get(creatorId);
+    return reply.headers(stageHeaders({ framed: true })).send(stage.preview(settings));
+  });
+
+  scope.post(`${home}/address`, async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    return show(request, reply, { address: `${pages.authUrl}/overlay/${await overlays.key(creatorId)}` });
+  });
+
+  scope.post(`${home}/replace`, async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    await overlays.replaceKey(creatorId);
+    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('replaced') });
+  });
+
+  scope.post(`${home}/settings`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const typed = readTyped(request);
+    const parsed = parseSettings(typed, t);
+    if ('wrong' in parsed) return show(request, reply, { status: 422, typed, wrong: parsed.wrong });
+    await overlays.saveSettings(creatorId, parsed);
+    return pages.redirect(reply, home, { tone: 'ok', text: t('saved') });
+  });
+
+  for (const [path, paused, done] of [
+    ['pause', true, 'pauseDone'],
+    ['resume', false, 'resumeDone'],
+  ] as const)
+    scope.post(`${home}/${path}`, async (request, reply) => {
+      const { creatorId } = pages.requireSession(request);
+      await overlays.pause(creatorId, paused);
+      return pages.redirect(reply, home, { tone: 'ok', text: words(request)(done) });
+    });
+
+  /** Makes an alert unless there were too many. */
+  async function alert(request: FastifyRequest, reply: FastifyReply, done: 'testSent' | 'replayDone', make: Make) {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, alertLimit);
+    if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
+    await make(creatorId);
+    return pages.redirect(reply, home, { tone: 'ok', text: t(done) });
+  }
+
+  scope.post(`${home}/test`, (request, reply) => alert(request, reply, 'testSent', overlays.sendTest));
+
+  scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, (request, reply) =>
+    alert(request, reply, 'replayDone', (creatorId) => overlays.replay(creatorId, toSequence(request.params.sequence))),
+  );
+
+  scope.post<{ Params: { tipId: string } }>(`${home}/skip/:tipId`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const skipped = await overlays.skip(creatorId, request.params.tipId);
+    const flash = skipped
+      ? ({ tone: 'ok', text: t('skipDone') } as const)
+      : ({ tone: 'warn', text: t('skipLate') } as const);
+    return pages.redirect(reply, home, flash);
+  });
+}
+
+type Make = (creatorId: string) => Promise<void>;
+
+/** 0 is no event's sequence. */
+const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Streams } from '../sockets/index.ts';
+import * as repo from './repo.ts';
+
+export interface PresenceParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Presence = ReturnType<typeof createPresence>;
+
+const everyMs = 10_000;
+/** A node that has not said so again for this long is gone. */
+const staleMs = 30_000;
+
+/**
+ * How many overlays of a creator are open, over all nodes. One process just counts; nodes each say in the store how
+ * many they hold, again and again while they hold any.
+ */
+export function createPresence({ db, streams, clock, log }: PresenceParts) {
+  const node = randomUUID();
+  const held = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  const here = (creatorId: string): number => streams.connected(creatorId, 'overlay');
+
+  function say(creatorId: string): void {
+    const count = here(creatorId);
+    if (count === 0) held.delete(creatorId);
+    db.write((tx) => repo.sayPresence(tx, creatorId, node, count, clock())).catch((err) =>
+      log.warn({ err }, 'open overlays could not be noted; they will be again'),
+    );
+  }
+
+  return {
+    /** An overlay of this creator came or went. */
+    changed(creatorId: string): void {
+      if (db.engine === 'sqlite') return;
+      held.add(creatorId);
+      say(creatorId);
+      timer ??= setInterval(() => {
+        for (const each of held) say(each);
+        if (held.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      }, everyMs).unref();
+    },
+
+    connected: async (creatorId: string): Promise<number> =>
+      here(creatorId) +
+      (db.engine === 'sqlite' ? 0 : await repo.connectedElsewhere(db, creatorId, node, clock() - staleMs)),
+  };
+}

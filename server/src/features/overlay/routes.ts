@@ -1,0 +1,136 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { WebSockets } from '../../platform/http/websocket.ts';
+import type { Hub } from '../../platform/hub/hub.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Pages } from '../accounts/index.ts';
+import { createSocketHost, type EventSocket, type Streams } from '../sockets/index.ts';
+import { outcomes } from './outcomes.ts';
+import { createStage, stageHeaders } from './page.ts';
+import type { Presence } from './presence.ts';
+import { type Overlays, overlayTopic } from './service.ts';
+
+export interface OverlayRoutesParts {
+  readonly overlays: Overlays;
+  readonly presence: Presence;
+  readonly streams: Streams;
+  readonly limiter: Limiter;
+  readonly hub: Hub;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly webSockets: WebSockets;
+  readonly pages: Pages;
+}
+
+const Instance = Type.String({ pattern: '^[0-9a-f-]{36}$' });
+const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Begin = Type.Object({ instance: Instance, sequence: Type.Optional(Sequence) });
+const Acks = Type.Object({
+  instance: Instance,
+  acks: Type.Array(
+    Type.Object({
+      sequence: Sequence,
+      outcome: Type.Unsafe<(typeof outcomes)[number]>({ type: 'string', enum: [...outcomes] }),
+    }),
+    { minItems: 1, maxItems: 50 },
+  ),
+});
+
+const mostOverlays = 20;
+const shownTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.skipped'];
+/** What the pages of one overlay may ask in a minute, all together: a bound on what a leaked key can cost. */
+const askLimit = { limit: 2400, windowMs: 60_000 };
+
+/**
+ * What an overlay page talks to. The key in the address (in the socket's first frame) is all it has: it reads its
+ * creator's alerts and acknowledges them, and nothing else.
+ */
+export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
+  const { overlays, limiter, clock, pages } = parts;
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+  const stage = createStage(pages.assets);
+  overlaySocket(instance, parts);
+
+  async function creatorOf(key: string): Promise<string> {
+    const creatorId = await overlays.creatorOf(key);
+    if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
+    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit);
+    if (allowed) return creatorId;
+    throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
+  async function state(creatorId: string) {
+    const [{ settings, paused }, skipped] = await Promise.all([overlays.get(creatorId), overlays.skipped(creatorId)]);
+    return { settings, paused, skipped, now: clock() };
+  }
+
+  app.get<{ Params: { key: string } }>('/overlay/:key', async ({ params }, reply) => {
+    const creatorId = await creatorOf(params.key);
+    return reply
+      .headers({ ...stageHeaders(), 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' })
+      .send(stage.overlay(creatorId));
+  });
+
+  app.get<{ Params: { key: string } }>('/overlay/:key/state', async ({ params }, reply) =>
+    noStore(reply).send(await state(await creatorOf(params.key))),
+  );
+
+  app.post('/overlay/:key/begin', { schema: { params: Key, body: Begin } }, async ({ params, body }, reply) => {
+    const creatorId = await creatorOf(params.key);
+    const position = await overlays.begin(creatorId, body.instance, body.sequence);
+    return noStore(reply).send({ position, ...(await state(creatorId)) });
+  });
+
+  app.post('/overlay/:key/ack', { schema: { params: Key, body: Acks } }, async ({ params, body }, reply) => {
+    await overlays.acknowledge(await creatorOf(params.key), body.instance, body.acks);
+    return noStore(reply).code(204).send();
+  });
+}
+
+const Key = Type.Object({ key: Type.String() });
+
+const noStore = (reply: FastifyReply): FastifyReply =>
+  reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+
+function overlaySocket(
+  instance: FastifyInstance,
+  { overlays, presence, streams, hub, log, webSockets }: OverlayRoutesParts,
+): void {
+  const hints = new Map<EventSocket, () => void>();
+  const host = createSocketHost(instance, {
+    webSockets,
+    log,
+    async join({ token, after }, socket) {
+      const creatorId = await overlays.creatorOf(token);
+      if (creatorId === undefined) return 'bad_token';
+      if (!socket.ended)
+        hints.set(
+          socket,
+          hub.subscribe(overlayTopic(creatorId), () => socket.tell('overlay')),
+        );
+      const opening = streams.open(
+        {
+          creatorId,
+          kind: 'overlay',
+          slot: { key: `overlay:${creatorId}`, most: mostOverlays },
+          pass: { key: token, allowed: async () => (await overlays.creatorOf(token)) === creatorId },
+          wants: (type) => shownTypes.includes(type),
+        },
+        socket,
+        after,
+      );
+      presence.changed(creatorId);
+      return opening;
+    },
+    onClose(socket) {
+      hints.get(socket)?.();
+      hints.delete(socket);
+      if (socket.member) presence.changed(socket.member.options.creatorId);
+    },
+  });
+  instance.get('/overlay/socket', (request, reply) => host.accept(request, reply));
+}
