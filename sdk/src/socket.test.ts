@@ -291,3 +291,21 @@ test('the file is one browser module once its types are stripped', async () => {
   const module = await import(`data:text/javascript,${encodeURIComponent(stripped)}`);
   assert.equal(typeof module.connectEvents, 'function');
 });
+
+test('frames beside the events are told by their type, and harm nothing when the listener throws', async (t) => {
+  const frames: string[] = [];
+  const { server, connect, lines, saw } = await setUp(t);
+  connect({
+    after: 0,
+    onError: () => {},
+    onFrame(type) {
+      frames.push(type);
+      throw new Error('listener');
+    },
+  });
+  await lines(1);
+  server.last().send({ type: 'overlay' });
+  server.record(1);
+  await saw([1]);
+  assert.deepEqual(frames, ['overlay']);
+});

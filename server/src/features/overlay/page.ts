@@ -22,6 +22,7 @@ export function createStage(assets: Assets) {
 <meta charset="utf-8">
 <meta name="robots" content="noindex">
 <title>Namjai overlay</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${style()}">
 <script type="module" src="${module}"></script>
 </head>

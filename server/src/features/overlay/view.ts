@@ -107,8 +107,9 @@ function recentTable(o: OverlayView, t: T): Html {
       html`${name}`,
       html`${money(amountMinor)}`,
       tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
-      html`<div class="actions">!${tip?.status === 'queued' ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' })) : ''}
-!${post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' }))}</div>`,
+      tip?.status === 'queued'
+        ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' }))
+        : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
     ]),
   });
 }

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BrowserContext, Page } from 'playwright-core';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createRuntime, type Runtime } from '../../src/runtime.ts';
+import { temporaryDirectory } from '../build-app.ts';
+import { makeCreator } from '../factories.ts';
+import { startServer } from '../server-process.ts';
+import { range, until } from '../sockets.ts';
+import { freePort, launch, serveApp, skip } from './chromium.ts';
+
+interface Shown {
+  readonly sequence: number;
+  readonly text: string;
+}
+
+/** Notes every alert that is put on the screen of this page, through reloads. */
+async function watch(page: Page): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  await page.exposeFunction('alertShown', (sequence: number, text: string) => shown.push({ sequence, text }));
+  await page.addInitScript(() => {
+    const report = Reflect.get(window, 'alertShown');
+    const look = (node: Node) => {
+      if (!(node instanceof HTMLElement && node.matches('.alert'))) return;
+      report(Number(node.dataset.sequence), Array.from(node.children, ({ textContent }) => textContent).join('\n'));
+    };
+    new MutationObserver((records) => {
+      for (const { addedNodes } of records) addedNodes.forEach(look);
+    }).observe(document, { childList: true, subtree: true });
+  });
+  return shown;
+}
+
+async function openOverlay(context: BrowserContext, url: string) {
+  const page = await context.newPage();
+  const shown = await watch(page);
+  await page.goto(url);
+  return { page, shown };
+}
+
+/** A quick overlay of a new creator: its key, and a way to tip. */
+async function prepare(runtime: Runtime, seconds: number) {
+  const { creatorId } = await makeCreator(runtime);
+  const { settings } = await runtime.overlays.get(creatorId);
+  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds });
+  const tip = (message: string) =>
+    runtime.tips.record({ creatorId, app: null, amount: 1234.5, name: 'SOMCHAI', displayName: 'สมชาย', message });
+  return { creatorId, settings, key: await runtime.overlays.key(creatorId), tip };
+}
+
+/** Waits until every tip's alert has come to this. */
+async function untilAll(runtime: Runtime, creatorId: string, wanted: string, ms = 10_000): Promise<void> {
+  for (const end = performance.now() + ms; ; await sleep(20)) {
+    const { tips } = await runtime.tips.page(creatorId, { from: null, to: null }, null, 100);
+    const others = tips.map(({ alert }) => alert.status).filter((status) => status !== wanted);
+    if (others.length === 0) return;
+    if (performance.now() > end) assert.fail(`alerts are ${others.join()}, not ${wanted}`);
+  }
+}
+
+test('security 26: a tip of markup is text on the overlay, over a transparent page', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { key, tip, creatorId } = await prepare(runtime, 3);
+  const context = await (await launch(t)).newContext({ viewport: { width: 960, height: 540 } });
+  const { page, shown } = await openOverlay(context, `${address}/overlay/${key}`);
+  const complaints: string[] = [];
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  const attack = '<img src=x onerror="document.title=1">';
+  await tip(attack);
+  await page.getByText(attack).waitFor();
+  await sleep(600);
+  const image = await page.screenshot({ omitBackground: true, ...(process.env.SHOTS && { path: process.env.SHOTS }) });
+  assert.equal(image.readUInt8(25), 6, 'the picture has an alpha channel');
+  assert.equal(await page.locator('img').count(), 0);
+  assert.equal(await page.title(), 'Namjai overlay');
+  assert.deepEqual(complaints, []);
+  assert.deepEqual(shown, [{ sequence: 1, text: `สมชาย ฿1,234.50\n${attack}` }]);
+  await untilAll(runtime, creatorId, 'shown');
+});
+
+test('two overlays in one browser both play, also after one of them is reloaded', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { key, tip, creatorId } = await prepare(runtime, 0.2);
+  const context = await (await launch(t)).newContext();
+  const first = await openOverlay(context, `${address}/overlay/${key}`);
+  const second = await openOverlay(context, `${address}/overlay/${key}`);
+  await tip('1');
+  await until('both show it', () => first.shown.length === 1 && second.shown.length === 1);
+  await runtime.overlays.pause(creatorId, true);
+  await untilAll(runtime, creatorId, 'shown');
+  await sleep(500);
+  await tip('2');
+  await second.page.reload();
+  await sleep(500);
+  assert.deepEqual([first.shown.length, second.shown.length], [1, 1], 'nothing is played while paused');
+  await runtime.overlays.pause(creatorId, false);
+  await until('both show it', () => first.shown.length === 2 && second.shown.length === 2);
+  await untilAll(runtime, creatorId, 'shown');
+  assert.deepEqual(first.shown, second.shown);
+  const types = (await runtime.events.after(creatorId, 0, 100)).map(({ type }) => type);
+  assert.deepEqual(types, ['tip.created', 'alert.shown', 'tip.created', 'alert.shown'], 'told of once');
+});
+
+/** A line to the server that can be cut. */
+async function openLine(t: TestContext, port: number) {
+  const lines = new Set<Socket>();
+  let cut = false;
+  const server = createServer((near) => {
+    if (cut) return near.destroy();
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      lines.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        for (const each of [near, far]) lines.delete(each.destroy());
+      });
+    }
+    near.pipe(far).pipe(near);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const destroy = () => {
+    for (const line of lines) line.destroy();
+  };
+  t.after(() => {
+    server.close();
+    destroy();
+  });
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    async cut(ms: number) {
+      cut = true;
+      destroy();
+      await sleep(ms);
+      cut = false;
+    },
+  };
+}
+
+test('50 tips through reloads, cuts and restarts are each on screen once, in order', { skip }, async (t) => {
+  const file = join(temporaryDirectory(t), 'namjai.db');
+  const port = await freePort();
+  const env = { DATABASE_URL: `sqlite:${file}` };
+  let server = await startServer({ env, port });
+  t.after(() => server.kill());
+  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }) });
+  t.after(() => runtime.close());
+  const { key, tip, creatorId } = await prepare(runtime, 0.1);
+  const line = await openLine(t, port);
+  const { page, shown } = await openOverlay(await (await launch(t)).newContext(), `${line.url}/overlay/${key}`);
+
+  const troubles = [
+    () => page.reload(),
+    () => line.cut(300),
+    async () => {
+      await server.kill();
+      server = await startServer({ env, port });
+    },
+  ];
+  const tipping = (async () => {
+    for (let i = 1; i <= 50; i++) {
+      await tip(`tip ${i}`);
+      await sleep(Math.random() * 500);
+    }
+  })();
+  for (let i = 0, tipped = false; !tipped; i++) {
+    await troubles[i % troubles.length]?.();
+    tipped = await Promise.race([tipping.then(() => true), sleep(Math.random() * 1500, false)]);
+  }
+  await untilAll(runtime, creatorId, 'shown', 40_000);
+  await until('the last one was seen', () => shown.length >= 50);
+  const texts = shown.map(({ text }) => text.split('\n')[1]);
+  assert.deepEqual(
+    texts,
+    range(1, 50).map((i) => `tip ${i}`),
+  );
+});
