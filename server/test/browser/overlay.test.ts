@@ -9,9 +9,9 @@ import { createLog } from '../../src/platform/log.ts';
 import { createRuntime, type Runtime } from '../../src/runtime.ts';
 import { temporaryDirectory } from '../build-app.ts';
 import { makeCreator } from '../factories.ts';
-import { startServer } from '../server-process.ts';
+import { freePort, startServer } from '../server-process.ts';
 import { range, until } from '../sockets.ts';
-import { freePort, launch, serveApp, skip } from './chromium.ts';
+import { launch, serveApp, skip } from './chromium.ts';
 
 interface Shown {
   readonly sequence: number;
