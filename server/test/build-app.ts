@@ -33,6 +33,8 @@ export interface TestApp extends App {
   readonly runtime: Runtime;
   readonly clock: TestClock;
   readonly directory: string;
+  /** The settings of another process, or another app, on the same store. */
+  readonly env: Record<string, string>;
 }
 
 export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
@@ -50,14 +52,15 @@ export const onNodes = process.env.TEST_SHAPE === 'nodes';
 let redis: Promise<TestRedis> | undefined;
 after(async () => (await redis)?.stop());
 
-async function storageSettings(t: Pick<TestContext, 'after'>, directory: string): Promise<Record<string, string>> {
-  if (!onNodes) return { DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
+/** Settings of an empty store. */
+export async function storageSettings(
+  t: Pick<TestContext, 'after'>,
+  directory = temporaryDirectory(t),
+): Promise<Record<string, string>> {
+  const SECRET_KEY = 'a key that only these tests know';
+  if (!onNodes) return { SECRET_KEY, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
   redis ??= openTestRedis();
-  return {
-    DATABASE_URL: await freshDatabase(t),
-    REDIS_URL: (await redis).url,
-    SECRET_KEY: 'a key that only these tests know',
-  };
+  return { SECRET_KEY, DATABASE_URL: await freshDatabase(t), REDIS_URL: (await redis).url };
 }
 
 /** The whole server on a fresh database, with a clock of its own; it cleans up after itself. */
@@ -68,7 +71,9 @@ export async function buildApp(
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
-  const config = readConfig({ ...(await storageSettings(t, directory)), LOG_LEVEL: 'silent', ...env });
+  const storage = env.DATABASE_URL === undefined ? await storageSettings(t, directory) : {};
+  const settings = { ...storage, ...env };
+  const config = readConfig({ LOG_LEVEL: 'silent', ...settings });
   const runtime = await createRuntime(config, {
     clock,
     wait: async (ms) => clock.advance(ms),
@@ -82,5 +87,5 @@ export async function buildApp(
     await app.http.close();
     await runtime.close();
   });
-  return { ...app, runtime, clock, directory };
+  return { ...app, runtime, clock, directory, env: settings };
 }

@@ -31,8 +31,7 @@ test('security 27: a password set from the command line ends every session', asy
   const visitor = await signedInVisitor(app, id);
   const { creatorCommands } = await import('../../cli/creator.ts');
   const command = creatorCommands.find(({ usage }) => usage.startsWith('creator password'))!;
-  const env = { DATABASE_URL: `sqlite:${app.directory}/namjai.db` };
-  await command.run({ values: { password: 'from the operator' }, positionals: ['mali'], env });
+  await command.run({ values: { password: 'from the operator' }, positionals: ['mali'], env: app.env });
   assert.equal((await visitor.get('/account')).statusCode, 303);
   await visitor.get('/login');
   assert.equal((await visitor.post('/login', { username: 'mali', password: 'from the operator' })).statusCode, 303);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAuthenticator } from '../../../test/authenticator.ts';
 import { buildApp } from '../../../test/build-app.ts';
+import { storedBytes } from '../../../test/stored-bytes.ts';
 import { createVisitor } from '../../../test/visitor.ts';
 import { createLog } from '../../platform/log.ts';
 
@@ -42,8 +41,7 @@ test('security 24: database files and the log hold no password, session, challen
   keep();
   assert.equal((await visitor.get('/account')).statusCode, 200);
 
-  const files = readdirSync(app.directory).map((file) => readFileSync(join(app.directory, file)).toString('latin1'));
-  const everything = [...files, ...lines].join('\n');
+  const everything = [(await storedBytes(app)).toString('latin1'), ...lines].join('\n');
   assert.ok(everything.includes('mali') && lines.length > 10, 'there is something to search');
   assert.ok(secrets.length > 25);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import type { Reader, Sql, Tx } from '../../platform/db/database.ts';
 
 export interface SigningKeyRow {
   kid: string;
@@ -15,8 +15,15 @@ export function signingKeys(db: Reader): Promise<SigningKeyRow[]> {
   );
 }
 
+/** One at a time, as SQLite's writes are anyway. */
+const lockKeys: Sql = {
+  sqlite: 'SELECT 1',
+  postgres: 'LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE',
+};
+
 /** A new key retires all before it. */
 export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
+  await tx.run(lockKeys);
   await tx.run('UPDATE signing_keys SET retired_at = $1 WHERE retired_at IS NULL', [row.created_at]);
   await tx.run('INSERT INTO signing_keys (kid, public_jwk, sealed_private_jwk, created_at) VALUES ($1, $2, $3, $4)', [
     row.kid,
@@ -28,6 +35,7 @@ export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>):
 
 /** Of those who find no key at once, one makes it. */
 export async function insertFirstKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
+  await tx.run(lockKeys);
   if (!(await tx.get('SELECT kid FROM signing_keys LIMIT 1'))) await insertKey(tx, row);
 }
 

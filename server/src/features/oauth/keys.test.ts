@@ -59,12 +59,13 @@ test('security 22: the key set has no private part, and every site may read it',
 
 test('security 22: `namjai keys rotate` in another process breaks no live token, and takes effect here', async (t) => {
   const app = await buildApp(t);
+  app.clock.set(Date.now());
   const { creator, client } = await parties(app);
   const before = await connect(app, creator, client);
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [join(import.meta.dirname, '../../../bin/namjai.js'), 'keys', 'rotate', '--json'],
-    { env: { ...process.env, DATABASE_URL: `sqlite:${join(app.directory, 'namjai.db')}` } },
+    { env: { ...process.env, ...app.env } },
   );
   const { kid } = JSON.parse(stdout);
   assert.equal((await callMe(app.http, before.access_token)).statusCode, 200);

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makeApp } from '../../../test/factories.ts';
@@ -52,11 +50,8 @@ test('security 13: fifty refreshes of one token at once: one 200, and the winner
 });
 
 test('security 13: the same across two servers on one database', async (t) => {
-  const { http, client, first, directory, creator, app } = await connected(t);
-  const other = await buildApp(t, {
-    DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`,
-    SECRET_KEY: readFileSync(join(directory, 'secret.key'), 'utf8').trim(),
-  });
+  const { http, client, first, creator, app } = await connected(t);
+  const other = await buildApp(t, app.env);
   const code = await approve(app.runtime, creator, client);
   for (const attempt of [
     (at: TestApp['http']) => refresh(at, client, first.refresh_token),

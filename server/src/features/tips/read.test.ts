@@ -293,10 +293,7 @@ test('a changed TIME_ZONE counts the month anew at the next start', async (t) =>
   const pair = await makePair(first.runtime);
   first.clock.set('2026-10-31T18:00:00.000Z');
   await record(first, pair, [7]);
-  const database = first.runtime.config.database;
-  assert.equal(database.engine, 'sqlite');
-  const env = { DATABASE_URL: `sqlite:${database.engine === 'sqlite' ? database.file : ''}` };
-  const second = await buildApp(t, { ...env, TIME_ZONE: 'UTC' });
+  const second = await buildApp(t, { ...first.env, TIME_ZONE: 'UTC' });
   second.clock.set('2026-10-31T19:00:00.000Z');
   const october = (await second.runtime.tips.stats(pair.creatorId)).current_month;
   assert.deepEqual([october.month, october.total_minor, october.count], ['2026-10', 700, 1]);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { createTestClock, temporaryDirectory } from '../../../test/build-app.ts';
+import { createTestClock, storageSettings } from '../../../test/build-app.ts';
 import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { basic, buildWebhooks } from '../../../test/webhooks.ts';
@@ -13,10 +12,7 @@ import { createWebhookWorker } from './worker.ts';
 
 /** Several nodes on one database, each with a clock of its own. */
 async function nodes(t: { after(fn: () => Promise<void>): void }, count: number) {
-  const config = readConfig({
-    DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`,
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-  });
+  const config = readConfig({ ...(await storageSettings(t)), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
   const made = [];
   for (let i = 0; i < count; i++) {
     const clock = createTestClock();
