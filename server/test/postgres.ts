@@ -30,17 +30,24 @@ export interface Postgres {
 
 let shared: Promise<Postgres> | undefined;
 
-/** The address of an empty database, dropped after the test. One server serves all tests of this process. */
-export async function freshDatabase(t: Pick<TestContext, 'after'>): Promise<string> {
-  const given = process.env.DATABASE_URL;
-  const urlOf = given?.startsWith('postgres') ? (name: string) => withDatabase(given, name) : await sharedUrls();
+/**
+ * The address of a database, dropped after the test: an empty one, or a copy of another that nobody uses.
+ * One server serves all tests of this process.
+ */
+export async function freshDatabase(
+  t: { after(fn: () => Promise<void>): void },
+  copyOf = 'template1',
+): Promise<string> {
+  const urlOf = await sharedUrls();
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await administer(urlOf('postgres'), `CREATE DATABASE ${name}`);
+  await administer(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE ${copyOf}`);
   t.after(() => administer(urlOf('postgres'), `DROP DATABASE ${name} WITH (FORCE)`));
   return urlOf(name);
 }
 
 async function sharedUrls(): Promise<Postgres['url']> {
+  const given = process.env.DATABASE_URL;
+  if (given?.startsWith('postgres')) return (name) => withDatabase(given, name);
   shared ??= startPostgres();
   return (await shared).url;
 }

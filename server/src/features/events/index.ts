@@ -1,4 +1,4 @@
-export type { StoredEvent } from './repo.ts';
+export { appendSql, type StoredEvent } from './repo.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic, type Place } from './service.ts';
 export { keepTimeZone } from './time-zone.ts';
 export { type AnyEventType, type EventType, eventTypes } from './types.ts';

@@ -24,7 +24,7 @@ export interface Advance {
  * Takes the creator's next sequence and adds to the totals, in one statement. Time never runs backwards along a
  * creator's history, whatever a node's clock says, so `month` is always the month of `last_at`.
  */
-const advanceSql = `
+const advance = `
 UPDATE creator_heads SET
   sequence = sequence + 1,
   last_at = CASE WHEN $2 >= last_at THEN $2 ELSE last_at END,
@@ -33,8 +33,26 @@ UPDATE creator_heads SET
   month = CASE WHEN $2 >= last_at THEN $3 ELSE month END,
   month_total_minor = $4 + CASE WHEN $2 >= last_at AND month <> $3 THEN 0 ELSE month_total_minor END,
   month_tip_count = $5 + CASE WHEN $2 >= last_at AND month <> $3 THEN 0 ELSE month_tip_count END
-WHERE creator_id = $1
-RETURNING sequence, last_at`;
+WHERE creator_id = $1`;
+const advanceSql = `${advance} RETURNING sequence, last_at`;
+
+/**
+ * PostgreSQL: the log's half of a change that is recorded by one statement, as two of its WITH queries. `head` gives
+ * the place, if the condition holds; `event` writes the body around it. Its parameters are $1 to $11: those of
+ * `advance`, the event's id and type, and the pieces of the body between which sequence, time and time stand.
+ */
+export const appendSql = (condition: string): string => `
+head AS (
+  ${advance} AND ${condition}
+  RETURNING sequence, last_at,
+    TO_CHAR(TIMESTAMP '1970-01-01' + last_at * INTERVAL '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at
+),
+event AS (
+  INSERT INTO events (creator_id, sequence, created_at, id, type, body)
+  SELECT $1, sequence, last_at, $6, $7,
+    CAST($8 AS TEXT) || sequence || CAST($9 AS TEXT) || at || CAST($10 AS TEXT) || at || CAST($11 AS TEXT)
+  FROM head
+)`;
 
 export async function advanceHead(tx: Tx, creatorId: string, { now, month, amountMinor, tips }: Advance) {
   const head = await tx.get<Pick<Head, 'sequence' | 'last_at'>>(advanceSql, [creatorId, now, month, amountMinor, tips]);

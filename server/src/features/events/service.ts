@@ -1,5 +1,5 @@
 import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Database, Tx, Value } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Zone } from '../../platform/zone.ts';
@@ -47,16 +47,21 @@ export const eventsTopic = (creatorId: string): string => `events:${creatorId}`;
 /** Hints about anybody's log go to this one as well; the message is the creator's id. */
 export const anyEventTopic = 'events';
 
+/** Where a place is left open in a body: JSON text never holds this character. */
+const gap = '\0';
+
 export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
+  const growth = ({ amountMinor }: Pick<NewEvent, 'amountMinor'>, now: number): repo.Advance => ({
+    now,
+    month: zone.month(now).key,
+    amountMinor: amountMinor ?? 0,
+    tips: amountMinor === undefined ? 0 : 1,
+  });
+
   return {
     async append(tx: Tx, event: NewEvent): Promise<Place> {
       const now = clock();
-      const { sequence, last_at: createdAt } = await repo.advanceHead(tx, event.creatorId, {
-        now,
-        month: zone.month(now).key,
-        amountMinor: event.amountMinor ?? 0,
-        tips: event.amountMinor === undefined ? 0 : 1,
-      });
+      const { sequence, last_at: createdAt } = await repo.advanceHead(tx, event.creatorId, growth(event, now));
       const place = { sequence, createdAt };
       const id = newId('evt');
       await repo.insertEvent(tx, event.creatorId, {
@@ -64,9 +69,21 @@ export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
         sequence,
         type: event.type,
         createdAt,
-        body: eventBody(id, event, place),
+        body: eventBody(id, event, sequence, toTimestamp(createdAt), event.data(place)),
       });
       return place;
+    },
+
+    /**
+     * The parameters of `appendSql`, for a tip or the like whose data ends with the event's own time: `data` is what
+     * stands before and after that.
+     */
+    appendParams(event: Omit<NewEvent, 'data'>, data: readonly [string, string]): Value[] {
+      const now = clock();
+      const id = newId('evt');
+      const body = eventBody(id, event, gap, gap, data.join(gap));
+      const { month, amountMinor, tips } = growth(event, now);
+      return [event.creatorId, now, month, amountMinor, tips, id, event.type, ...body.split(gap)];
     },
 
     /** Called after the commit. A lost hint costs latency, never an event. */
@@ -102,10 +119,16 @@ export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
   };
 }
 
-function eventBody(id: string, event: NewEvent, { sequence, createdAt }: Place): string {
+function eventBody(
+  id: string,
+  event: Omit<NewEvent, 'data'>,
+  sequence: number | string,
+  createdAt: string,
+  data: string,
+): string {
   return (
     `{"id":"${id}","type":"${event.type}","sequence":${sequence},"test":${event.test ?? false},` +
-    `"replay":${event.replay ?? false},"creator_id":"${event.creatorId}","created_at":"${toTimestamp(createdAt)}",` +
-    `"data":${event.data({ sequence, createdAt })}}`
+    `"replay":${event.replay ?? false},"creator_id":"${event.creatorId}","created_at":"${createdAt}",` +
+    `"data":${data}}`
   );
 }

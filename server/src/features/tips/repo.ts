@@ -1,4 +1,5 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import type { Database, Reader, Tx, Value } from '../../platform/db/database.ts';
+import { appendSql } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import type { Range } from './range.ts';
 import type { AlertStatus } from './schemas.ts';
@@ -108,37 +109,64 @@ export function skippedSince(db: Reader, creatorId: string, since: number): Prom
   );
 }
 
-export interface KeyRow {
+export interface NewKey {
+  clientId: string;
+  key: string;
   fingerprint: string;
-  tip_id: string;
+  now: number;
+  /** A use this old no longer counts. */
+  staleBefore: number;
 }
 
+const takeKeySql = (values: string, staleBefore: string): string =>
+  `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) VALUES (${values})
+   ON CONFLICT (creator_id, client_id, key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, tip_id = excluded.tip_id, created_at = excluded.created_at
+     WHERE idempotency_keys.created_at <= ${staleBefore}`;
+
+const takeKeyAlone = takeKeySql('$1, $2, $3, $4, $5, $6', '$7');
+
 /** Takes an idempotency key, unless a younger use of it stands. Answers whether it was taken. */
-export async function takeKey(
-  tx: Tx,
-  creatorId: string,
-  clientId: string,
-  key: { key: string; fingerprint: string; tipId: string; now: number; staleBefore: number },
-): Promise<boolean> {
-  const taken = await tx.run(
-    `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (creator_id, client_id, key) DO UPDATE
-       SET fingerprint = excluded.fingerprint, tip_id = excluded.tip_id, created_at = excluded.created_at
-       WHERE idempotency_keys.created_at <= $7`,
-    [creatorId, clientId, key.key, key.fingerprint, key.tipId, key.now, key.staleBefore],
-  );
-  return taken > 0;
+export async function takeKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
+  const { clientId, fingerprint, now, staleBefore } = key;
+  return (await tx.run(takeKeyAlone, [creatorId, clientId, key.key, fingerprint, tipId, now, staleBefore])) > 0;
+}
+
+const insertTipFromHead = `
+tip AS (
+  INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
+  SELECT $1, sequence, last_at, $12, $4, $13, $14, $15, $16, $17 FROM head
+)
+SELECT sequence, last_at FROM head`;
+
+const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
+// Whoever does not get the key takes no place, so nothing else is written.
+const recordWithKeySql = `
+WITH taken AS (${takeKeySql('$1, $16, $18, $19, $12, $2', '$20')} RETURNING tip_id),
+${appendSql('EXISTS (SELECT tip_id FROM taken)')}, ${insertTipFromHead}`;
+
+/** PostgreSQL: the key, the place, the event and the tip. Answers nothing if the key was taken before. */
+export function recordTip(
+  db: Database,
+  appendParams: readonly Value[],
+  tip: TipRow,
+  key?: NewKey,
+): Promise<{ sequence: number; last_at: number } | undefined> {
+  const { id, name, display_name, message, client_id, app_name } = tip;
+  const params = [...appendParams, id, name, display_name, message, client_id, app_name];
+  return key
+    ? db.writeOne(recordWithKeySql, [...params, key.key, key.fingerprint, key.staleBefore])
+    : db.writeOne(recordSql, params);
 }
 
 /** The first answer of a key: the tip as it was recorded stands in its event. */
 export function keyUse(
-  tx: Reader,
+  db: Reader,
   creatorId: string,
-  clientId: string,
-  key: string,
-): Promise<(KeyRow & { body: string }) | undefined> {
-  return tx.get(
-    `SELECT k.fingerprint, k.tip_id, e.body FROM idempotency_keys k
+  { clientId, key }: Pick<NewKey, 'clientId' | 'key'>,
+): Promise<{ fingerprint: string; body: string } | undefined> {
+  return db.get(
+    `SELECT k.fingerprint, e.body FROM idempotency_keys k
      JOIN tips t ON t.creator_id = k.creator_id AND t.id = k.tip_id
      JOIN events e ON e.creator_id = t.creator_id AND e.sequence = t.sequence
      WHERE k.creator_id = $1 AND k.client_id = $2 AND k.key = $3`,

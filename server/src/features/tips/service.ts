@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
+import { type Clock, toTimestamp } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import type { Range } from './range.ts';
+import { createRecord } from './record.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
+import { toTip } from './tip.ts';
 
 export interface TipsParts {
   readonly db: Database;
@@ -34,37 +36,20 @@ export type Tips = ReturnType<typeof createTips>;
 const keyLifeMs = 24 * 3_600_000;
 
 export function createTips({ db, events, clock, newId, zone }: TipsParts) {
+  const recordRow = createRecord({ db, events });
+
   return {
-    /** Records a completed tip: the key, the tip, the totals and the event in one transaction. */
+    /** Records a completed tip, or answers as the first use of its key was answered. */
     async record(input: NewTip): Promise<{ tip: Tip; replayed: boolean }> {
-      const tipId = newId('tip');
-      const fingerprint = input.idempotencyKey === undefined ? '' : fingerprintOf(input);
-      const result = await db.write(async (tx) => {
-        if (input.idempotencyKey !== undefined && input.app) {
-          const key = { key: input.idempotencyKey, fingerprint, tipId, now: clock(), staleBefore: clock() - keyLifeMs };
-          if (!(await repo.takeKey(tx, input.creatorId, input.app.id, key))) {
-            const first = await repo.keyUse(tx, input.creatorId, input.app.id, input.idempotencyKey);
-            return first?.fingerprint === fingerprint ? { replayOf: first.body } : 'key_reused';
-          }
-        }
-        const row = newRow(tipId, input);
-        const { sequence } = await events.append(tx, {
-          creatorId: input.creatorId,
-          type: 'tip.created',
-          amountMinor: row.amount_minor,
-          data: (place) => {
-            row.sequence = place.sequence;
-            row.created_at = place.createdAt;
-            return `{"tip":${JSON.stringify(toTip(row))}}`;
-          },
-        });
-        await repo.insertTip(tx, input.creatorId, row);
-        return { row, sequence };
-      });
-      if (result === 'key_reused') throw new ApiError('idempotency_key_reused');
-      if ('replayOf' in result) return { tip: JSON.parse(result.replayOf).data.tip, replayed: true };
-      events.announce(input.creatorId, result.sequence);
-      return { tip: toTip(result.row), replayed: false };
+      const row = newRow(newId('tip'), input);
+      const key = keyOf(input, clock());
+      const first = await recordRow(input.creatorId, row, key);
+      if (first) {
+        if (first.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
+        return { tip: JSON.parse(first.body).data.tip, replayed: true };
+      }
+      events.announce(input.creatorId, row.sequence);
+      return { tip: toTip(row), replayed: false };
     },
 
     async byId(creatorId: string, id: string): Promise<Tip> {
@@ -152,17 +137,13 @@ function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
     .digest('base64url');
 }
 
-export function toTip(row: repo.TipRow): Tip {
+function keyOf(input: NewTip, now: number): repo.NewKey | undefined {
+  if (input.idempotencyKey === undefined || !input.app) return undefined;
   return {
-    id: row.id,
-    amount: row.amount_minor / 100,
-    amount_minor: row.amount_minor,
-    currency: 'THB',
-    name: row.name,
-    display_name: row.display_name,
-    message: row.message,
-    source: { type: row.client_id === null ? 'cli' : 'api', client_id: row.client_id, app_name: row.app_name },
-    alert: { status: row.alert_status, shown_at: toTimestampOrNull(row.alert_shown_at) },
-    created_at: toTimestamp(row.created_at),
+    clientId: input.app.id,
+    key: input.idempotencyKey,
+    fingerprint: fingerprintOf(input),
+    now,
+    staleBefore: now - keyLifeMs,
   };
 }
