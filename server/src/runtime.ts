@@ -5,7 +5,6 @@ import type { Config } from './config.ts';
 import { keepTimeZone } from './features/events/index.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
-import { migrate } from './platform/db/migrate.ts';
 import type { Hub } from './platform/hub/hub.ts';
 import { createIds, type NewId } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
@@ -55,7 +54,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
   const storage = await openStorage({ config, log, metrics });
   const { db, hub } = storage;
   try {
-    await migrate(db, { now: clock });
+    await storage.migrate(clock);
     const platform: Platform = {
       config,
       clock,

@@ -2,7 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Counter } from 'prom-client';
 import type { Config } from './config.ts';
+import type { Clock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
+import { migrate } from './platform/db/migrate.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
 import type { Hub } from './platform/hub/hub.ts';
 import { createMemoryHub } from './platform/hub/memory.ts';
@@ -16,8 +18,13 @@ export interface Storage {
   readonly db: Database;
   readonly hub: Hub;
   readonly limiter: Limiter;
+  /** Brings the database to today's schema, however long that takes. */
+  migrate(now: Clock): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A large table may take minutes, and so may waiting for another node that migrates it. */
+const migrateWithinMs = 30 * 60_000;
 
 export interface StorageParts {
   readonly config: Config;
@@ -36,7 +43,13 @@ async function openEmbedded(file: string, { log }: StorageParts): Promise<Storag
   const db = openSqlite({ file });
   const hub = createMemoryHub({ onListenerError: (err) => log.error({ err }, 'a listener failed') });
   const limiter = createMemoryLimiter();
-  return { db, hub, limiter, close: () => closeAll(hub, limiter, db) };
+  return {
+    db,
+    hub,
+    limiter,
+    migrate: async (now) => void (await migrate(db, { now })),
+    close: () => closeAll(hub, limiter, db),
+  };
 }
 
 /** Drivers are loaded only here: one process starts without them. */
@@ -70,6 +83,14 @@ async function openShared(url: string, { config, log, metrics }: StorageParts): 
     db,
     hub,
     limiter,
+    async migrate(now) {
+      const patient = openPostgres({ url, connections: 1, withinMs: migrateWithinMs });
+      try {
+        await migrate(patient, { now });
+      } finally {
+        await patient.close();
+      }
+    },
     async close() {
       await closeAll(hub, limiter, db);
       redis.close();

@@ -9,7 +9,6 @@ import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync,
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';

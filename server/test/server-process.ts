@@ -12,6 +12,9 @@ export interface ServerProcess {
   /** What it has printed so far. */
   output(): string;
   kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Asleep until `resume`, its connections open. */
+  pause(): void;
+  resume(): void;
 }
 
 const program = fileURLToPath(new URL('../bin/namjai.js', import.meta.url));
@@ -45,6 +48,8 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
       process.kill(-child.pid!, signal);
       await gone;
     },
+    pause: () => void process.kill(-child.pid!, 'SIGSTOP'),
+    resume: () => void process.kill(-child.pid!, 'SIGCONT'),
   };
   await untilReady(server);
   return server;

@@ -17,7 +17,11 @@ export async function withStore<T>(env: Record<string, string>, use: (runtime: R
 export async function makePairs(runtime: Runtime, creators: number, apps: number): Promise<Pair[]> {
   const owners = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
   const clients = await Promise.all(Array.from({ length: apps }, () => makeApp(runtime)));
-  return Promise.all(owners.flatMap((creator) => clients.map((app) => makePair(runtime, { creator, app }))));
+  const pairs: Pair[] = [];
+  // An owner at a time: a pool of connections is not for a thousand at once.
+  for (const creator of owners)
+    pairs.push(...(await Promise.all(clients.map((app) => makePair(runtime, { creator, app })))));
+  return pairs;
 }
 
 /** Settings of a server that takes tokens made by `withStore`, whatever port it listens on. */

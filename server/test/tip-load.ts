@@ -6,12 +6,29 @@ export interface Recorded {
   readonly amountMinor: number;
 }
 
+interface Load {
+  readonly count: number;
+  readonly connections: number;
+}
+
+/** One tip of a load, told from all others by its number. */
+async function postTip(agent: Agent, origin: string, pairs: readonly Pair[], i: number, key?: string) {
+  const pair = pairs[i % pairs.length]!;
+  const headers: Record<string, string> = { ...pair.headers, 'content-type': 'application/json' };
+  if (key !== undefined) headers['idempotency-key'] = key;
+  const answer = await agent.request({
+    origin,
+    path: '/v1/tips',
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ amount: ((i % 997) + 1) / 100, name: 'LOAD', message: `tip ${i}` }),
+  });
+  const body = (await answer.body.json()) as { id: string; amount_minor: number };
+  return { status: answer.statusCode, tip: { id: body.id, amountMinor: body.amount_minor } };
+}
+
 /** Posts tips round and round the pairs over a number of connections. Ends early, without an error, when the server dies. */
-export async function postTips(
-  url: string,
-  pairs: readonly Pair[],
-  { count, connections }: { count: number; connections: number },
-) {
+export async function postTips(url: string, pairs: readonly Pair[], { count, connections }: Load) {
   const agent = new Agent({ connections, pipelining: 1 });
   const recorded: Recorded[] = [];
   const statuses = new Map<number, number>();
@@ -21,19 +38,10 @@ export async function postTips(
     Array.from({ length: connections }, async () => {
       while (next < count && lost < connections) {
         const i = next++;
-        const pair = pairs[i % pairs.length]!;
-        const amountMinor = (i % 997) + 1;
         try {
-          const answer = await agent.request({
-            origin: url,
-            path: '/v1/tips',
-            method: 'POST',
-            headers: { ...pair.headers, 'content-type': 'application/json' },
-            body: JSON.stringify({ amount: amountMinor / 100, name: 'LOAD', message: `tip ${i}` }),
-          });
-          statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1);
-          const body = (await answer.body.json()) as { id: string; amount_minor: number };
-          if (answer.statusCode === 201) recorded.push({ id: body.id, amountMinor: body.amount_minor });
+          const { status, tip } = await postTip(agent, url, pairs, i);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (status === 201) recorded.push(tip);
         } catch {
           lost++;
         }
@@ -42,4 +50,46 @@ export async function postTips(
   );
   await agent.destroy();
   return { recorded, statuses, lost };
+}
+
+/**
+ * Posts each tip, with a key, until some node has answered 201, as a careful app does: what fails or takes too long is
+ * tried again at the next node. Spread over `lastsMs` if the nodes are quicker.
+ */
+export async function postEveryTip(
+  nodes: readonly string[],
+  pairs: readonly Pair[],
+  { count, connections, lastsMs, timeoutMs = 3_000 }: Load & { lastsMs: number; timeoutMs?: number },
+) {
+  const agent = new Agent({ connections, pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  const ids = new Set<string>();
+  const refusals = new Map<number | 'lost', number>();
+  const started = performance.now();
+  let next = 0;
+
+  async function post(i: number): Promise<void> {
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const answer = await postTip(agent, nodes[(i + attempt) % nodes.length]!, pairs, i, `load ${i}`).catch(
+        () => undefined,
+      );
+      if (answer?.status === 201) return void ids.add(answer.tip.id);
+      const refusal = answer?.status ?? 'lost';
+      refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`tip ${i} was never recorded: ${JSON.stringify([...refusals])}`);
+  }
+
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      while (next < count) {
+        const i = next++;
+        const early = started + (i / count) * lastsMs - performance.now();
+        if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
+        await post(i);
+      }
+    }),
+  );
+  await agent.destroy();
+  return { ids, refusals };
 }

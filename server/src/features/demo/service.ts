@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/database.ts';
 import type { Vault } from '../../platform/secrets.ts';
-import { type Accounts, inventPassword } from '../accounts/index.ts';
+import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import { allScopes, type Grants, type Tokens } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
@@ -43,40 +43,48 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
     return record === undefined ? undefined : JSON.parse(vault.open(Buffer.from(record, 'base64'), sealContext));
   }
 
+  async function fill(): Promise<void> {
+    const password = inventPassword();
+    const creator = await accounts.add({ username: 'demo', displayName: 'Mali มะลิ', password, demo: true });
+    await accounts.updateProfile(creator.id, {
+      display_name: creator.display_name,
+      bio: 'Draws cats, live on weekends.',
+      social_links: JSON.stringify([{ platform: 'youtube', url: 'https://www.youtube.com/@mali' }]),
+      tip_channels: JSON.stringify(['promptpay', 'truemoney']),
+    });
+    const app = await apps.add({
+      name: 'Demo App',
+      redirectUris: ['http://localhost:3000/callback'],
+      ownerId: creator.id,
+      demo: true,
+    });
+    await grants.addByOperator(creator.id, app.clientId, allScopes.join(' '));
+    for (const tip of tips)
+      await tipService.record({ creatorId: creator.id, app: { id: app.clientId, name: app.name }, ...tip });
+    const record: DemoWorld = {
+      creatorId: creator.id,
+      username: creator.username,
+      password,
+      clientId: app.clientId,
+      clientSecret: app.clientSecret,
+    };
+    await db.write((tx) =>
+      repo.insertDemoRecord(tx, Buffer.from(vault.seal(JSON.stringify(record), sealContext)).toString('base64')),
+    );
+  }
+
   return {
     world,
     exists: async (): Promise<boolean> => (await repo.demoRecord(db)) !== undefined,
 
-    /** Fills an empty database; leaves any other as it is. */
+    /** Fills an empty database; leaves any other as it is. Of nodes that start together, one does it. */
     async ensure(): Promise<void> {
       if (!(await repo.isEmpty(db))) return;
-      const password = inventPassword();
-      const creator = await accounts.add({ username: 'demo', displayName: 'Mali มะลิ', password, demo: true });
-      await accounts.updateProfile(creator.id, {
-        display_name: creator.display_name,
-        bio: 'Draws cats, live on weekends.',
-        social_links: JSON.stringify([{ platform: 'youtube', url: 'https://www.youtube.com/@mali' }]),
-        tip_channels: JSON.stringify(['promptpay', 'truemoney']),
-      });
-      const app = await apps.add({
-        name: 'Demo App',
-        redirectUris: ['http://localhost:3000/callback'],
-        ownerId: creator.id,
-        demo: true,
-      });
-      await grants.addByOperator(creator.id, app.clientId, allScopes.join(' '));
-      for (const tip of tips)
-        await tipService.record({ creatorId: creator.id, app: { id: app.clientId, name: app.name }, ...tip });
-      const record: DemoWorld = {
-        creatorId: creator.id,
-        username: creator.username,
-        password,
-        clientId: app.clientId,
-        clientSecret: app.clientSecret,
-      };
-      await db.write((tx) =>
-        repo.insertDemoRecord(tx, Buffer.from(vault.seal(JSON.stringify(record), sealContext)).toString('base64')),
-      );
+      try {
+        await fill();
+      } catch (error) {
+        if (!(error instanceof AccountError && error.code === 'username_taken')) throw error;
+      }
     },
 
     /** An access token for the demo app, for the `curl` line; nothing if the demo creator has cut it off. */

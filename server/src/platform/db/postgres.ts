@@ -24,14 +24,15 @@ export interface PostgresOptions {
   withinMs?: number;
 }
 
-const maxConnectMs = 2_000;
+const maxConnectMs = 3_600;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'namjai',
     max: connections,
-    connectionTimeoutMillis: Math.min(withinMs / 2, maxConnectMs),
+    // Waiting for one of the pool counts too, so under load this is no sign of a server that is gone.
+    connectionTimeoutMillis: Math.min(withinMs * 0.8, maxConnectMs),
     // The server's own limits, for when this process cannot keep them: a node that sleeps inside a transaction
     // must not keep its rows from the others.
     statement_timeout: withinMs,
