@@ -1,8 +1,9 @@
 /**
  * The benchmark: `npm run bench`, `npm run bench -- --only me,tips`, `-- --rounds 1 --short` to test it itself,
- * `-- --write-docs` to bring docs/performance.md up to date. Exits 1 where a row misses its goal.
+ * `-- --profile` for a CPU profile of both sides beside the results, `-- --write-docs` to bring docs/performance.md up to date. Exits 1 where a row misses its goal.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createBench } from './lib/bench.ts';
 import { chart } from './lib/chart.ts';
@@ -17,6 +18,7 @@ const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string', default: '5' },
+    profile: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
     'write-docs': { type: 'boolean', default: false },
   },
@@ -29,6 +31,8 @@ if (unknown.length > 0 || !(rounds >= 1)) {
   process.exit(2);
 }
 
+const results = new URL('./results/', import.meta.url);
+mkdirSync(results, { recursive: true });
 const progress = createProgress();
 
 async function runRow(row: Row, place: string): Promise<Line> {
@@ -37,6 +41,7 @@ async function runRow(row: Row, place: string): Promise<Line> {
   const bench = createBench({
     rounds,
     short: options.short,
+    profiles: options.profile ? fileURLToPath(new URL(row.name, results)) : undefined,
     progress: (text) => progress.show(`${place} ${row.name}: ${text}`),
   });
   try {
@@ -65,8 +70,6 @@ const report: Report = {
   short: options.short,
   rows: lines,
 };
-const results = new URL('./results/', import.meta.url);
-mkdirSync(results, { recursive: true });
 writeFileSync(new URL('report.json', results), `${JSON.stringify(report, null, 2)}\n`);
 writeFileSync(new URL('report.svg', results), chart(report));
 if (options['write-docs']) writeDocs(report);

@@ -11,6 +11,8 @@ export interface Bench {
   /** How long one side is loaded in one round. */
   readonly seconds: number;
   readonly directory: string;
+  /** Where to put profiles, if they are wanted. */
+  readonly profiles: string | undefined;
   progress(text: string): void;
   start(file: URL, options?: Omit<ChildOptions, 'output'>): Child;
   /** Called when the row is over, last first. */
@@ -21,10 +23,11 @@ export interface Bench {
 export interface BenchOptions {
   readonly rounds: number;
   readonly short: boolean;
+  readonly profiles?: string | undefined;
   readonly progress: (text: string) => void;
 }
 
-export function createBench({ rounds, short, progress }: BenchOptions): Bench {
+export function createBench({ rounds, short, profiles, progress }: BenchOptions): Bench {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-bench-'));
   const undo: (() => void | Promise<void>)[] = [() => rmSync(directory, { recursive: true, force: true })];
   let started = 0;
@@ -33,6 +36,7 @@ export function createBench({ rounds, short, progress }: BenchOptions): Bench {
     short,
     seconds: short ? 0.3 : 3,
     directory,
+    profiles,
     progress,
     start(file, options = {}) {
       const output = join(directory, `process-${++started}.log`);

@@ -37,6 +37,14 @@ export async function compareRates(
       taken[side].push(await take(sides[side]));
     }
   }
+  if (bench.profiles) {
+    for (const side of ['ours', 'reference'] as const) {
+      bench.progress(`profiling ${sides[side].label}`);
+      await sides[side].child.call('startProfile');
+      await sides[side].run();
+      await sides[side].child.call('stopProfile', `${bench.profiles}-${side}.cpuprofile`);
+    }
+  }
   const ratios = (of: (one: Taken) => number): number[] =>
     taken.ours.map((one, round) => of(one) / of(taken.reference[round]!));
   const describe = (side: keyof typeof taken): string => {

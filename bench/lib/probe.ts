@@ -1,5 +1,9 @@
 /** Loaded into every process under measurement, before its program: tells what it has used so far. */
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
 import { answerCalls, endWithParent } from './calls.ts';
+
+const inspector = new Session();
 
 answerCalls({
   cpu: () => process.cpuUsage(),
@@ -10,6 +14,17 @@ answerCalls({
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return process.memoryUsage();
+  },
+  async startProfile() {
+    inspector.connect();
+    await inspector.post('Profiler.enable');
+    await inspector.post('Profiler.setSamplingInterval', { interval: 200 });
+    await inspector.post('Profiler.start');
+  },
+  async stopProfile(file: string) {
+    const { profile } = await inspector.post('Profiler.stop');
+    inspector.disconnect();
+    writeFileSync(file, JSON.stringify(profile));
   },
 });
 endWithParent();

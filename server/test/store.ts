@@ -15,6 +15,8 @@ export async function withStore<T>(env: Record<string, string>, use: (runtime: R
 
 /** Every app with every creator: as many (app, creator) pairs as the limits require. */
 export async function makePairs(runtime: Runtime, creators: number, apps: number): Promise<Pair[]> {
+  // Asked for at once by thousands, the first key would be made by each of them.
+  await runtime.keys.signing();
   const owners = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
   const clients = await Promise.all(Array.from({ length: apps }, () => makeApp(runtime)));
   const pairs: Pair[] = [];
