@@ -37,13 +37,15 @@ export function startChild(file: string, { args = [], env = {}, output }: ChildO
     if (error !== undefined) call?.reject(new Error(error));
     else call?.resolve(value as never);
   });
+  const ended = (): Error =>
+    new Error(`${file} ended by ${child.signalCode ?? `exit code ${child.exitCode}`}:\n${tail(output)}`);
   child.on('exit', () => {
-    for (const { reject } of waiting.values()) reject(new Error(`${file} ended:\n${tail(output)}`));
+    for (const { reject } of waiting.values()) reject(ended());
   });
   let calls = 0;
   const call = <T>(name: string, argument?: unknown): Promise<T> =>
     new Promise((resolve, reject) => {
-      if (hasEnded(child)) return reject(new Error(`${file} ended:\n${tail(output)}`));
+      if (hasEnded(child)) return reject(ended());
       const id = ++calls;
       waiting.set(id, { resolve, reject });
       child.send({ call: name, id, argument });

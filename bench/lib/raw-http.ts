@@ -18,6 +18,7 @@ export class RawConnection {
   #expected = 0;
   #received = 0;
   #bodyAt = 0;
+  #closed = false;
   onAnswer: (answer: RawAnswer) => void = () => {};
 
   constructor(port: number, host = '127.0.0.1') {
@@ -25,6 +26,9 @@ export class RawConnection {
     this.#socket.on('data', (chunk) => this.#take(chunk));
     this.#socket.on('error', (error) => {
       throw error;
+    });
+    this.#socket.on('close', () => {
+      if (!this.#closed) throw new Error('the server closed a connection');
     });
   }
 
@@ -37,6 +41,7 @@ export class RawConnection {
   }
 
   close(): void {
+    this.#closed = true;
     this.#socket.destroy();
   }
 
