@@ -40,7 +40,7 @@ export function createApp(runtime: Runtime): App {
     newId,
     log,
     metrics,
-    caller: ({ grant }) => (grant ? { client_id: grant.clientId, creator_id: grant.creatorId } : {}),
+    caller: ({ grant }) => grant,
     elsewhere: pages.errorWriter,
   });
   http.decorateRequest('grant');

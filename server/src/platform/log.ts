@@ -5,7 +5,10 @@ import { pino } from 'pino';
  * Nothing secret is handed to the log in the first place; `redactUrl` takes tokens out of addresses, and pino's
  * redaction stands behind it for objects.
  */
-export type Log = pino.Logger;
+export type Log = pino.Logger & {
+  /** Writes one finished line, its end included: for what is logged so often that making it must cost nothing. */
+  line(text: string): void;
+};
 
 const secretKeys = [
   'authorization',
@@ -21,7 +24,12 @@ const secretKeys = [
 ];
 
 export function createLog(options: { level: string; pretty?: boolean; stream?: pino.DestinationStream }): Log {
-  return pino(
+  const stream =
+    options.stream ??
+    (options.pretty
+      ? { write: writePretty }
+      : pino.destination({ fd: 1, sync: false, minLength: bufferedBytes, periodicFlush: 500 }));
+  const logger = pino(
     {
       level: options.level,
       base: null,
@@ -31,15 +39,17 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
           error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : error,
       },
     },
-    options.stream ??
-      (options.pretty
-        ? { write: writePretty }
-        : pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: 500 })),
+    stream,
   );
+  return Object.assign(logger, { line: (text: string) => void stream.write(text) });
 }
+
+/** Written at once when there is this much, and twice a second in any case. */
+const bufferedBytes = 16_000;
 
 /** Paths are kept, values of the query are not: any of them may be a token. An overlay's path is its key. */
 export function redactUrl(url: string): string {
+  if (!url.includes('?') && !url.startsWith('/overlay/')) return url;
   const [path = '', query] = url.split('?', 2);
   const safePath = path.replace(/^(\/overlay\/)[^/]+/, '$1[redacted]');
   return query === undefined ? safePath : `${safePath}?${query.replace(/=[^&]*/g, '=…')}`;

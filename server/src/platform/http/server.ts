@@ -3,8 +3,9 @@ import { type Config, isLoopbackHost } from '../../config.ts';
 import { ApiError } from '../../errors.ts';
 import { createAddressRules } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
-import { type Log, redactUrl } from '../log.ts';
+import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { type Caller, createAccessLog } from './access-log.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
 import { useJsonBodies } from './json-body.ts';
 import { createValidatorCompiler } from './validation.ts';
@@ -16,7 +17,7 @@ export interface HttpParts {
   readonly log: Log;
   readonly metrics: Metrics;
   /** What the access log says about who called. */
-  readonly caller: (request: FastifyRequest) => object;
+  readonly caller: (request: FastifyRequest) => Caller | undefined;
   /** Who writes the error of a request that has no route, when it is not the API. */
   readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
 }
@@ -78,11 +79,11 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
   });
+  const logAccess = createAccessLog(log, caller);
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
     metrics.request(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
-    if (log.isLevelEnabled('info'))
-      log.info({ ...accessLine(request, reply.statusCode, ms), ...caller(request) }, 'request');
+    logAccess(request, reply.statusCode, ms);
     done();
   });
   return app;
@@ -103,17 +104,6 @@ function setCommonHeaders(request: FastifyRequest, reply: { header(name: string,
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   if (request.url.startsWith('/v1')) reply.header('cache-control', 'no-store');
-}
-
-function accessLine(request: FastifyRequest, status: number, ms: number) {
-  return {
-    request_id: request.id,
-    method: request.method,
-    url: redactUrl(request.url),
-    status,
-    ms: Math.round(ms * 100) / 100,
-    ip: request.ip,
-  };
 }
 
 /** In development the server is for this machine alone: a tunnel or a proxy would publish the demo world. */
