@@ -15,30 +15,26 @@ export interface Access {
   readonly clientId: string;
   readonly appName: string;
   readonly scopes: readonly Scope[];
+  /** The keys under which the limiter counts this pair of app and creator. */
+  readonly limitKeys: { readonly read: string; readonly tips: string; readonly alerts: string };
   readonly creator: { username: string; displayName: string; avatarId: string | null; createdAt: number };
 }
 
 const tables = ['grants', 'families', 'apps', 'creators'] as const;
-const remembered = 100_000;
 
-export type AccessLookup = (claims: TokenSubject) => Access | undefined | Promise<Access | undefined>;
+/** Claims, and with them the last look, so that both are forgotten together. */
+type Looked = TokenSubject & { lastLook?: { readonly version: number; readonly access: Access } };
+
+export type AccessLookup = (claims: Looked) => Access | undefined | Promise<Access | undefined>;
 
 export function createAccessLookup(db: Database): AccessLookup {
-  const known = new Map<string, Access>();
-  let knownVersion: number | undefined;
-
   return (claims) => {
     const version = db.version(tables);
-    if (version !== knownVersion || known.size >= remembered) known.clear();
-    knownVersion = version;
-    // Tokens of one family can differ in scope, so both make the key.
-    const key = `${claims.familyId} ${claims.scopes.join(' ')}`;
-    const seen = known.get(key);
-    if (seen) return seen;
+    const seen = claims.lastLook;
+    if (seen && seen.version === version) return seen.access;
     return accessByFamily(db, claims.creatorId, claims.familyId).then((row) => {
       const access = row && toAccess(row, claims);
-      if (access && version !== undefined && db.version(tables) === version && knownVersion === version)
-        known.set(key, access);
+      if (access && version !== undefined && db.version(tables) === version) claims.lastLook = { version, access };
       return access;
     });
   };
@@ -54,6 +50,7 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
   ];
   if (over.some((at) => at !== null) || row.grant_id !== claims.grantId || row.client_id !== claims.clientId)
     return undefined;
+  const pair = `${row.client_id}:${claims.creatorId}`;
   return {
     grantId: row.grant_id,
     familyId: claims.familyId,
@@ -61,6 +58,7 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
     clientId: row.client_id,
     appName: row.app_name,
     scopes: intersectScopes(claims.scopes, parseScopes(row.grant_scope).scopes),
+    limitKeys: { read: `${pair}:read`, tips: `${pair}:tips`, alerts: `${pair}:alerts` },
     creator: {
       username: row.username,
       displayName: row.display_name,

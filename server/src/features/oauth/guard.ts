@@ -31,7 +31,7 @@ export interface Protection {
 
 /** Options for a protected route: nothing reaches its handler without a token, a grant, the scope and the limit. */
 export type Protect = (protection: Protection) => {
-  onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
   config: { protection: Protection };
 };
 
@@ -49,38 +49,65 @@ export interface GuardParts {
 }
 
 export function createGuard({ tokens, access, limiter, uses }: GuardParts): Protect {
-  return (protection) => ({
-    config: { protection },
-    onRequest: async (request, reply) => {
-      const token = bearerToken(request);
-      const seen = tokens.verify('access', token);
-      const claims = checkToken(seen instanceof Promise ? await seen : seen);
-      const looked = access(claims);
-      const grant = looked instanceof Promise ? await looked : looked;
+  return (protection) => {
+    const { scope, limit } = protection;
+    const rule = limits[limit];
+    const policy = `"${limit}";q=${rule.limit};w=${rule.windowMs / 1000}`;
+
+    // A list of checks in order. Each passes on what it knows at once where it can: a request whose token and grant
+    // are remembered goes through without a single promise.
+    function checkToken(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+      return next(tokens.verify('access', bearerToken(request)), (verified) => {
+        const claims = goodToken(verified);
+        return next(access(claims), (grant) => checkGrant(request, reply, grant));
+      });
+    }
+
+    function checkGrant(request: FastifyRequest, reply: FastifyReply, grant: Access | undefined): void | Promise<void> {
       if (!grant) throw new ApiError('grant_unusable');
       request.grant = grant;
-      checkScope(grant, protection.scope);
-      const rule = limits[protection.limit];
-      const taken = limiter.take(`${grant.clientId}:${grant.creatorId}:${protection.limit}`, rule);
-      checkLimit(reply, protection.limit, rule, taken instanceof Promise ? await taken : taken);
-      uses.note(grant);
-    },
-  });
+      checkScope(grant, scope);
+      return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {
+        reply.header('ratelimit-policy', policy);
+        checkLimit(reply, limit, verdict);
+        uses.note(grant);
+      });
+    }
+
+    return {
+      config: { protection },
+      onRequest(request, reply, done) {
+        try {
+          const later = checkToken(request, reply);
+          if (later) later.then(() => done(), done);
+          else done();
+        } catch (error) {
+          done(error as Error);
+        }
+      },
+    };
+  };
+}
+
+/** Goes on with a value at once, or with a promise's when it is there. */
+function next<T, R>(value: T | Promise<T>, then: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(then) : then(value);
 }
 
 /** RFC 6750, section 2.1. Only the header: a token in a query string ends up in logs. */
 function bearerToken(request: FastifyRequest): string {
   const header = request.headers.authorization;
   if (header === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
-  const [, token] = /^bearer +([^\s,]+) *$/i.exec(header) ?? [];
-  if (token === undefined && !/^bearer\b/i.test(header))
-    throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
-  if (token === undefined || countHeader(request, 'authorization') > 1)
+  // Two small patterns: one that captures the whole token takes ten times as long.
+  const scheme = /^bearer\b */i.exec(header)?.[0];
+  if (scheme === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
+  const token = header.slice(scheme.length);
+  if (token === '' || !scheme.endsWith(' ') || /[\s,]/.test(token) || countHeader(request, 'authorization') > 1)
     throw tokenError('token_invalid', 'The access token is malformed');
   return token;
 }
 
-function checkToken(verified: Verified) {
+function goodToken(verified: Verified) {
   if (verified === 'expired') throw tokenError('token_expired', 'The access token has expired');
   if (verified === 'invalid') throw tokenError('token_invalid', 'The access token is not valid');
   return verified;
@@ -101,8 +128,7 @@ function checkScope(grant: Access, scope: Scope | null): void {
 }
 
 /** draft-ietf-httpapi-ratelimit-headers */
-function checkLimit(reply: FastifyReply, group: LimitGroup, rule: LimitRule, verdict: LimitVerdict): void {
-  reply.header('ratelimit-policy', `"${group}";q=${rule.limit};w=${rule.windowMs / 1000}`);
+function checkLimit(reply: FastifyReply, group: LimitGroup, verdict: LimitVerdict): void {
   reply.header('ratelimit', `"${group}";r=${verdict.remaining};t=${verdict.resetSeconds}`);
   if (!verdict.allowed)
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } });
