@@ -15,16 +15,19 @@ const randomBytesPerId = 10;
 export function createIds(clock: Clock): NewId {
   const pool = Buffer.alloc(randomBytesPerId * 256);
   let used = pool.length;
+  let last = { ms: Number.NaN, text: '' };
   return (prefix) => {
     if (used === pool.length) {
       randomFillSync(pool);
       used = 0;
     }
-    const random = pool.subarray(used, used + randomBytesPerId);
+    const at = used;
     used += randomBytesPerId;
-    random[0] = (random[0]! & 0x0f) | 0x70; // version 7
-    random[2] = (random[2]! & 0x3f) | 0x80; // variant 2
-    return `${prefix}_${encodeTime(clock())}${encodeBytes(random)}`;
+    pool[at] = (pool[at]! & 0x0f) | 0x70; // version 7
+    pool[at + 2] = (pool[at + 2]! & 0x3f) | 0x80; // variant 2
+    const ms = clock();
+    if (ms !== last.ms) last = { ms, text: encodeTime(ms) };
+    return `${prefix}_${last.text}${encodeFive(pool, at)}${encodeFive(pool, at + 5)}`;
   };
 }
 
@@ -38,17 +41,15 @@ function encodeTime(ms: number): string {
   return text;
 }
 
-function encodeBytes(bytes: Uint8Array): string {
-  let text = '';
-  let buffer = 0;
-  let bits = 0;
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0xfff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += alphabet[(buffer >> bits) & 31];
-    }
-  }
-  return text;
+/** Five bytes are eight characters: four pairs, each looked up at once. */
+function encodeFive(bytes: Uint8Array, at: number): string {
+  const [a, b, c, d, e] = [bytes[at]!, bytes[at + 1]!, bytes[at + 2]!, bytes[at + 3]!, bytes[at + 4]!];
+  return (
+    pairs[(a << 2) | (b >> 6)]! +
+    pairs[((b & 0x3f) << 4) | (c >> 4)]! +
+    pairs[((c & 0x0f) << 6) | (d >> 2)]! +
+    pairs[((d & 0x03) << 8) | e]!
+  );
 }
+
+const pairs = Array.from({ length: 1024 }, (_, i) => alphabet[i >> 5]! + alphabet[i & 31]!);
