@@ -75,7 +75,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     if (isHostless(request)) return refuseHostless(request, reply);
     setCommonHeaders(request, reply);
     // Before the body is read: an unknown path is 404 whatever was sent to it.
-    const problem = config.development ? misdirected(request, proxies.isOpened) : undefined;
+    const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
   });
@@ -124,6 +124,10 @@ function misdirected(request: FastifyRequest, isProxy: (address: string) => bool
     });
   return undefined;
 }
+
+/** PostgreSQL cannot look for a NUL: a path with one names nothing, like one that cannot be decoded at all. */
+const undecodable = ({ url }: FastifyRequest): ApiError | undefined =>
+  url.includes('%00') && url.split('?', 1)[0]!.includes('%00') ? new ApiError('not_found') : undefined;
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
 function useNotFound(

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { buildApp } from '../build-app.ts';
+import { makeApp, makePair } from '../factories.ts';
+import { signedInVisitor } from '../visitor.ts';
+
+/** What a path or a query might carry that no database, log or page should stumble over. */
+const oddities = [
+  '%00',
+  'a%00b',
+  '%ff',
+  '%',
+  '%ed%a0%80',
+  "'",
+  '%F0%9F%98%80',
+  '..%2f..',
+  '%0d%0aX:%20y',
+  'x'.repeat(5000),
+];
+
+const pages = [
+  '/@{name}',
+  '/docs/{guide}',
+  '/avatars/{id}',
+  '/overlay/{key}',
+  '/developers/apps/{id}',
+  '/developers/apps/{id}/webhooks/{webhook}',
+  '/developers/apps/OWN/webhooks/{webhook}',
+  '/developers/apps/OWN/webhooks/{webhook}/deliveries/{delivery}',
+  '/login?return_to={address}',
+  '/dashboard?q={text}&cursor={cursor}',
+  '/dashboard?from={from}&to={to}',
+];
+
+test('no path or query, however odd, is an error of ours', { timeout: 120_000 }, async (t) => {
+  const app = await buildApp(t);
+  const { runtime, http, clock } = app;
+  const pair = await makePair(runtime);
+  const own = await makeApp(runtime, 'Own', pair.creatorId);
+  const visitor = await signedInVisitor(app, pair.creatorId);
+  const basic = `Basic ${Buffer.from(`${pair.clientId}:${pair.clientSecret}`).toString('base64')}`;
+  const { paths } = (await http.inject('/openapi.json')).json();
+
+  const calls: InjectOptions[] = [];
+  for (const [path, operations] of Object.entries<Record<string, { parameters?: { in: string; name: string }[] }>>(
+    paths,
+  ))
+    for (const [method, { parameters = [] }] of Object.entries(operations))
+      for (const odd of oddities) {
+        const authorization = path.startsWith('/v1/webhooks') ? basic : pair.headers.authorization;
+        const queries = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => `${name}=${odd}`);
+        if (!path.includes('{') && queries.length === 0) continue;
+        const url = `${path.replaceAll(/\{\w+\}/g, odd)}?${queries.join('&')}`;
+        calls.push({ method: method.toUpperCase() as 'GET', url, headers: { authorization } });
+      }
+  for (const call of calls) {
+    clock.advance(1000);
+    if (String(call.url).startsWith('/v1/events/stream')) continue;
+    const answer = await http.inject(call);
+    const told = `${call.method} ${String(call.url).slice(0, 200)}: ${answer.statusCode}`;
+    assert.ok([404, 415, 422, 426].includes(answer.statusCode), told);
+    assert.equal(answer.headers.x, undefined, told);
+  }
+
+  for (const page of pages)
+    for (const odd of oddities) {
+      const answer = await visitor.get(page.replace('OWN', own.clientId).replaceAll(/\{\w+\}/g, odd));
+      assert.ok(answer.statusCode < 500, `${page} ${odd.slice(0, 50)}: ${answer.statusCode}`);
+      assert.equal(answer.headers.x, undefined);
+    }
+});
