@@ -13,6 +13,7 @@ import { demoRemove } from './demo.ts';
 import { grantCommands } from './grant.ts';
 import { commandHelp, overview } from './help.ts';
 import { keysRotate } from './keys.ts';
+import { listen } from './listen.ts';
 import { migrateCommand } from './migrate.ts';
 import { openapi } from './openapi.ts';
 import { serveCommand } from './serve.ts';
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   ...grantCommands,
   keysRotate,
   ...triggerCommands,
+  listen,
   backup,
   demoRemove,
 ];

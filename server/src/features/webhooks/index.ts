@@ -10,4 +10,5 @@ export {
   type WebhookInput,
   type Webhooks,
 } from './service.ts';
+export { newWebhookSecret, signedHeaders, webhookKey } from './signature.ts';
 export { createWebhookWorker, type WebhookWorker } from './worker.ts';
