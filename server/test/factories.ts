@@ -50,9 +50,12 @@ export async function makePair(
     app.clientId,
     options.scope ?? allScopes.join(' '),
   );
+  // By name: either may be a whole pair.
   return {
-    ...creator,
-    ...app,
+    creatorId: creator.creatorId,
+    username: creator.username,
+    clientId: app.clientId,
+    clientSecret: app.clientSecret,
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token,
     headers: { authorization: `Bearer ${tokens.access_token}` },

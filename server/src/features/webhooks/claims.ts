@@ -23,7 +23,9 @@ export interface Target {
   readonly keys: readonly KeyObject[];
 }
 
-export interface Claimed extends Target, Pick<repo.DueDelivery, 'id' | 'event_id' | 'attempts' | 'tries'> {
+export interface Claimed
+  extends Target,
+    Pick<repo.DueDelivery, 'creator_id' | 'id' | 'event_id' | 'attempts' | 'tries'> {
   readonly body: string;
   readonly lease: string;
   readonly leaseUntil: number;
@@ -57,18 +59,18 @@ export function createClaim({ db, clock, vault }: ClaimsParts): Claim {
         const obstacle = obstacleOf(endpoint, delivery);
         if (obstacle === 'suspended') await repo.postpone(tx, endpointId, delivery.id, now + suspendedMs);
         else if (obstacle) await repo.close(tx, endpointId, delivery.id, obstacle);
-        else {
-          await repo.lease(tx, endpointId, delivery.id, lease, now + leaseMs);
-          sending.push({ ...delivery, body: delivery.body ?? '' });
-        }
+        else sending.push({ ...delivery, body: delivery.body ?? '' });
       }
+      const ids = sending.map(({ id }) => id);
+      await repo.lease(tx, endpointId, ids, lease, now + leaseMs);
       return { endpoint, due: due.length, sending };
     });
     if (!endpoint) return { claimed: [], more: due > 0, failing: false };
     const target = createTarget(vault, endpoint, now);
     return {
-      claimed: sending.map(({ id, event_id, attempts, tries, body }) => ({
+      claimed: sending.map(({ creator_id, id, event_id, attempts, tries, body }) => ({
         ...target,
+        creator_id,
         id,
         event_id,
         attempts,

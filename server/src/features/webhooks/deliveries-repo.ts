@@ -20,44 +20,53 @@ export interface DeliveryRow {
   created_at: number;
 }
 
-export type NewDelivery = Omit<DeliveryRow, 'attempts' | 'tries'>;
+/** What the deliveries made together for one endpoint share. */
+export type DeliveryBatch = Pick<DeliveryRow, 'creator_id' | 'endpoint_id' | 'grant_id' | 'status' | 'created_at'>;
+export type NewDelivery = Pick<
+  DeliveryRow,
+  'event_id' | 'id' | 'event_type' | 'sequence' | 'body' | 'due_at' | 'lease'
+>;
 
-/** Answers whether it is new: an event goes to an endpoint once. */
-export async function insertDelivery(tx: Tx, row: NewDelivery): Promise<boolean> {
-  const inserted = await tx.run(
-    `INSERT INTO webhook_deliveries
-       (creator_id, endpoint_id, event_id, id, grant_id, event_type, sequence, body, status, due_at, lease, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-     ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING`,
-    [
-      row.creator_id,
-      row.endpoint_id,
-      row.event_id,
-      row.id,
-      row.grant_id,
-      row.event_type,
-      row.sequence,
-      row.body,
-      row.status,
-      row.due_at,
-      row.lease,
-      row.created_at,
-    ],
-  );
-  return inserted > 0;
+const insertSql = (list: string): string =>
+  `INSERT INTO webhook_deliveries
+     (creator_id, endpoint_id, grant_id, status, created_at, event_id, id, event_type, sequence, body, due_at, lease)
+   SELECT $1, $2, $3, $4, CAST($5 AS BIGINT), s.value ->> 0, s.value ->> 1, s.value ->> 2,
+     CAST(s.value ->> 3 AS BIGINT), s.value ->> 4, CAST(s.value ->> 5 AS BIGINT), s.value ->> 6
+   FROM ${list} AS s WHERE true
+   ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING
+   RETURNING id`;
+
+const insertAll: Sql = {
+  sqlite: insertSql('json_each($6)'),
+  postgres: insertSql('(SELECT jsonb_array_elements(CAST($6 AS jsonb)) AS value)'),
+};
+
+/** Answers the ids of those that are new: an event goes to an endpoint once. */
+export async function insertDeliveries(tx: Tx, batch: DeliveryBatch, list: readonly NewDelivery[]) {
+  const rows = list.map((row) => [row.event_id, row.id, row.event_type, row.sequence, row.body, row.due_at, row.lease]);
+  const made = await tx.all<{ id: string }>(insertAll, [
+    batch.creator_id,
+    batch.endpoint_id,
+    batch.grant_id,
+    batch.status,
+    batch.created_at,
+    JSON.stringify(rows),
+  ]);
+  return new Set(made.map(({ id }) => id));
 }
 
 /** A grant that lives and lets its app receive events. */
 const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
 
-export interface DueDelivery extends Pick<DeliveryRow, 'id' | 'event_id' | 'grant_id' | 'attempts' | 'tries'> {
+export interface DueDelivery
+  extends Pick<DeliveryRow, 'creator_id' | 'id' | 'event_id' | 'grant_id' | 'attempts' | 'tries'> {
   body: string | null;
   grant_lives: number;
   creator_suspended: number | null;
 }
 
 const dueSql = `
-SELECT d.id, d.event_id, d.grant_id, d.attempts, d.tries, COALESCE(d.body, e.body) AS body,
+SELECT d.creator_id, d.id, d.event_id, d.grant_id, d.attempts, d.tries, COALESCE(d.body, e.body) AS body,
   CASE WHEN ${grantLives} THEN 1 ELSE 0 END AS grant_lives, c.suspended_at AS creator_suspended
 FROM webhook_deliveries d
 LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
@@ -73,13 +82,23 @@ export function dueDeliveries(tx: Tx, endpointId: string, now: number, limit: nu
   return tx.all<DueDelivery>(due, [endpointId, now, limit]);
 }
 
-export async function lease(tx: Tx, endpointId: string, id: string, token: string, until: number): Promise<void> {
-  await tx.run('UPDATE webhook_deliveries SET lease = $3, due_at = $4 WHERE endpoint_id = $1 AND id = $2', [
-    endpointId,
-    id,
-    token,
-    until,
-  ]);
+const leaseSql = (ids: string): string =>
+  `UPDATE webhook_deliveries SET lease = $2, due_at = $3 WHERE endpoint_id = $1 AND id IN (${ids})`;
+
+const leaseAll: Sql = {
+  sqlite: leaseSql('SELECT value FROM json_each($4)'),
+  postgres: leaseSql('SELECT jsonb_array_elements_text(CAST($4 AS jsonb))'),
+};
+
+/** Claims what was just read as due. */
+export async function lease(
+  tx: Tx,
+  endpointId: string,
+  ids: readonly string[],
+  token: string,
+  until: number,
+): Promise<void> {
+  if (ids.length > 0) await tx.run(leaseAll, [endpointId, token, until, JSON.stringify(ids)]);
 }
 
 /** Puts off what was just read as due, without an attempt. */
@@ -109,21 +128,23 @@ export interface Settlement {
   readonly dueAt: number | null;
 }
 
-/** Only who still holds the lease can settle. */
-export function settle(tx: Tx, settlement: Settlement): Promise<number> {
-  return tx.run(
-    `UPDATE webhook_deliveries SET status = $4, attempts = $5, tries = $6, due_at = $7, lease = NULL
-     WHERE endpoint_id = $1 AND id = $2 AND lease = $3 AND status = 'pending'`,
-    [
-      settlement.endpointId,
-      settlement.id,
-      settlement.lease,
-      settlement.status,
-      settlement.attempts,
-      settlement.tries,
-      settlement.dueAt,
-    ],
-  );
+const settleSql = (list: string): string =>
+  `UPDATE webhook_deliveries AS d SET status = s.value ->> 3, attempts = s.value ->> 4,
+     tries = CAST(s.value ->> 5 AS BIGINT), due_at = CAST(s.value ->> 6 AS BIGINT), lease = NULL
+   FROM ${list} AS s
+   WHERE d.endpoint_id = s.value ->> 0 AND d.id = s.value ->> 1 AND d.lease = s.value ->> 2 AND d.status = 'pending'
+   RETURNING id`;
+
+const settleAll: Sql = {
+  sqlite: settleSql('json_each($1)'),
+  postgres: settleSql('(SELECT jsonb_array_elements(CAST($1 AS jsonb)) AS value)'),
+};
+
+/** Only who still holds the lease can settle. Answers the ids of those that were. */
+export async function settle(tx: Tx, list: readonly Settlement[]): Promise<Set<string>> {
+  const rows = list.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]);
+  const settled = await tx.all<{ id: string }>(settleAll, [JSON.stringify(rows)]);
+  return new Set(settled.map(({ id }) => id));
 }
 
 /** Ends every lease: whoever held one is gone. */

@@ -41,7 +41,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
         creatorId: null,
         data: {},
       });
-      await db.write((tx) => repo.insertDelivery(tx, row));
+      await db.write((tx) => repo.insertDeliveries(tx, row, [row]));
       announce(id);
       return toDelivery(row);
     },
@@ -101,7 +101,9 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 /** Sorts behind every id. */
 const afterAll = '~';
 
-function toDelivery(row: Pick<repo.DeliveryRow, keyof repo.NewDelivery | 'attempts'>): Delivery {
+function toDelivery(
+  row: Pick<repo.DeliveryRow, keyof repo.NewDelivery | keyof repo.DeliveryBatch | 'attempts'>,
+): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,

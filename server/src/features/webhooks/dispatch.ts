@@ -13,7 +13,7 @@ import type { Database, Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import { type Claimed, createTarget, leaseMs } from './claims.ts';
-import { insertDelivery } from './deliveries-repo.ts';
+import { insertDeliveries } from './deliveries-repo.ts';
 import * as repo from './dispatch-repo.ts';
 import { anyEndpoint } from './endpoints-repo.ts';
 import type { Lanes } from './lanes.ts';
@@ -49,7 +49,7 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
       const last = events.length === eventsAtOnce ? events.at(-1)!.sequence : lag.head;
       const made = await db.write(async (tx) => {
         if (!(await repo.movePosition(tx, creatorId, lag.position, last))) return [];
-        return insertDeliveries(tx, creatorId, events);
+        return handOver(tx, creatorId, events);
       });
       for (const { endpointId, claimed, more } of made) {
         lanes.take(claimed);
@@ -59,7 +59,7 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
   }
 
   /** Who gets an event is decided here, in the transaction that hands it over. */
-  async function insertDeliveries(tx: Tx, creatorId: string, events: readonly repo.LoggedEvent[]) {
+  async function handOver(tx: Tx, creatorId: string, events: readonly repo.LoggedEvent[]) {
     const [now, lease] = [clock(), randomUUID()];
     const made: { endpointId: string; claimed: Claimed[]; more: boolean }[] = [];
     for (const subscriber of await repo.subscribers(tx, creatorId)) {
@@ -69,28 +69,40 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
       // What its lane has room for is claimed as it is made, which saves a claim of its own.
       const room = enabled && suspended === null ? lanes.room(endpointId) : 0;
       const target = room > 0 ? createTarget(vault, subscriber, now) : undefined;
-      const claimed: Claimed[] = [];
-      for (const event of wanted) {
-        const [id, leaseUntil] = [newId('dlv'), now + leaseMs];
-        const taken = target && claimed.length < room;
-        const fresh = await insertDelivery(tx, {
+      const leaseUntil = now + leaseMs;
+      const deliveries = wanted.map((event, index) => {
+        const taken = index < room;
+        return {
+          event,
+          row: {
+            event_id: event.id,
+            id: newId('dlv'),
+            event_type: event.type,
+            sequence: event.sequence,
+            body: null,
+            due_at: taken ? leaseUntil : enabled ? now : null,
+            lease: taken ? lease : null,
+          },
+        };
+      });
+      const fresh = await insertDeliveries(
+        tx,
+        {
           creator_id: creatorId,
           endpoint_id: endpointId,
-          event_id: event.id,
-          id,
           grant_id,
-          event_type: event.type,
-          sequence: event.sequence,
-          body: null,
           status: enabled ? 'pending' : 'skipped',
-          due_at: taken ? leaseUntil : enabled ? now : null,
-          lease: taken ? lease : null,
           created_at: now,
-        });
-        if (fresh && taken)
+        },
+        deliveries.map(({ row }) => row),
+      );
+      const claimed: Claimed[] = [];
+      for (const { event, row } of deliveries)
+        if (target && row.lease && fresh.has(row.id))
           claimed.push({
             ...target,
-            id,
+            creator_id: creatorId,
+            id: row.id,
             event_id: event.id,
             attempts: '[]',
             tries: 0,
@@ -98,7 +110,6 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
             lease,
             leaseUntil,
           });
-      }
       made.push({ endpointId, claimed, more: enabled === 1 && claimed.length < wanted.length });
     }
     return made;

@@ -2,7 +2,13 @@ import { type Clock, toTimestamp } from '../../platform/clock.ts';
 import type { Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { GrantListener } from '../oauth/index.ts';
-import { cancelGrant, type DeliveryRow, insertDelivery, type NewDelivery } from './deliveries-repo.ts';
+import {
+  cancelGrant,
+  type DeliveryBatch,
+  type DeliveryRow,
+  insertDeliveries,
+  type NewDelivery,
+} from './deliveries-repo.ts';
 import { type EndpointRow, endpointsOf } from './endpoints-repo.ts';
 
 export interface NoticeParts {
@@ -15,7 +21,7 @@ export function notice(
   { clock, newId }: NoticeParts,
   endpoint: Pick<EndpointRow, 'id' | 'enabled'>,
   event: { id: string; type: string; creatorId: string | null; data: object },
-): NewDelivery & Pick<DeliveryRow, 'attempts'> {
+): DeliveryBatch & NewDelivery & Pick<DeliveryRow, 'attempts'> {
   const now = clock();
   return {
     creator_id: '',
@@ -61,8 +67,10 @@ export function createGrantListener(parts: NoticeParts): GrantListener {
         data: { creator_id: creatorId, reason },
       };
       for (const endpoint of await endpointsOf(tx, clientId))
-        if (endpoint.types === null || JSON.parse(endpoint.types).includes(event.type))
-          await insertDelivery(tx, notice(parts, endpoint, event));
+        if (endpoint.types === null || JSON.parse(endpoint.types).includes(event.type)) {
+          const row = notice(parts, endpoint, event);
+          await insertDeliveries(tx, row, [row]);
+        }
     },
   };
 }

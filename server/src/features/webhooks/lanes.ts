@@ -170,6 +170,17 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       pump(lane);
     },
 
+    /** Gives back what waits here and might not be sent as it was claimed: its grant or its endpoint has changed. */
+    recall(concerned: (claimed: Claimed) => boolean): void {
+      for (const lane of lanes.values()) {
+        const back = lane.queue.filter(concerned);
+        if (back.length === 0) continue;
+        lane.queue.splice(0, lane.queue.length, ...lane.queue.filter((claimed) => !concerned(claimed)));
+        for (const claimed of back) settler.release(claimed);
+        lane.more = true;
+      }
+    },
+
     /** How many fresh deliveries this endpoint's lane would take without a claim of its own. */
     room(endpointId: string): number {
       const lane = lanes.get(endpointId);

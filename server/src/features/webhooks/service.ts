@@ -61,6 +61,8 @@ const keptMs = 30 * dayMs;
 
 /** Hints that deliveries of an endpoint are due go here; the message is its id. */
 export const webhooksTopic = 'webhooks';
+/** Hints that an endpoint itself has changed; the message is its id. */
+export const webhookChangesTopic = 'webhook-changes';
 
 /** The endpoints of an app. Whatever is asked, the app comes first, so that another's is not found. */
 export function createWebhooks({ db, hub, clock, newId, vault, fetch }: WebhooksParts) {
@@ -75,6 +77,7 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
     if (problem) throw new UrlRefused(problem);
   }
 
+  const changed = (endpointId: string): void => hub.publish(webhookChangesTopic, endpointId);
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
 
   async function disable(tx: Tx, id: string, reason: repo.DisabledReason): Promise<void> {
@@ -128,18 +131,21 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
         if (enabled === true) await repo.enableEndpoint(tx, id);
         if (enabled === false) await disable(tx, id, 'by_owner');
       });
+      changed(id);
       return toWebhook(await endpoint(clientId, id));
     },
 
     async remove(clientId: string, id: string): Promise<void> {
       await endpoint(clientId, id);
       await db.write((tx) => repo.deleteEndpoint(tx, clientId, id));
+      changed(id);
     },
 
     async rotateSecret(clientId: string, id: string): Promise<{ secret: string; previous_valid_until: string }> {
       await endpoint(clientId, id);
       const [secret, until] = [newWebhookSecret(), clock() + overlapMs];
       await db.write((tx) => repo.replaceSecret(tx, id, vault.seal(secret, sealContext(id)), until));
+      changed(id);
       return { secret, previous_valid_until: toTimestamp(until) };
     },
 

@@ -75,9 +75,12 @@ export function createSettler({ db, clock, random, onError }: SettlerParts) {
 
   async function record(tx: Tx, batch: readonly Item[]): Promise<void> {
     const working = new Map<string, boolean>();
+    const settled = await repo.settle(
+      tx,
+      batch.map(({ row }) => row),
+    );
     for (const { row, ended } of batch) {
-      const settled = await repo.settle(tx, row);
-      if (settled === 0 || !ended) continue;
+      if (!settled.has(row.id) || !ended) continue;
       const well = isSuccess(ended.answer);
       working.set(row.endpointId, well || (working.get(row.endpointId) ?? false));
       if (ended.answer.status === 410 && (await disableEndpoint(tx, row.endpointId, 'gone')) > 0)

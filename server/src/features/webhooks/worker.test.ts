@@ -190,3 +190,36 @@ test('an endpoint of a deleted app gets nothing more', async (t) => {
   await worker.pass();
   assert.equal(receiver.requests.length, 0);
 });
+
+test('what waits to be sent is not sent any more once its grant has ended or its endpoint is off', async (t) => {
+  const { runtime, worker, add, pair, call } = await buildWebhooks(t);
+  const second = await makePair(runtime, { app: pair });
+  const receiver = await startReceiver(t);
+  const held: (() => void)[] = [];
+  receiver.answer = (response) => held.push(() => response.writeHead(204).end());
+  const { id } = await add(receiver.url, { types: ['tip.created'] });
+  await worker.start();
+  // One is under way and holds the lane; the others wait behind it.
+  await tips(runtime, pair, 1);
+  await receiver.waitFor(1);
+  await tips(runtime, second, 3);
+  await waitUntil(async () => (await statusesOf(runtime)).length === 4);
+  await runtime.grants.revoke(second.creatorId, pair.clientId, 'creator');
+  await new Promise((resolve) => setImmediate(resolve));
+  await tips(runtime, pair, 3);
+  await waitUntil(async () => (await statusesOf(runtime)).length === 7);
+  await call('PATCH', `/${id}`, { enabled: false });
+  await new Promise((resolve) => setImmediate(resolve));
+  for (const release of held) release();
+  await waitUntil(async () => !(await statusesOf(runtime)).includes('pending'));
+  assert.equal(receiver.requests.length, 1);
+  assert.deepEqual((await statusesOf(runtime)).sort(), [
+    ...Array(3).fill('cancelled'),
+    ...Array(3).fill('skipped'),
+    'succeeded',
+  ]);
+});
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -13,7 +13,7 @@ import { createClaim } from './claims.ts';
 import { endLeases, waitingEndpoints } from './deliveries-repo.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createLanes } from './lanes.ts';
-import { webhooksTopic } from './service.ts';
+import { webhookChangesTopic, webhooksTopic } from './service.ts';
 import { createSettler, isSuccess } from './settle.ts';
 
 export interface WorkerParts {
@@ -78,7 +78,11 @@ export function createWebhookWorker(parts: WorkerParts) {
         sweeping.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
         hub.subscribe(webhooksTopic, lanes.kick),
-        hub.subscribe(accessTopic, polling.soon),
+        hub.subscribe(webhookChangesTopic, (id) => lanes.recall(({ endpointId }) => endpointId === id)),
+        hub.subscribe(accessTopic, (id) => {
+          lanes.recall(({ creator_id }) => id === '*' || creator_id === id);
+          polling.soon();
+        }),
       );
       // The command line writes to the same database without a hint.
       const stopListening = db.onExternalChange?.(() => {
