@@ -36,7 +36,7 @@ interface Lane {
 
 export type Lanes = ReturnType<typeof createLanes>;
 
-const widest = 8;
+const widest = 16;
 /** How many a lane holds ahead of sending them, so that it never waits for the database. */
 const ahead = 128;
 /** What an attempt and its settlement may take. */
