@@ -171,7 +171,7 @@ test('security 23: a cursor that was altered, is another webhook’s or goes wit
   assert.equal((await page(`&cursor=${first}`)).json().data.length, 2);
   assert.equal((await page(`&status=failed&cursor=${first}`)).statusCode, 422);
   assert.equal((await page(`&cursor=${first}`, other.id)).statusCode, 422);
-  assert.equal((await page(`&cursor=A${first.slice(1)}`)).statusCode, 422);
+  assert.equal((await page(`&cursor=${first.startsWith('A') ? 'B' : 'A'}${first.slice(1)}`)).statusCode, 422);
   assert.equal((await page('&cursor=nonsense')).statusCode, 422);
 });
 
