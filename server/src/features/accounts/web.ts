@@ -28,7 +28,7 @@ import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { toApiError } from '../../platform/http/errors.ts';
+import { readOn, toApiError } from '../../platform/http/errors.ts';
 import type { Assets } from '../../platform/http/pages/assets.ts';
 import { errorPage } from '../../platform/http/pages/error-page.ts';
 import { createFlash, type Flash } from '../../platform/http/pages/flash.ts';
@@ -128,6 +128,7 @@ export function createPages({ authUrl, assets, sessions, vault, clock, log }: Pa
   function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     if (error instanceof Redirect) return reply.redirect(error.location, 303);
     const known = error instanceof PageError ? error : toApiError(error, request, log);
+    if (known.status === 413) readOn(request, reply);
     const body = errorPage(page, {
       status: known.status,
       lang: languageOf(request),

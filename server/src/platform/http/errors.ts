@@ -39,9 +39,19 @@ export function answerError(
   write: ErrorWriter | undefined = request.routeOptions?.config?.writeError,
 ): unknown {
   reply.code(error.status).headers(error.headers);
+  if (error.code === 'body_too_large') readOn(request, reply);
   return write
     ? write(error, request, reply)
     : reply.type('application/json; charset=utf-8').send(envelope(error, request.id));
+}
+
+/**
+ * Fastify would close the connection, and a client that is still sending would see it break before it sees the answer.
+ * What is left of the body is read and dropped instead, for as long as any body may take to arrive.
+ */
+export function readOn(request: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection');
+  request.raw.resume();
 }
 
 export function envelope({ code, message, details }: ApiError, requestId: string) {

@@ -68,6 +68,7 @@ test('every answer has a request id: also without a Host, with an unknown expect
     );
   const cases: [target: string, lines: string, status: number][] = [
     ['/v1/me', '', 400],
+    ['/v1/me', 'Host: localhost\r\nHost: localhost\r\n', 400],
     ['/v1/me', 'Host: localhost\r\nExpect: wonders\r\n', 200],
     ['http://localhost/v1/me', 'Host: localhost\r\n', 200],
     ['http://localhost/v1/alerts?x=/', 'Host: localhost\r\n', 405],
@@ -89,6 +90,31 @@ test('an id of any length is only an id: 401 without a token, 404 with one', asy
   const answer = await app.http.inject({ url, headers });
   assert.equal(answer.statusCode, 404);
   assert.equal(answer.json().error.code, 'not_found');
+});
+
+test('security 25: whoever sends far too much can go on sending until they see the 413', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const origin = `http://127.0.0.1:${await listen(app)}`;
+  const bytes = 'x'.repeat(10_000_000);
+  const cases = [
+    ['/v1/alerts', bytes],
+    ['/v1/alerts', new Blob([bytes]).stream()],
+    ['/v1/oauth/token', bytes],
+    ['/login', bytes],
+  ] as const;
+  for (const [path, body] of cases) {
+    const request = {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    };
+    const answer = await fetch(origin + path, request);
+    assert.equal(answer.status, 413);
+    // A connection that is closed at once breaks under a client that is still sending.
+    assert.notEqual(answer.headers.get('connection'), 'close', path);
+  }
 });
 
 test('security 19: two Authorization headers are refused', async (t) => {

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type Caller, createAccessLog } from './access-log.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
+import { countHeader } from './headers.ts';
 import { useJsonBodies } from './json-body.ts';
 import { createValidatorCompiler } from './validation.ts';
 import { isWebSocketUpgrade } from './websocket.ts';
@@ -72,7 +73,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   const notFound = useNotFound(app, elsewhere);
   const proxies = createAddressRules(config.trustProxy);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isHostless(request)) return refuseHostless(request, reply);
+    if (!namesOneHost(request)) return refuseRaw(request, reply);
     setCommonHeaders(request, reply);
     // Before the body is read: an unknown path is 404 whatever was sent to it.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
@@ -92,10 +93,13 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
 /** `GET http://host/path`, as to a proxy, means the same as `GET /path` (RFC 9112, section 3.2.2). */
 const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));
 
-/** Since HTTP/1.1 a request without a Host is none (RFC 9112, section 3.2). */
-const isHostless = ({ raw }: FastifyRequest): boolean => raw.headers.host === undefined && raw.httpVersion === '1.1';
+/** RFC 9112, section 3.2. Of two the one that counts for us might not be the one that counted for a proxy. */
+function namesOneHost(request: FastifyRequest): boolean {
+  const count = countHeader(request, 'host');
+  return count === 1 || (count === 0 && request.raw.httpVersion === '1.0');
+}
 
-function refuseHostless(request: FastifyRequest, reply: FastifyReply): void {
+function refuseRaw(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
   request.raw.socket.end(rawErrorResponse('bad_request', request.id));
 }
