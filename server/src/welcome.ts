@@ -6,6 +6,7 @@ export async function welcome({ config, demo }: Runtime): Promise<string> {
     '',
     '  Namjai น้ำใจ is up.',
     '',
+    `  Pages      ${config.authUrl}`,
     `  API        ${config.baseUrl}/v1`,
     `  Reference  ${config.authUrl}/docs`,
   ];

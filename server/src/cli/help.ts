@@ -1,14 +1,22 @@
 import { settings } from '../config.ts';
 import type { Command } from './command.ts';
 
-export function overview(commands: readonly Command[]): string {
+function list(commands: readonly Command[]): string[] {
   const width = Math.max(...commands.map(({ usage }) => usage.length));
+  return commands.map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`);
+}
+
+/** For the first word of several commands alone: `namjai creator`. */
+export const groupHelp = (commands: readonly Command[]): string =>
+  ['Usage: namjai COMMAND [OPTIONS]', '', ...list(commands), '', 'Every command takes --help.'].join('\n');
+
+export function overview(commands: readonly Command[]): string {
   return [
     'Namjai น้ำใจ: tips for creators, with an open developer API.',
     '',
     'Usage: namjai COMMAND [OPTIONS]',
     '',
-    ...commands.map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`),
+    ...list(commands),
     '',
     'Every command takes --help, and --json for one line of JSON.',
     'Settings come from environment variables; namjai check-config shows them all.',

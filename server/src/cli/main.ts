@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import manifest from '../../package.json' with { type: 'json' };
 import { ConfigError, type Environment } from '../config.ts';
 import { AccountError } from '../features/accounts/index.ts';
 import { AppError } from '../features/apps/index.ts';
@@ -11,7 +12,7 @@ import { type Command, Failure, parseOptions, UsageError } from './command.ts';
 import { creatorCommands } from './creator.ts';
 import { demoRemove } from './demo.ts';
 import { grantCommands } from './grant.ts';
-import { commandHelp, overview } from './help.ts';
+import { commandHelp, groupHelp, overview } from './help.ts';
 import { keysRotate } from './keys.ts';
 import { listen } from './listen.ts';
 import { migrateCommand } from './migrate.ts';
@@ -34,6 +35,8 @@ const commands: readonly Command[] = [
   demoRemove,
 ];
 
+const version = `namjai ${manifest.version}`;
+
 /** The words of a command, without its arguments: `creator add`. */
 const nameOf = ({ usage }: Command): string[] => usage.split(' ').filter((word) => /^[a-z-]+$/.test(word));
 
@@ -43,9 +46,11 @@ export async function main(argv: string[], env: Environment): Promise<void> {
     const command = find(argv);
     if (!command) {
       const asked = argv.filter((word) => !word.startsWith('-'));
-      if (asked.length > 0 && asked[0] !== 'help')
-        throw new UsageError(`There is no command "${asked.slice(0, 2).join(' ')}". See: namjai --help`);
-      return print(overview(commands));
+      if (asked.length === 0 && argv.includes('--version')) return print(version);
+      if (asked.length === 0 || asked[0] === 'help') return print(overview(commands));
+      const group = asked.length === 1 ? commands.filter((each) => nameOf(each)[0] === asked[0]) : [];
+      if (group.length > 0) return print(groupHelp(group));
+      throw new UsageError(`There is no command "${asked.slice(0, 2).join(' ')}". See: namjai --help`);
     }
     const rest = argv.slice(nameOf(command).length);
     if (rest.includes('--help') || rest.includes('-h')) return print(commandHelp(command));
@@ -73,9 +78,9 @@ function parse(command: Command, args: string[]) {
       allowPositionals: true,
     });
   } catch (error) {
-    throw new UsageError(
-      `${error instanceof Error ? error.message.split('\n')[0] : error} See: namjai ${nameOf(command).join(' ')} --help`,
-    );
+    // Node's own words go on about positional arguments, over several lines.
+    const [problem = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/);
+    throw new UsageError(`${problem.replace(/\.$/, '')}. See: namjai ${nameOf(command).join(' ')} --help`);
   }
   const wanted = command.usage.split(' ').filter((word) => /^[A-Z]+$/.test(word));
   if (parsed.positionals.length !== wanted.length) throw new UsageError(`Usage: namjai ${command.usage}`);
@@ -112,5 +117,7 @@ function describe(error: unknown): { code: string; lines: readonly string[] } {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     return { code: 'port_in_use', lines: [`${message}. Another server uses this port: stop it, or set PORT.`] };
+  if (code === 'EACCES' && message.startsWith('listen'))
+    return { code: 'port_refused', lines: [`${message}. Ports below 1024 need root: set PORT to another.`] };
   return { code: 'failed', lines: [error instanceof Error ? error.message : String(error)] };
 }

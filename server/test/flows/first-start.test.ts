@@ -172,7 +172,8 @@ test('wrong usage exits 2, failures exit 1, and each says what to do', async (t)
     [['creator', 'add'], 2, /--username is required/],
     [['creator', 'add', '--username', 'ab'], 1, /3 to 30 characters/],
     [['creator', 'add', '--username', 'mali', '--password', 'short'], 1, /10 to 200 characters/],
-    [['creator', 'add', '--wrong'], 2, /--wrong/],
+    [['creator', 'add', '--wrong'], 2, /Unknown option '--wrong'. See: namjai creator add --help$/m],
+    [['backup', '/no/such/folder/copy.db'], 1, /There is no folder/],
     [['creator', 'suspend'], 2, /Usage: namjai creator suspend USERNAME/],
     [['creator', 'suspend', 'nobody'], 1, /no creator named "nobody"/],
     [['app', 'add', '--name', 'X', '--redirect-uri', 'http://evil.example/'], 1, /must begin with https/],
@@ -193,6 +194,11 @@ test('wrong usage exits 2, failures exit 1, and each says what to do', async (t)
   assert.equal(settingsWrong.stderr.trimEnd().split('\n').length, 2, 'one clear line for each wrong value');
   const help = await namjai(env, 'creator', 'add', '--help');
   assert.match(help.stdout, /--password-stdin/);
+  const group = await namjai(env, 'creator');
+  assert.equal(group.code, 0);
+  assert.match(group.stdout, /creator add .*\n.*creator password USERNAME/);
+  assert.doesNotMatch(group.stdout, /app add/);
+  assert.match((await namjai(env, '--version')).stdout, /^namjai \d+\.\d+\.\d+\n$/);
 });
 
 test('a database of a newer version is refused in one line', async (t) => {
