@@ -94,8 +94,8 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountPages
     const body = html`
       <h1>${t('codesNew')}</h1>
       !${notice('warn', t('codesOnce'))}
-      <pre translate="no">${codes.join('\n')}</pre>
-      <div class="actions">!${linkButton(t('codesDone'), '/account', 'primary')}</div>`;
+      <pre id="codes" translate="no">${codes.join('\n')}</pre>
+      <div class="actions"><button class="button plain" type="button" hidden data-copy="codes" data-copied="${t('copied')}">${t('copy')}</button>!${linkButton(t('codesDone'), '/account', 'primary')}</div>`;
     return pages.show(request, reply, { title: t('codesNew'), width: 'narrow', body: card({ body }) });
   });
 

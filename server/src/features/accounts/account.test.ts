@@ -107,6 +107,21 @@ test('a session ends after thirty days without a visit, and after half a year in
   assert.deepEqual(rows, []);
 });
 
+test('what a form shows once has no link that loses it, and its address opened again leads to the page above', async (t) => {
+  const app = await buildApp(t);
+  const { id } = await app.runtime.accounts.add({ username: 'mali', password });
+  const owner = await signedInVisitor(app, id);
+  assert.match((await owner.get('/account')).body, /hreflang="th"/);
+  assert.doesNotMatch((await owner.post('/account/recovery-codes')).body, /hreflang=/);
+  assert.match((await owner.post('/account/password', { password: 'short' })).body, /hreflang="th"/);
+  const again = await owner.get('/account/recovery-codes?lang=th');
+  assert.equal(again.statusCode, 303);
+  assert.equal(again.headers.location, '/account?lang=th');
+  assert.equal((await owner.get('/developers/apps')).headers.location, '/developers');
+  const program = await app.http.inject({ url: '/account/recovery-codes', headers: { accept: 'application/json' } });
+  assert.equal(program.statusCode, 405);
+});
+
 test('a recovery code sets a new password once, ends every session and signs in', async (t) => {
   const app = await buildApp(t);
   const { id } = await app.runtime.accounts.add({ username: 'mali', password });

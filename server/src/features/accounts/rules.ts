@@ -30,6 +30,24 @@ export function checkPassword(password: string): void {
     );
 }
 
+/** Every rule that is broken, not only the first: a form names each beside its field. */
+export function brokenRules(account: { username: string; displayName: string; password: string }): AccountError[] {
+  const checks = [
+    () => checkUsername(account.username),
+    () => checkDisplayName(account.displayName),
+    () => checkPassword(account.password),
+  ];
+  return checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      if (error instanceof AccountError) return [error];
+      throw error;
+    }
+  });
+}
+
 export function checkDisplayName(name: string): void {
   // Control and bidi-control characters could hide or reorder what stands beside a name.
   if ([...name].length > displayNameLength || /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name))

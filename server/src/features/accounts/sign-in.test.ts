@@ -50,6 +50,9 @@ test('sign-up names what is wrong beside its field and keeps what was typed', as
     assert.ok(answer.body.includes(`value="${fields.username}"`));
     app.clock.advance(61_000);
   }
+  const all = await visitor.post('/signup', { username: 'ab', password: 'short', display_name: 'x'.repeat(51) });
+  for (const name of ['username', 'password', 'display_name'])
+    assert.ok(all.body.includes(`id="field-${name}-error"`), `${name} is named together with the others`);
 });
 
 test('closed sign-up says so and makes nobody', async (t) => {

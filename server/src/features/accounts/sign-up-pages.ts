@@ -5,7 +5,7 @@ import { field, form } from '../../platform/http/pages/forms.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { keepPace } from './pace.ts';
 import type { AccountPagesParts } from './pages.ts';
-import { AccountError } from './rules.ts';
+import { AccountError, brokenRules } from './rules.ts';
 import { visitorOf } from './web.ts';
 import { entryWords } from './words.ts';
 
@@ -73,15 +73,21 @@ export function signUpPages(
     const t = entryWords(pages.lang(request));
     const username = formText(request, 'username').trim();
     const displayName = formText(request, 'display_name').trim();
+    const password = formText(request, 'password');
     try {
-      const creator = await accounts.add({ username, displayName, password: formText(request, 'password') });
+      const creator = await accounts.add({ username, displayName, password });
       await pages.signedIn(request, reply, await signIn.begin(creator.id, 'signup', visitorOf(request)));
       const text = t('welcome', { name: creator.display_name });
       return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text });
     } catch (error) {
-      if (!(error instanceof AccountError) || error.code === 'creator_unknown') throw error;
-      const [name, words] = wrongField[error.code];
-      return showForm(request, reply, { status: 422, username, displayName, errors: { [name]: t(words) } });
+      if (!(error instanceof AccountError)) throw error;
+      const errors: Record<string, string> = {};
+      for (const { code } of [error, ...brokenRules({ username, displayName, password })]) {
+        if (code === 'creator_unknown') throw error;
+        const [name, words] = wrongField[code];
+        errors[name] = t(words);
+      }
+      return showForm(request, reply, { status: 422, username, displayName, errors });
     }
   });
 }

@@ -118,7 +118,8 @@ export function createPages({ authUrl, assets, sessions, vault, clock, log }: Pa
     const body = page({
       ...options,
       lang: languageOf(request),
-      url: request.url,
+      // What a form was answered with, a secret perhaps, is shown once: a link to the same address would lose it.
+      url: request.method === 'POST' && status < 400 ? undefined : request.url,
       user,
       flash: flash ?? flashes.take(request, reply),
     });
@@ -211,6 +212,9 @@ export function createPages({ authUrl, assets, sessions, vault, clock, log }: Pa
       if (request.url.startsWith('/v1') || !/\btext\/html\b/.test(request.headers.accept ?? '')) return undefined;
       return (error, request, reply) => {
         reply.headers({ 'content-security-policy': contentSecurityPolicy(), 'cache-control': 'no-store' });
+        // The address of a form's answer, opened again: the page it belongs to is the one above.
+        if (request.method === 'GET' && error instanceof ApiError && error.code === 'method_not_allowed')
+          return reply.removeHeader('allow').redirect(request.url.replace(/\/[^/?]*(?=\?|$)/, '') || '/', 303);
         return writeError(error, request, reply);
       };
     },

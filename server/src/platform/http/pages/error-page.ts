@@ -44,7 +44,7 @@ const words = messages({
 
 const known = [400, 403, 404, 421, 429, 500, 502] as const;
 
-/** What people see instead of an error envelope. `detail` is for words made for the reader, never an error's own. */
+/** What people see instead of an error envelope. `detail` is for words made for the reader, and says it better. */
 export function errorPage(
   page: Page,
   o: { status: number; lang: Lang; url: string; requestId: string; detail?: string },
@@ -56,8 +56,7 @@ export function errorPage(
 <section class="card failure">
   <p class="status" aria-hidden="true">${o.status}</p>
   <h1>${title}</h1>
-  <p>${t(`text${status}`)}</p>
-  !${o.detail ? html`<p>${o.detail}</p>` : ''}
+  <p>${o.detail ?? t(`text${status}`)}</p>
   <div class="actions">!${linkButton(t('home'), '/')}</div>
   <p class="hint">${t('request', { id: o.requestId })}</p>
 </section>`;

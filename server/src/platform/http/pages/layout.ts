@@ -48,8 +48,8 @@ const sections = {
 
 export interface PageOptions {
   lang: Lang;
-  /** The request's own address, so that switching the language comes back to it. */
-  url: string;
+  /** The request's own address, so that switching the language comes back to it; none where that would lose what is shown. */
+  url: string | undefined;
   title: string;
   body: Html;
   /** The section that is open. */
@@ -92,7 +92,7 @@ export function createPage(assets: Assets): Page {
 <header class="top">
   <div class="bar">
     <a class="brand" href="/" aria-label="${t('home')}"><img src="${logo()}" alt="" width="28" height="28"><span>Namjai</span><span lang="th">น้ำใจ</span></a>
-    <div class="tools">!${languageSwitch(o)}!${o.user ? userMenu(o.user, t) : width === 'narrow' ? '' : html`<a class="button plain" href="/login">${t('signIn')}</a>`}</div>
+    <div class="tools">!${o.url === undefined ? '' : languageSwitch(o.lang, o.url)}!${o.user ? userMenu(o.user, t) : width === 'narrow' ? '' : html`<a class="button plain" href="/login">${t('signIn')}</a>`}</div>
   </div>
   !${o.user && width !== 'narrow' ? navigation(o.nav, t) : ''}
 </header>
@@ -115,14 +115,14 @@ function navigation(current: PageOptions['nav'], t: T): Html {
   return html`<nav aria-label="${t('navigation')}"><ul>!${Object.entries(sections).map(link)}</ul></nav>`;
 }
 
-function languageSwitch(o: PageOptions): Html {
-  const [other, name] = o.lang === 'en' ? (['th', 'ไทย'] as const) : (['en', 'English'] as const);
-  const href = languageLink(o.url, other);
+function languageSwitch(lang: Lang, url: string): Html {
+  const [other, name] = lang === 'en' ? (['th', 'ไทย'] as const) : (['en', 'English'] as const);
+  const href = languageLink(url, other);
   return html`<a class="language" lang="${other}" hreflang="${other}" rel="nofollow" href="${href}">${name}</a>`;
 }
 
 function userMenu(user: { displayName: string; csrf: string }, t: T): Html {
-  const initial = [...user.displayName][0] ?? '';
+  const initial = ([...user.displayName][0] ?? '').toUpperCase();
   const signOut = html`<button class="item" type="submit">${t('signOut')}</button>`;
   return html`
 <details class="menu">
