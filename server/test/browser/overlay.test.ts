@@ -83,6 +83,26 @@ test('security 26: a tip of markup is text on the overlay, over a transparent pa
   await untilAll(runtime, creatorId, 'shown');
 });
 
+test('an alert whose acknowledgement is lost is not shown again, and acknowledged later', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { key, tip, creatorId } = await prepare(runtime, 0.2);
+  const context = await (await launch(t)).newContext({ serviceWorkers: 'block' });
+  await context.route('**/ack', (route) => route.abort());
+  const { page, shown } = await openOverlay(context, `${address}/overlay/${key}`);
+  await tip('1');
+  await until('it is shown', () => shown.length === 1);
+  await page.reload();
+  await tip('2');
+  await until('the next is shown', () => shown.length === 2);
+  await untilAll(runtime, creatorId, 'queued');
+  await context.unroute('**/ack');
+  await untilAll(runtime, creatorId, 'shown');
+  assert.deepEqual(
+    shown.map(({ sequence }) => sequence),
+    [1, 2],
+  );
+});
+
 test('two overlays in one browser both play, also after one of them is reloaded', { skip }, async (t) => {
   const { address, runtime } = await serveApp(t);
   const { key, tip, creatorId } = await prepare(runtime, 0.2);
@@ -100,11 +120,48 @@ test('two overlays in one browser both play, also after one of them is reloaded'
   assert.deepEqual([first.shown.length, second.shown.length], [1, 1], 'nothing is played while paused');
   await runtime.overlays.pause(creatorId, false);
   await until('both show it', () => first.shown.length === 2 && second.shown.length === 2);
+  await second.page.goto('about:blank');
+  await tip('3');
+  await until('the first shows it', () => first.shown.length === 3);
   await untilAll(runtime, creatorId, 'shown');
+  await second.page.goto(`${address}/overlay/${key}`);
+  await until('the second goes on where it stopped itself', () => second.shown.length === 3);
+  await sleep(300);
   assert.deepEqual(first.shown, second.shown);
   const types = (await runtime.events.after(creatorId, 0, 100)).map(({ type }) => type);
-  assert.deepEqual(types, ['tip.created', 'alert.shown', 'tip.created', 'alert.shown'], 'told of once');
+  assert.deepEqual(types, Array(3).fill(['tip.created', 'alert.shown']).flat(), 'told of once');
 });
+
+test('an overlay that was open before opens while the server is away, and waits for it', { skip }, async (t) => {
+  const { env, runtime, port } = await ownStore(t);
+  const server = await startServer({ env, port });
+  t.after(() => server.kill());
+  const { key, tip } = await prepare(runtime, 0.2);
+  const context = await (await launch(t)).newContext();
+  const { page, shown } = await openOverlay(context, `${server.url}/overlay/${key}`);
+  await tip('before');
+  await until('it is shown', () => shown.length === 1);
+  await page.evaluate(async () => {
+    while ((await (await caches.open(`overlay:${document.body.dataset.creator}`)).keys()).length < 5)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  await server.kill();
+  await page.close();
+  await tip('meanwhile');
+  const again = await openOverlay(context, `${server.url}/overlay/${key}`);
+  const back = await startServer({ env, port });
+  t.after(() => back.kill());
+  await until('it goes on', () => again.shown.length === 1, 20_000);
+  assert.match(again.shown[0]?.text ?? '', /meanwhile/);
+});
+
+/** A store that a server process and this one share. */
+async function ownStore(t: TestContext) {
+  const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}` };
+  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }) });
+  t.after(() => runtime.close());
+  return { env, runtime, port: await freePort() };
+}
 
 /** A line to the server that can be cut. */
 async function openLine(t: TestContext, port: number) {
@@ -142,13 +199,9 @@ async function openLine(t: TestContext, port: number) {
 }
 
 test('50 tips through reloads, cuts and restarts are each on screen once, in order', { skip }, async (t) => {
-  const file = join(temporaryDirectory(t), 'namjai.db');
-  const port = await freePort();
-  const env = { DATABASE_URL: `sqlite:${file}` };
+  const { env, runtime, port } = await ownStore(t);
   let server = await startServer({ env, port });
   t.after(() => server.kill());
-  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }) });
-  t.after(() => runtime.close());
   const { key, tip, creatorId } = await prepare(runtime, 0.1);
   const line = await openLine(t, port);
   const { page, shown } = await openOverlay(await (await launch(t)).newContext(), `${line.url}/overlay/${key}`);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import type { Assets } from '../../platform/http/pages/assets.ts';
 import { contentSecurityPolicy } from '../../platform/http/pages/headers.ts';
 import { attributes, type Html, html } from '../../platform/http/pages/html.ts';
@@ -31,6 +33,8 @@ export function createStage(assets: Assets) {
 `;
 
   return {
+    /** The overlay's service worker; it stands at an address of its own, because that says what it may serve. */
+    worker: stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8')),
     /** What OBS opens. */
     overlay: (creatorId: string): Html => stage(overlay(), { 'data-creator': creatorId }),
     /** A sample alert in these looks, again and again. It is connected to nothing. */

@@ -68,6 +68,10 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     return { settings, paused, skipped, now: clock() };
   }
 
+  app.get('/overlay/worker.js', (_request, reply) =>
+    noStore(reply).type('text/javascript; charset=utf-8').send(stage.worker),
+  );
+
   app.get<{ Params: { key: string } }>('/overlay/:key', async ({ params }, reply) => {
     const creatorId = await creatorOf(params.key);
     return reply

@@ -1,7 +1,7 @@
 import type { Memory } from './memory.ts';
 
 const firstWaitMs = 500;
-const longestWaitMs = 15_000;
+const longestWaitMs = 5000;
 const patienceMs = 10_000;
 const mostAtOnce = 50;
 

@@ -4,6 +4,7 @@
  */
 import { connectEvents } from '../../../../../sdk/src/socket.ts';
 import type { StreamEvent } from '../../../../../sdk/src/types.ts';
+import { keepPage } from './keep.ts';
 import { createLink } from './link.ts';
 import { openMemory } from './memory.ts';
 import { createPlayer, type Item, type State } from './player.ts';
@@ -14,13 +15,15 @@ const lookMs = 30_000;
 const turnedAwayMs = 20_000;
 
 const [, , key = ''] = location.pathname.split('/');
-const memory = await openMemory(document.body.dataset.creator ?? '');
+const { creator = '' } = document.body.dataset;
+const memory = await openMemory(creator);
 const link = createLink(`/overlay/${key}`);
 const skipped = new Set<string>();
 let state: State;
 let clockOffset = 0;
 let looking = Promise.resolve();
 let lookWaits = false;
+let live = false;
 
 const player = createPlayer({
   memory,
@@ -82,7 +85,8 @@ async function begin(): Promise<void> {
     onEvent: handle,
     onReset: (reset) => memory.begin(reset.sequence),
     onStatus(status) {
-      if (status === 'live') void look();
+      live = status === 'live';
+      if (live) void look();
       // The key was replaced or the creator suspended, which can end: ask now and then.
       if (status === 'ended') setTimeout(begin, turnedAwayMs);
     },
@@ -94,4 +98,5 @@ async function begin(): Promise<void> {
 
 void link.tell(memory);
 await begin();
-setInterval(look, lookMs);
+setInterval(() => live && look(), lookMs);
+keepPage(creator).catch(() => {}); // without it the next start needs the server
