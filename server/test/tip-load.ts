@@ -69,7 +69,7 @@ export async function postEveryTip(
 
   async function post(i: number): Promise<void> {
     for (let attempt = 0; attempt < 20; attempt++) {
-      const answer = await postTip(agent, nodes[(i + attempt) % nodes.length]!, pairs, i, `load ${i}`).catch(
+      const answer = await postTip(agent, nodes[(i + attempt) % nodes.length]!, pairs, i, `load-${i}`).catch(
         () => undefined,
       );
       if (answer?.status === 201) return void ids.add(answer.tip.id);
