@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { leaseMs } from '../../src/features/webhooks/claims.ts';
+import { makePair } from '../factories.ts';
+import { assertLedger } from '../ledger.ts';
+import { prepareNodes } from '../nodes.ts';
+import { approve, redirectUri } from '../oauth.ts';
+import { startReceiver } from '../receiver.ts';
+import { skipWithoutRedisServer } from '../redis.ts';
+import { range, until } from '../sockets.ts';
+import { withStore } from '../store.ts';
+
+async function post(url: string, body: object, headers: Record<string, string> = {}) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, string> };
+}
+
+describe('nodes that share one store', { concurrency: true, skip: skipWithoutRedisServer }, () => {
+  test('start together on an empty database, and trust each other’s tokens', { timeout: 60_000 }, async (t) => {
+    const nodes = await prepareNodes(t, 3);
+    await Promise.all([0, 1, 2].map(nodes.start));
+    const sets = await Promise.all(nodes.urls.map(async (url) => (await fetch(`${url}/.well-known/jwks.json`)).text()));
+    assert.equal(new Set(sets).size, 1);
+    assert.equal(JSON.parse(sets[0]!).keys.length, 1, 'one made the first signing key');
+    const pair = await withStore(nodes.env, (runtime) => makePair(runtime));
+    for (const url of nodes.urls) assert.equal((await fetch(`${url}/v1/me`, { headers: pair.headers })).status, 200);
+    const demos = await withStore(nodes.env, ({ db }) => db.all("SELECT id FROM creators WHERE username = 'demo'"));
+    assert.equal(demos.length, 1);
+  });
+
+  test('security 13: codes, refresh tokens and keys used at once over both nodes are used once', {
+    timeout: 60_000,
+  }, async (t) => {
+    const nodes = await prepareNodes(t, 2);
+    const { pair, code } = await withStore(nodes.env, async (runtime) => {
+      const pair = await makePair(runtime);
+      return { pair, code: await approve(runtime, pair, pair) };
+    });
+    await Promise.all([0, 1].map(nodes.start));
+    const client = { client_id: pair.clientId, client_secret: pair.clientSecret };
+    const atOnce = <T>(count: number, send: (url: string) => Promise<T>) =>
+      Promise.all(range(1, count).map((i) => send(nodes.urls[i % 2]!)));
+
+    for (const grant of [
+      { grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+      { grant_type: 'refresh_token', refresh_token: pair.refreshToken },
+    ]) {
+      const answers = await atOnce(50, (url) => post(`${url}/v1/oauth/token`, { ...client, ...grant }));
+      const won = answers.filter(({ status }) => status === 200);
+      assert.deepEqual([won.length, answers.filter(({ status }) => status === 400).length], [1, 49]);
+      const authorization = `Bearer ${won[0]!.json.access_token}`;
+      for (const url of nodes.urls)
+        assert.equal((await fetch(`${url}/v1/me`, { headers: { authorization } })).status, 200);
+      const next = { ...client, grant_type: 'refresh_token', refresh_token: won[0]!.json.refresh_token };
+      assert.equal((await post(`${nodes.urls[0]}/v1/oauth/token`, next)).status, 200, 'the winner’s token works');
+    }
+
+    const headers = { ...pair.headers, 'idempotency-key': 'once' };
+    const tips = await atOnce(10, (url) => post(`${url}/v1/tips`, { amount: 5, name: 'ONCE' }, headers));
+    assert.deepEqual(new Set(tips.map(({ status }) => status)), new Set([201]));
+    assert.equal(new Set(tips.map(({ json }) => json.id)).size, 1);
+    assert.equal(tips.filter((answer) => answer.headers.get('idempotency-replayed') === 'true').length, 9);
+    assert.equal((await withStore(nodes.env, ({ db }) => assertLedger(db))).size, 1);
+  });
+
+  test('a grant revoked on one closes sockets on the other within a second and refuses its next request', {
+    timeout: 60_000,
+  }, async (t) => {
+    const nodes = await prepareNodes(t, 2);
+    const pair = await withStore(nodes.env, (runtime) => makePair(runtime));
+    await Promise.all([0, 1].map(nodes.start));
+    const [here, there] = nodes.urls;
+    const token = await fetch(`${there}/v1/socket/token`, { headers: pair.headers });
+    const { socket_token } = (await token.json()) as { socket_token: string };
+    const socket = new WebSocket(`${here!.replace('http', 'ws')}/v1/socket?token=${socket_token}`);
+    t.after(() => socket.terminate());
+    let [welcomed, closedWith, closedAt] = [false, 0, 0];
+    socket.on('message', () => (welcomed = true));
+    socket.on('close', (code) => {
+      closedWith = code;
+      closedAt = performance.now();
+    });
+    await until('the socket is welcome', () => welcomed);
+    assert.equal((await fetch(`${here}/v1/me`, { headers: pair.headers })).status, 200);
+
+    const client = { client_id: pair.clientId, client_secret: pair.clientSecret };
+    const body = JSON.stringify({ ...client, token: pair.refreshToken });
+    const json = { 'content-type': 'application/json' };
+    assert.equal((await fetch(`${there}/v1/oauth/revoke`, { method: 'POST', headers: json, body })).status, 200);
+    const revokedAt = performance.now();
+    const refused = await fetch(`${here}/v1/me`, { headers: pair.headers });
+    assert.equal(refused.status, 403);
+    await until('the socket is closed', () => closedWith !== 0);
+    assert.equal(closedWith, 4403);
+    assert.ok(closedAt - revokedAt < 1_000, `closed after ${closedAt - revokedAt} ms`);
+  });
+
+  test('a node that sleeps past its leases settles nothing: the other delivers, once more', {
+    timeout: 120_000,
+  }, async (t) => {
+    const nodes = await prepareNodes(t, 2);
+    const receiver = await startReceiver(t);
+    const pair = await withStore(nodes.env, async (runtime) => {
+      const pair = await makePair(runtime);
+      await runtime.webhooks.add(pair.clientId, { url: receiver.url, types: null, description: null });
+      return pair;
+    });
+    const answers: (() => void)[] = [];
+    receiver.answer = (response) => void answers.push(() => response.writeHead(500).end('too late'));
+    await nodes.start(0);
+    const headers = { ...pair.headers };
+    assert.equal((await post(`${nodes.urls[0]}/v1/tips`, { amount: 1, name: 'LEASE' }, headers)).status, 201);
+    await receiver.waitFor(1);
+    nodes.node(0).pause();
+    const pausedAt = performance.now();
+    // The late answer lies in the sleeper's socket until it wakes.
+    for (const answer of answers) answer();
+    receiver.answer = (response) => void response.writeHead(200).end('in time');
+    await nodes.start(1);
+    await until('the other node has taken over', () => receiver.requests.length === 2, leaseMs + 30_000);
+    assert.ok(performance.now() - pausedAt > leaseMs - 5_000, 'not before the lease had ended');
+    nodes.node(0).resume();
+    await delay(3_000);
+    const rows = await withStore(nodes.env, ({ db }) =>
+      db.all<{ status: string; attempts: string }>('SELECT status, attempts FROM webhook_deliveries'),
+    );
+    assert.deepEqual(
+      rows.map(({ status, attempts }) => [
+        status,
+        JSON.parse(attempts).map((a: { response_body: string }) => a.response_body),
+      ]),
+      [['succeeded', ['in time']]],
+    );
+    assert.equal(receiver.requests.length, 2);
+  });
+});
