@@ -208,11 +208,13 @@ export function readConfig(env: Environment) {
   return config;
 }
 
-/** Each setting with its value and where that came from, for `check-config`. */
+/** Each setting with its value and where that came from, for `check-config`; defaults that depend on others are told. */
 export function describeSettings(
   env: Environment,
+  { baseUrl, authUrl, signup }: Partial<Pick<Config, 'baseUrl' | 'authUrl' | 'signup'>> = {},
 ): { name: string; value: string | null; source: string; help: string }[] {
-  return Object.entries<Setting<unknown>>(settings).map(([name, { fallback, secret, help }]) => {
+  const derived: Record<string, string | undefined> = { BASE_URL: baseUrl, AUTH_URL: authUrl, SIGNUP: signup };
+  return Object.entries<Setting<unknown>>(settings).map(([name, { fallback = derived[name], secret, help }]) => {
     const given = env[name];
     const value = given ? (secret ? '(set)' : given) : (fallback ?? null);
     return { name, value, source: given ? 'environment' : fallback === undefined ? 'not set' : 'default', help };

@@ -7,9 +7,9 @@ const add: Command = {
     name: { type: 'string', value: 'N', help: 'Name shown to creators', required: true },
     'redirect-uri': {
       type: 'string',
-      value: 'URL',
+      value: 'URL…',
       multiple: true,
-      help: 'Where the browser returns to; can be given several times',
+      help: 'Where the browser returns to; several can be given',
       required: true,
     },
     owner: { type: 'string', value: 'U', help: 'Username of the developer who owns it' },

@@ -5,8 +5,9 @@ export const checkConfig: Command = {
   usage: 'check-config',
   summary: 'Show every setting with its source, and what is wrong',
   async run({ env }) {
-    const { development } = readConfig(env);
-    const list = describeSettings(env);
+    const config = readConfig(env);
+    const { development } = config;
+    const list = describeSettings(env, config);
     const [nameWidth, valueWidth] = [
       Math.max(...list.map(({ name }) => name.length)),
       Math.max(...list.map(({ value }) => (value ?? '').length)),

@@ -73,7 +73,7 @@ function parse(command: Command, args: string[]) {
   let parsed: ReturnType<typeof parseArgs>;
   try {
     parsed = parseArgs({
-      args,
+      args: repeatFlags(args, command.options),
       options: { ...parseOptions(command.options), json: { type: 'boolean' } },
       allowPositionals: true,
     });
@@ -89,6 +89,18 @@ function parse(command: Command, args: string[]) {
   );
   if (missing) throw new UsageError(`--${missing[0]} is required. See: namjai ${nameOf(command).join(' ')} --help`);
   return parsed;
+}
+
+/** Reads `--redirect-uri A B` as `--redirect-uri A --redirect-uri B`. */
+function repeatFlags(args: readonly string[], options: Command['options'] = {}): string[] {
+  let flag: string | undefined;
+  return args.flatMap((arg, i) => {
+    if (arg.startsWith('-')) {
+      flag = options[arg.slice(2)]?.multiple ? arg : undefined;
+      return [arg];
+    }
+    return flag !== undefined && args[i - 1] !== flag ? [flag, arg] : [arg];
+  });
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -72,6 +72,21 @@ test('an empty database gets the demo world, and the printed curl line answers 2
   assert.deepEqual(await json(env, 'demo', 'remove'), { removed: false });
 });
 
+test('app add takes several redirect URIs after one flag, or a flag for each', async (t) => {
+  const env = settings(t);
+  const [one, two] = ['https://app.example/one', 'https://app.example/two'];
+  for (const uris of [
+    ['--redirect-uri', one, two],
+    ['--redirect-uri', one, '--redirect-uri', two],
+  ]) {
+    const { client_id, client_secret } = await json(env, 'app', 'add', ...uris, '--name', 'Goal Bot');
+    assert.match(client_id, /^app_/);
+    assert.match(client_secret, /^njs_/);
+  }
+  const stray = await namjai(env, 'app', 'add', one, '--name', 'Goal Bot', '--redirect-uri', two, '--json');
+  assert.equal(stray.code, 2);
+});
+
 test('creator add, app add and grant add make the API usable end to end beside a running server', async (t) => {
   const env = settings(t);
   const server = await startServer({ env });
