@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDirectory } from '../build-app.ts';
+import { startChaosReceiver } from '../chaos-receivers.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { range, until } from '../sockets.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
@@ -10,15 +11,20 @@ import { seeded, subscribe } from '../subscribers.ts';
 import { postTips } from '../tip-load.ts';
 
 const subscribers = 200;
+const hooks = 5;
 const tips = 5000;
 const kills = 10;
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 
-test(`${subscribers} subscribers cut, stalled and killed, the server killed ${kills} times, ${tips} tips: every event, in order, once (CHAOS_SEED=${seed})`, {
+test(`${subscribers} sockets and ${hooks} receivers cut, stalled and killed, the server killed ${kills} times, ${tips} tips: every event, in order, once (CHAOS_SEED=${seed})`, {
   timeout: 600_000,
 }, async (t) => {
   const random = seeded(seed);
-  const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}` };
+  const env = {
+    ...sameIssuer,
+    DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  };
   // Ten tips a minute for each app, and counts begin anew with the process: enough apps for the last stretch.
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 1, 400));
   const creatorId = pairs[0]!.creatorId;
@@ -32,6 +38,9 @@ test(`${subscribers} subscribers cut, stalled and killed, the server killed ${ki
   t.after(() => {
     for (const client of clients) client.close();
   });
+  const receivers = await Promise.all(
+    Array.from({ length: hooks }, () => startChaosReceiver(t, origin, pairs[0]!, random)),
+  );
   const faults = { cut: 0, stall: 0, restart: 0 };
   const disturb = setInterval(() => {
     const client = clients[Math.floor(random() * clients.length)]!;
@@ -65,7 +74,20 @@ test(`${subscribers} subscribers cut, stalled and killed, the server killed ${ki
     assert.equal(ids.size, total);
     assert.equal(resets, 0);
   }
+
+  for (const receiver of receivers) receiver.calm();
+  const ids = clients[0]!.ids;
+  const missing = () => receivers.map(({ accepted }) => [...ids].filter((id) => !accepted.has(id)).length);
+  let retried = 0;
+  for (const end = Date.now() + 90_000; Date.now() < end && missing().some((count) => count > 0); await sleep(500))
+    for (const receiver of receivers) retried += await receiver.retryWaiting();
+  assert.deepEqual(missing(), Array(hooks).fill(0), 'every webhook was accepted');
+  assert.ok(receivers.every(({ refused }) => refused.cut > 0 && refused.stall > 0));
+
   const lines = clients.reduce((sum, client) => sum + client.lines, 0);
   assert.ok(lines > subscribers * kills * 0.5, 'the lines were really broken');
   t.diagnostic(`${total} events to each of ${subscribers}; ${lines} connections; ${JSON.stringify(faults)}`);
+  t.diagnostic(
+    `receivers refused ${JSON.stringify(receivers.map(({ refused }) => refused))}; ${retried} retried by hand`,
+  );
 });
