@@ -103,6 +103,57 @@ test('an alert whose acknowledgement is lost is not shown again, and acknowledge
   );
 });
 
+test('skipped and small tips are not shown, and new settings reach an open overlay', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { key, tip, creatorId, settings } = await prepare(runtime, 0.2);
+  const context = await (await launch(t)).newContext();
+  await runtime.overlays.pause(creatorId, true);
+  const { page, shown } = await openOverlay(context, `${address}/overlay/${key}`);
+  const [{ tip: before }, { tip: after }] = [await tip('1'), await tip('2')];
+  await runtime.overlays.skip(creatorId, before.id);
+  await page.reload(); // one was skipped while the page was away, the other while it waits in the queue
+  await page.waitForFunction(() => document.documentElement.style.getPropertyValue('--accent') !== '');
+  await runtime.overlays.skip(creatorId, after.id);
+  await tip('3');
+  await runtime.overlays.saveSettings(creatorId, {
+    ...settings,
+    seconds: 0.2,
+    accent: '#00ff00',
+    minimumMinor: 999_999,
+  });
+  await page.waitForFunction(() => document.documentElement.style.getPropertyValue('--accent') === '#00ff00');
+  await runtime.overlays.pause(creatorId, false);
+  await untilAll(runtime, creatorId, 'skipped');
+  await runtime.overlays.sendTest(creatorId);
+  await runtime.overlays.replay(creatorId, 1);
+  await until('both are shown', () => shown.length === 2);
+  const [sample, again] = shown.map(({ text }) => text);
+  assert.match(sample ?? '', /^น้ำใจ ฿9,999\.99\n/);
+  assert.equal(again, 'สมชาย ฿1,234.50\n1');
+});
+
+test('the preview follows the settings form', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { creatorId } = await prepare(runtime, 30);
+  const token = await runtime.signIn.begin(creatorId, 'password', { address: '127.0.0.1', userAgent: 'test' });
+  const context = await (await launch(t)).newContext({ locale: 'en-US' });
+  await context.addCookies([{ name: 'namjai', value: token, url: address }]);
+  const page = await context.newPage();
+  await page.goto(`${address}/dashboard/overlay`);
+  const preview = page.frameLocator('#overlay-preview');
+  await preview.locator('.alert').waitFor();
+  await page.getByLabel('Position').selectOption('top');
+  await page.getByLabel('Seconds on screen').fill('1');
+  await page.getByLabel('First line').fill('Thanks {name}');
+  await preview.locator('html[style*="--place: start"]').waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await preview.getByText('Thanks น้ำใจ').waitFor();
+  await page.getByRole('button', { name: 'Show the address' }).click();
+  const key = await runtime.overlays.key(creatorId);
+  assert.equal(await page.locator('#address').inputValue(), `${address}/overlay/${key}`);
+});
+
 test('two overlays in one browser both play, also after one of them is reloaded', { skip }, async (t) => {
   const { address, runtime } = await serveApp(t);
   const { key, tip, creatorId } = await prepare(runtime, 0.2);

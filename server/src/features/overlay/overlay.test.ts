@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
+import { onNodes } from '../../../test/build-app.ts';
 import { makeCreator, makePair, type Pair } from '../../../test/factories.ts';
 import { type LiveApp, listen, until } from '../../../test/sockets.ts';
 
@@ -182,6 +183,22 @@ test('an overlay gets what it shows and hints, is counted, and 20 are let in', a
   assert.equal(await socket(t, 0).closed, 4429);
 });
 
+test('overlays that other nodes hold open are counted while those nodes say so', { skip: !onNodes }, async (t) => {
+  const app = await listen(t);
+  const creator = await makeCreator(app.runtime);
+  const { socket } = await overlay(app, creator);
+  await socket(t, 0).live();
+  const sql = 'INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)';
+  for (const [node, connected, age] of [
+    ['other', 2, 20_000],
+    ['gone', 5, 31_000],
+  ] as const)
+    await app.runtime.db.write((tx) => tx.run(sql, [creator.creatorId, node, connected, app.clock() - age]));
+  assert.equal(await app.runtime.presence.connected(creator.creatorId), 3);
+  const said = () => app.runtime.db.get('SELECT node_id FROM overlay_presence WHERE connected = 1');
+  for (let tries = 0; !(await said()); tries++) assert.ok(tries < 200, 'this node says what it holds');
+});
+
 test('a replaced key ends what was opened with it within a second, and opens nothing any more', async (t) => {
   const app = await listen(t);
   const creator = await makeCreator(app.runtime);
@@ -196,6 +213,10 @@ test('a replaced key ends what was opened with it within a second, and opens not
   for (const url of [`/overlay/${old.key}`, `/overlay/${old.key}/state`])
     assert.equal((await app.http.inject({ url })).statusCode, 404);
   assert.equal((await old.ack(`${page}1`, 1)).statusCode, 404);
+  const gone = await app.http.inject({ url: `/overlay/${old.key}`, headers: { accept: 'text/html' } });
+  assert.match(String(gone.headers['content-type']), /^text\/html/);
+  assert.equal(gone.headers['referrer-policy'], 'no-referrer');
+  assert.ok(!gone.body.includes(old.key));
   const fresh = await overlay(app, creator);
   assert.notEqual(fresh.key, old.key);
   assert.equal((await fresh.begin(`${page}1`)).position, 0);

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
@@ -72,7 +73,13 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     noStore(reply).type('text/javascript; charset=utf-8').send(stage.worker),
   );
 
-  app.get<{ Params: { key: string } }>('/overlay/:key', async ({ params }, reply) => {
+  const writeError: ErrorWriter = (error, request, reply) => {
+    reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+    const page = pages.errorWriter(request);
+    return page ? page(error, request, reply) : reply.send(envelope(error, request.id));
+  };
+
+  app.get<{ Params: { key: string } }>('/overlay/:key', { config: { writeError } }, async ({ params }, reply) => {
     const creatorId = await creatorOf(params.key);
     return reply
       .headers({ ...stageHeaders(), 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' })
