@@ -5,6 +5,7 @@ import { AccountError } from '../features/accounts/index.ts';
 import { AppError } from '../features/apps/index.ts';
 import { ScopeError } from '../features/oauth/index.ts';
 import { FutureSchema } from '../platform/db/migrate.ts';
+import { MoveError } from '../platform/db/move-error.ts';
 import { appCommands } from './app.ts';
 import { backup } from './backup.ts';
 import { checkConfig } from './check-config.ts';
@@ -120,6 +121,7 @@ function describe(error: unknown): { code: string; lines: readonly string[] } {
   if (error instanceof ConfigError) return { code: 'config_invalid', lines: error.problems };
   if (
     error instanceof Failure ||
+    error instanceof MoveError ||
     error instanceof AccountError ||
     error instanceof AppError ||
     error instanceof ScopeError

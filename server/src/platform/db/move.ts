@@ -1,0 +1,144 @@
+/**
+ * Moves a SQLite database into an empty PostgreSQL one, whole or not at all.
+ *
+ * - On the target everything (schema, rows, check) is one transaction: whatever breaks it off leaves nothing behind.
+ * - The source is held exclusively from first to last, and only read: a server that runs on it is found out, and none
+ *   can start on it meanwhile, so nothing is recorded that would not be moved.
+ * - Before the commit each table has as many rows on both sides, and each column the same sum.
+ */
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Tx } from './database.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
+import { MoveError } from './move-error.ts';
+import { openPostgres } from './postgres.ts';
+
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+  /** Told now and then how many rows of how many are written. */
+  readonly onProgress?: (done: number, total: number, table: string) => void;
+}
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: number;
+}
+
+const withinMs = 24 * 3_600_000;
+const rowsAtOnce = 1_000;
+/** Sums of remainders stay exact where sums of instants would not. */
+const modulus = 1_000_003;
+
+export async function moveDatabase({ from, to, onProgress = () => {} }: Move): Promise<readonly Table[]> {
+  const source = openSource(from);
+  const target = openPostgres({ url: to, connections: 1, withinMs });
+  try {
+    const tables = tablesOf(source);
+    const total = tables.reduce((sum, { rows }) => sum + rows, 0);
+    await target.write(async (tx) => {
+      await refuseUsed(tx);
+      await migrate({ ...target, write: (fn) => fn(tx) });
+      let done = 0;
+      for (const table of tables) {
+        for (const rows of batches(source, table)) {
+          await insert(tx, table, rows);
+          done += rows.length;
+          onProgress(done, total, table.name);
+        }
+        await compare(source, tx, table);
+      }
+    });
+    return tables;
+  } finally {
+    source.close();
+    await target.close();
+  }
+}
+
+function openSource(file: string): DatabaseSync {
+  if (!existsSync(file)) throw new MoveError('source_missing', `There is no database at ${file}.`);
+  const source = new DatabaseSync(file, { timeout: 1_000 });
+  try {
+    // In WAL mode everyone who has the file open shares a lock on it; this takes it alone, and keeps it.
+    source.exec('PRAGMA locking_mode = EXCLUSIVE');
+    source.exec('PRAGMA query_only = ON');
+    const recorded = source.prepare('SELECT name FROM schema_migrations ORDER BY number').all();
+    if (recorded.map(({ name }) => name).join() !== migrations.map(({ name }) => name).join())
+      throw new MoveError(
+        'source_schema',
+        `${file} does not have this version's schema: bring it up to date first with DATABASE_URL=sqlite:${file} namjai migrate`,
+      );
+    return source;
+  } catch (error) {
+    source.close();
+    if (error instanceof MoveError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    if (/locked|busy/.test(message))
+      throw new MoveError('source_in_use', `${file} is in use: stop the server that runs on it first.`);
+    throw new MoveError('source_unreadable', `${file} cannot be read: ${message}.`);
+  }
+}
+
+async function refuseUsed(tx: Tx): Promise<void> {
+  const found = await tx.get<{ name: string }>(
+    'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() LIMIT 1',
+  );
+  if (found)
+    throw new MoveError('target_not_empty', `The target has tables (${found.name}): give it an empty database.`);
+}
+
+function tablesOf(source: DatabaseSync): Table[] {
+  const names = source
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all()
+    .map(({ name }) => String(name))
+    // Written by the migrations of the target themselves.
+    .filter((name) => name !== 'schema_migrations');
+  return names.map((name) => ({
+    name,
+    columns: source
+      .prepare('SELECT name, type FROM pragma_table_info(?)')
+      .all(name)
+      .map((column) => ({ name: String(column.name), type: String(column.type) })),
+    rows: Number(source.prepare(`SELECT COUNT(*) AS n FROM "${name}"`).get()?.n),
+  }));
+}
+
+type Row = Record<string, unknown>;
+
+function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
+  let batch: Row[] = [];
+  for (const row of source.prepare(`SELECT * FROM "${name}"`).iterate()) {
+    batch.push(row);
+    if (batch.length < rowsAtOnce) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A batch travels as one JSON text; bytes in it as PostgreSQL writes them. */
+async function insert(tx: Tx, { name }: Table, rows: readonly Row[]): Promise<void> {
+  const json = JSON.stringify(rows, (_, value) =>
+    value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value,
+  );
+  await tx.run(`INSERT INTO "${name}" SELECT * FROM json_populate_recordset(NULL::"${name}", $1)`, [json]);
+}
+
+/** As many rows, and for each column the same sum: of its numbers, or of the bytes of its texts. */
+async function compare(source: DatabaseSync, tx: Tx, { name, columns }: Table): Promise<void> {
+  const sums = (bytes: (column: string) => string): string => {
+    const each = columns.map(({ name: column, type }, i) => {
+      const measure = type === 'INTEGER' ? `"${column}" % ${modulus}` : bytes(column);
+      return `, COUNT("${column}") AS n${i}, COALESCE(SUM(${measure}), 0) AS s${i}`;
+    });
+    return `SELECT COUNT(*) AS n${each.join('')} FROM "${name}"`;
+  };
+  const before = source.prepare(sums((column) => `length(CAST("${column}" AS BLOB))`)).get();
+  const after = await tx.get(sums((column) => `octet_length("${column}")`));
+  const [here, there] = [JSON.stringify(before), JSON.stringify(after)];
+  if (here !== there) throw new MoveError('check_failed', `The table ${name} is not the same: ${here}, then ${there}.`);
+}
