@@ -47,12 +47,16 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
 /** Written at once when there is this much, and twice a second in any case. */
 const bufferedBytes = 16_000;
 
-/** Paths are kept, values of the query are not: any of them may be a token. An overlay's path is its key. */
+/**
+ * Paths are kept, values of the query are not: any of them may be a token, and so may a long word without a value.
+ * A credential of ours in a path, as an overlay's key, is known by its prefix.
+ */
 export function redactUrl(url: string): string {
-  if (!url.includes('?') && !url.startsWith('/overlay/')) return url;
+  if (!url.includes('?') && !url.startsWith('/overlay/') && !url.includes('nj')) return url;
   const [path = '', query] = url.split('?', 2);
-  const safePath = path.replace(/^(\/overlay\/)[^/]+/, '$1[redacted]');
-  return query === undefined ? safePath : `${safePath}?${query.replace(/=[^&]*/g, '=…')}`;
+  const safePath = path.replace(/^(\/overlay\/)[^/]+/, '$1[redacted]').replace(/nj[cors]_\w+/g, '[redacted]');
+  if (query === undefined) return safePath;
+  return `${safePath}?${query.replace(/=[^&]*/g, '=…').replace(/[^&=…]{32,}/g, '…')}`;
 }
 
 function writePretty(line: string): void {

@@ -37,7 +37,7 @@ async function answer(headers: Record<string, string>, url = '/') {
   return { lang: response.body, cookie: response.headers['set-cookie'] };
 }
 
-test('the language comes from the switch, then the cookie, then the browser', async () => {
+test('the language comes from the switch, then the cookie, then the app that sent us here, then the browser', async () => {
   const cases: [string, Record<string, string>, string?][] = [
     ['en', {}],
     ['th', { 'accept-language': 'th-TH,th;q=0.9,en;q=0.8' }],
@@ -50,6 +50,8 @@ test('the language comes from the switch, then the cookie, then the browser', as
     ['en', { cookie: 'notlang=th' }],
     ['th', { cookie: 'lang=en' }, '/?a=b&lang=th'],
     ['en', { cookie: 'lang=en' }, '/?lang=<script>'],
+    ['th', { 'accept-language': 'en' }, '/?ui_locales=de%20th-TH%20en'],
+    ['en', { cookie: 'lang=en' }, '/?ui_locales=th'],
   ];
   for (const [lang, headers, url] of cases) {
     assert.equal((await answer(headers, url)).lang, lang, JSON.stringify({ headers, url }));

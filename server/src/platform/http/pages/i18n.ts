@@ -33,9 +33,10 @@ const fill = (text: string, params: Record<string, string | number> = {}) =>
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort().join();
 
-/** The reader's language: the switch just used, else the one chosen before, else the browser's. */
+/** The reader's language: the switch just used, else the one chosen before, else what an app asks for or the browser. */
 export function languageOf(request: FastifyRequest): Lang {
-  return chosen(request) ?? remembered(request.headers.cookie) ?? preferred(request.headers['accept-language']);
+  const { cookie, 'accept-language': header } = request.headers;
+  return chosen(request) ?? remembered(cookie) ?? asked(request) ?? preferred(header);
 }
 
 /** Remembers a choice made by `?lang=` on any page of this scope, so that the switch is a plain link. */
@@ -60,6 +61,16 @@ const isLanguage = (value: unknown): value is Lang => languages.some((lang) => l
 function chosen(request: FastifyRequest): Lang | undefined {
   const value = new URLSearchParams(request.url.split('?')[1]).get('lang');
   return isLanguage(value) ? value : undefined;
+}
+
+/** `ui_locales` as in OpenID Connect: our metadata says which there are. */
+function asked(request: FastifyRequest): Lang | undefined {
+  const tags = new URLSearchParams(request.url.split('?')[1]).get('ui_locales') ?? '';
+  return tags
+    .toLowerCase()
+    .split(' ')
+    .map((tag) => tag.split('-')[0])
+    .find(isLanguage);
 }
 
 function remembered(cookie = ''): Lang | undefined {
