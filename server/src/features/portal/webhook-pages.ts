@@ -57,7 +57,8 @@ const bodyText = (text: string): Html => html`<pre class="wrapped"><code transla
 /** On the app's own page: the way to its webhooks. */
 export function webhooksCard(view: View, app: AppRow): Html {
   const t = words(view.lang);
-  return card({ title: t('title'), intro: t('cardText'), body: linkButton(t('open'), webhooksPath(app)) });
+  const open = html`<div class="actions">!${linkButton(t('open'), webhooksPath(app))}</div>`;
+  return card({ title: t('title'), intro: t('cardText'), body: open });
 }
 
 export function webhookListPage(view: View, app: AppRow, webhooks: readonly OwnersWebhook[]): Html {
