@@ -41,7 +41,22 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
     },
     stream,
   );
-  return Object.assign(logger, { line: (text: string) => void stream.write(text) });
+  const oneByOne = options.stream || options.pretty;
+  return Object.assign(logger, { line: oneByOne ? (text: string) => void stream.write(text) : gatherLines(stream) });
+}
+
+/** Hands on the lines of one turn of the event loop together: the stream measures all it holds at every write. */
+function gatherLines(stream: pino.DestinationStream): (text: string) => void {
+  let gathered = '';
+  const handOn = (): void => {
+    const text = gathered;
+    gathered = '';
+    stream.write(text);
+  };
+  return (text) => {
+    if (gathered === '') setImmediate(handOn);
+    gathered += text;
+  };
 }
 
 /** Written at once when there is this much, and twice a second in any case. */

@@ -29,7 +29,7 @@ export function profileRoutes(
         scope: 'profile.read tips.read',
       },
     },
-    handler: (request, reply) => reply.send(profiles.me(request.grant)),
+    handler: (request, reply) => reply.type('application/json; charset=utf-8').send(profiles.me(request.grant)),
   });
 
   app.route({

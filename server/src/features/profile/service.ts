@@ -14,19 +14,32 @@ export type Profiles = ReturnType<typeof createProfiles>;
 export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
   const avatarUrl = (id: string | null): string | null => (id === null ? null : `${authUrl}/avatars/${id}`);
 
+  function me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
+    return {
+      id: creatorId,
+      username: creator.username,
+      display_name: creator.displayName,
+      avatar_url: avatarUrl(creator.avatarId),
+      currency: 'THB',
+      timezone: timeZone,
+      created_at: toTimestamp(creator.createdAt),
+      app: { client_id: clientId, name: appName },
+      scope: scopes.join(' '),
+    };
+  }
+
+  // What it says is all in the access, which is replaced when any of it changes.
+  const written = new WeakMap<Access, string>();
+
   return {
-    me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
-      return {
-        id: creatorId,
-        username: creator.username,
-        display_name: creator.displayName,
-        avatar_url: avatarUrl(creator.avatarId),
-        currency: 'THB',
-        timezone: timeZone,
-        created_at: toTimestamp(creator.createdAt),
-        app: { client_id: clientId, name: appName },
-        scope: scopes.join(' '),
-      };
+    /** As JSON, written once for as long as the access is remembered. */
+    me(access: Access): string {
+      let text = written.get(access);
+      if (text === undefined) {
+        text = JSON.stringify(me(access));
+        written.set(access, text);
+      }
+      return text;
     },
 
     async profile(creatorId: string): Promise<Profile> {
