@@ -110,9 +110,10 @@ CREATE TABLE tips (
   app_name {text},
   alert_status {id} NOT NULL DEFAULT 'queued',
   alert_shown_at {time},
-  UNIQUE (creator_id, created_at, sequence),
-  UNIQUE (creator_id, id, created_at)
+  UNIQUE (creator_id, created_at, sequence)
 ){options};
+-- By id first: ids grow with time, so that a new tip lands on the index's last page and not on one of its creator's.
+CREATE INDEX tips_id ON tips (id, creator_id);
 
 CREATE TABLE events (
   creator_id {id} NOT NULL,
