@@ -20,25 +20,32 @@ export interface RunResult {
 interface Prepared {
   readonly spec: WorkloadSpec;
   readonly workload: Workload;
-  readonly connections: RawConnection[];
 }
 
 const prepared = new Map<string, Prepared>();
 
 answerCalls({
-  async prepare({ name, spec }: { name: string; spec: WorkloadSpec }) {
-    const connections = Array.from({ length: spec.connections }, () => new RawConnection(spec.port));
-    await Promise.all(connections.map((connection) => connection.opened()));
-    prepared.set(name, { spec, workload: createWorkload(spec), connections });
+  prepare({ name, spec }: { name: string; spec: WorkloadSpec }) {
+    prepared.set(name, { spec, workload: createWorkload(spec) });
   },
-  run({ name, seconds, requests = Number.POSITIVE_INFINITY }: RunOptions): Promise<RunResult> {
+  /** On connections of its own, opened before the time begins: a server closes those that were idle for long. */
+  async run({ name, seconds, requests = Number.POSITIVE_INFINITY }: RunOptions): Promise<RunResult> {
     const found = prepared.get(name);
     if (!found) throw new Error(`${name} is not prepared`);
-    return run(found, seconds, requests);
+    const connections = Array.from({ length: found.spec.connections }, () => new RawConnection(found.spec.port));
+    await Promise.all(connections.map((connection) => connection.opened()));
+    const result = await run(found, connections, seconds, requests);
+    for (const connection of connections) connection.close();
+    return result;
   },
 });
 
-function run({ spec, workload, connections }: Prepared, seconds: number, most: number): Promise<RunResult> {
+function run(
+  { spec, workload }: Prepared,
+  connections: readonly RawConnection[],
+  seconds: number,
+  most: number,
+): Promise<RunResult> {
   return new Promise((resolve) => {
     const start = performance.now();
     const end = start + seconds * 1000;
