@@ -47,6 +47,11 @@ export function tipById(db: Reader, creatorId: string, id: string): Promise<TipR
 /** The end of time: a bound that every instant is below. */
 const never = 9_007_199_254_740_991;
 
+const pageSql = `
+SELECT ${columns} FROM tips
+WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4)
+ORDER BY created_at DESC, sequence DESC LIMIT $5`;
+
 /**
  * Newest first. Time never runs backwards along the sequence, so (created_at, sequence) is the order of
  * recording, and one index serves the whole history, its bounds and every page of it.
@@ -59,12 +64,7 @@ export function tipsPage(
   limit: number,
 ): Promise<TipRow[]> {
   const start = before ?? { createdAt: to ?? never, sequence: never };
-  return db.all<TipRow>(
-    `SELECT ${columns} FROM tips
-     WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4)
-     ORDER BY created_at DESC, sequence DESC LIMIT $5`,
-    [creatorId, from ?? 0, start.createdAt, start.sequence, limit],
-  );
+  return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
 /** Every status but `queued` is final: this one update decides who was first. */
