@@ -67,3 +67,27 @@ async function take({ child, run }: Side): Promise<Taken> {
   const { requests, seconds } = await run();
   return { rate: requests / seconds, cpu: ((await child.cpu()) - before) / requests };
 }
+
+/** The same for anything that can be measured as one number, taken anew in each round. */
+export async function compareValues(
+  bench: Bench,
+  ours: { readonly label: string; take(): Promise<number> },
+  reference: { readonly label: string; take(): Promise<number> },
+  unit: string,
+): Promise<Measured> {
+  const taken = new Map<object, number[]>([
+    [ours, []],
+    [reference, []],
+  ]);
+  for (let round = 0; round < bench.rounds; round++) {
+    for (const side of round % 2 === 0 ? [ours, reference] : [reference, ours]) {
+      bench.progress(`round ${round + 1} of ${bench.rounds}: ${side.label}`);
+      taken.get(side)!.push(await side.take());
+    }
+  }
+  const describe = (side: object) => `${Math.round(median(taken.get(side)!)).toLocaleString('en')} ${unit}`;
+  return {
+    values: taken.get(ours)!.map((value, round) => value / taken.get(reference)![round]!),
+    parts: { [ours.label]: describe(ours), [reference.label]: describe(reference) },
+  };
+}

@@ -85,7 +85,7 @@ const settings = {
 };
 
 /** A server of one's own, to be stopped and paused. */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(more: Record<string, string> = {}): Promise<Postgres> {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-postgres-'));
   own(directory);
   const native = binaries(directory);
@@ -112,7 +112,7 @@ export async function startPostgres(): Promise<Postgres> {
   if (made.status !== 0) throw new Error(`initdb: ${made.error ?? made.stderr}`);
   const port = await freePort();
   const url = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const options = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const options = Object.entries({ ...settings, ...more, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [join(native, 'bin/postgres'), '-D', data, ...options];
   let child: ChildProcess | undefined;
 

@@ -1,0 +1,180 @@
+import { makeApp, makeCreator, makePair, type Pair } from '../../server/test/factories.ts';
+import { withStore } from '../../server/test/store.ts';
+import type { Bench } from '../lib/bench.ts';
+import { compareValues } from '../lib/compare.ts';
+import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
+import { atLeast, atMost, median, type Row } from '../lib/row.ts';
+
+const tip = { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' };
+
+/** Ours at most 50 for each pair of app and creator. */
+const socketsPerApp = 50;
+
+export const broadcast: Row = {
+  name: 'broadcast',
+  what: 'one event to 1,000 sockets (20 apps of 50)',
+  measuredAs: 'delivered messages/s ÷ Socket.IO’s broadcast to as many, no other server running',
+  goal: atLeast(2),
+  async measure(bench) {
+    const apps = bench.short ? 2 : 20;
+    const [count, window] = bench.short ? [4, 2] : [100, 8];
+    // Each round starts our server anew, and its limiter with it.
+    const { env, pairs } = await pairsOf(bench, 1, bench.short ? 2 : 40);
+    const event = await sampleEvent(env, pairs[0]!);
+
+    async function ours(): Promise<number> {
+      const { child, port } = await startNamjai(bench, env);
+      const paths = await socketPaths(port, pairs.slice(0, apps));
+      const tokens = pairs.map(({ accessToken }) => accessToken);
+      return run(child, port, 'namjai', paths, { path: '/v1/tips', status: 201, tokens, body: tip });
+    }
+
+    async function socketIo(): Promise<number> {
+      const { child, port } = await startPeer(bench, 'socket-io', { EVENT: event });
+      const paths = Array.from({ length: apps * socketsPerApp }, () => '/socket.io/?EIO=4&transport=websocket');
+      return run(child, port, 'socket.io', paths, { path: '/emit', status: 200, tokens: [''], body: tip });
+    }
+
+    async function run(
+      server: { stop(): Promise<void> },
+      port: number,
+      kind: string,
+      paths: string[],
+      trigger: object,
+    ): Promise<number> {
+      const worker = startListeners(bench);
+      await worker.call('open', { port, paths, kind });
+      const send = (events: number) =>
+        worker.call<{ requests: number; seconds: number }>('broadcast', {
+          trigger: { port, ...trigger },
+          count: events,
+          window,
+        });
+      await send(count);
+      const { requests, seconds } = await send(count);
+      await worker.stop();
+      await server.stop();
+      return requests / seconds;
+    }
+
+    return compareValues(bench, { label: 'Namjai', take: ours }, { label: 'Socket.IO', take: socketIo }, 'messages/s');
+  },
+};
+
+export const socketMemory: Row = {
+  name: 'socket-memory',
+  what: 'memory per idle socket',
+  measuredAs: '÷ a bare ws server’s',
+  goal: atMost(1.5),
+  async measure(bench) {
+    const apps = bench.short ? 2 : 40;
+    const count = apps * socketsPerApp;
+    const { env, pairs } = await pairsOf(bench, 1, apps);
+
+    async function grown(
+      server: { child: { memory(): Promise<NodeJS.MemoryUsage>; stop(): Promise<void> }; port: number },
+      kind: string,
+      paths: string[],
+    ): Promise<number> {
+      const worker = startListeners(bench);
+      // The first sockets bring in code and pools that every later one shares.
+      await worker.call('open', { port: server.port, paths: paths.slice(0, socketsPerApp), kind });
+      const before = await server.child.memory();
+      await worker.call('open', { port: server.port, paths: paths.slice(socketsPerApp), kind });
+      const after = await server.child.memory();
+      await worker.stop();
+      await server.child.stop();
+      return (after.rss - before.rss) / (paths.length - socketsPerApp);
+    }
+
+    return compareValues(
+      bench,
+      {
+        label: 'Namjai',
+        async take() {
+          const server = await startNamjai(bench, env);
+          return grown(server, 'namjai', await socketPaths(server.port, pairs));
+        },
+      },
+      {
+        label: 'bare ws',
+        take: async () =>
+          grown(
+            await startPeer(bench, 'bare-ws'),
+            'ws',
+            Array.from({ length: count }, () => '/'),
+          ),
+      },
+      'bytes',
+    );
+  },
+};
+
+export const latency: Row = {
+  name: 'latency',
+  what: 'POST /v1/tips answered → frame at a socket, 200 tips/s',
+  measuredAs: 'p99',
+  goal: atMost(20, ' ms'),
+  async measure(bench) {
+    const creators = 20;
+    const { env, pairs } = await pairsOf(bench, creators, bench.short ? 2 : 80);
+    const { port } = await startNamjai(bench, env);
+    const firsts = pairs.filter(({ creatorId }, i) => pairs.findIndex((pair) => pair.creatorId === creatorId) === i);
+    const worker = startListeners(bench);
+    await worker.call('open', { port, paths: await socketPaths(port, firsts, 1), kind: 'namjai' });
+    const tokens = pairs.map(({ accessToken }) => accessToken);
+    const trigger = { port, path: '/v1/tips', status: 201, tokens, body: tip };
+    const pace = (seconds: number) =>
+      worker.call<{ p50: number; p99: number; most: number }>('pace', { trigger, perSecond: 200, seconds });
+    bench.progress('warming up');
+    // Every token once, so that none is verified while it counts.
+    await pace(bench.short ? 0.2 : Math.ceil(tokens.length / 200));
+    const taken = [];
+    for (let round = 0; round < bench.rounds; round++) {
+      bench.progress(`round ${round + 1} of ${bench.rounds}`);
+      taken.push(await pace(bench.short ? 0.5 : 5));
+    }
+    return {
+      values: taken.map(({ p99 }) => p99),
+      parts: {
+        median: `${median(taken.map(({ p50 }) => p50)).toFixed(2)} ms`,
+        longest: `${Math.max(...taken.map(({ most }) => most)).toFixed(1)} ms`,
+      },
+    };
+  },
+};
+
+const startListeners = (bench: Bench) => bench.start(new URL('../lib/socket-worker.ts', import.meta.url));
+
+async function pairsOf(bench: Bench, creators: number, appsEach: number): Promise<{ env: StoreEnv; pairs: Pair[] }> {
+  bench.progress('making apps, creators and tokens');
+  const env = newStore(bench);
+  const pairs = await withStore(env, async (runtime) => {
+    await runtime.keys.signing();
+    const people = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
+    const apps = await Promise.all(Array.from({ length: appsEach }, () => makeApp(runtime)));
+    return Promise.all(apps.flatMap((app) => people.map((creator) => makePair(runtime, { app, creator }))));
+  });
+  return { env, pairs };
+}
+
+/** Addresses of sockets for these pairs, so many each. */
+async function socketPaths(port: number, pairs: readonly Pair[], each = socketsPerApp): Promise<string[]> {
+  const paths: string[] = [];
+  for (const { headers } of pairs) {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/socket/token`, { headers });
+    const { socket_token } = (await answer.json()) as { socket_token: string };
+    paths.push(...Array.from({ length: each }, () => `/v1/socket?token=${socket_token}`));
+  }
+  return paths;
+}
+
+/** An event as ours sends it, for the peer to send the same. */
+async function sampleEvent(env: StoreEnv, { creatorId, clientId }: Pair): Promise<string> {
+  return withStore(env, async ({ tips, events }) => {
+    const { amount, name, display_name: displayName, message } = tip;
+    await tips.record({ creatorId, app: { id: clientId, name: 'App' }, amount, name, displayName, message });
+    const [first] = await events.after(creatorId, 0, 1);
+    return first!.body;
+  });
+}
