@@ -75,7 +75,9 @@ test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 180_
   const file = join(temporaryDirectory(t), 'namjai.db');
   await makeStore(file, 100_000);
   const url = await freshDatabase(t);
+  const started = performance.now();
   const ended = await move(file, url);
+  t.diagnostic(`moved in ${Math.round(performance.now() - started)} ms`);
   assert.equal(ended.code, 0, ended.errors);
   assert.match(ended.output, /100000 {2}tips/);
   assert.match(ended.errors, /^100 % \(\d+ of \d+ rows\)/m);

@@ -9,7 +9,7 @@ export interface Guide extends Markdown {
 }
 
 /** In the order in which they are read; one that is not named here comes after. */
-const order = ['getting-started', 'oauth', 'events', 'webhooks', 'overlay', 'errors', 'operations'];
+const order = ['getting-started', 'oauth', 'events', 'webhooks', 'overlay', 'errors', 'operations', 'scaling'];
 
 const folder = new URL('../../../../docs/', import.meta.url);
 

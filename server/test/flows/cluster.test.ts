@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../free-port.ts';
+import { skipWithoutRedis } from '../redis.ts';
+import { until } from '../sockets.ts';
+
+const script = fileURLToPath(new URL('../../../scripts/cluster.ts', import.meta.url));
+
+/** Processes of the server that this one has started. */
+const nodesOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
+    .filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('namjai.js'));
+
+test('npm run cluster: two nodes behind one address, with a first call that works even while a node is killed', {
+  timeout: 60_000,
+  skip: skipWithoutRedis,
+}, async (t) => {
+  const port = await freePort();
+  const { PATH } = process.env;
+  const cwd = fileURLToPath(new URL('../../../', import.meta.url));
+  const cluster = spawn(process.execPath, [script], { cwd, env: { PATH, PORT: String(port) } });
+  t.after(() => cluster.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [cluster.stdout, cluster.stderr]) stream.on('data', (chunk) => (output += chunk));
+  await until('it says that it is up', () => output.includes('The cluster is up'), 40_000);
+
+  const token = /Bearer (\S+)"/.exec(output)?.[1];
+  const me = async () => {
+    // A connection of its own for each, so that every node has its turn.
+    const headers = { authorization: `Bearer ${token}`, connection: 'close' };
+    return (await fetch(`http://localhost:${port}/v1/me`, { headers })).status;
+  };
+  for (let i = 0; i < 4; i++) assert.equal(await me(), 200);
+  const [first] = nodesOf(cluster.pid!);
+  process.kill(first!, 'SIGKILL');
+  await until('it is gone', () => nodesOf(cluster.pid!).length === 1);
+  for (let i = 0; i < 4; i++) assert.equal(await me(), 200);
+
+  cluster.kill('SIGTERM');
+  const [code] = await once(cluster, 'exit');
+  assert.equal(code, 0);
+  await assert.rejects(me());
+});
