@@ -8,7 +8,7 @@ import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
-import { profileRoutes } from './features/profile/index.ts';
+import { profilePages, profileRoutes } from './features/profile/index.ts';
 import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { webhookRoutes } from './features/webhooks/index.ts';
@@ -72,6 +72,7 @@ export function createApp(runtime: Runtime): App {
     });
     dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
+    profilePages(scope, { pages, profiles });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, clock, config });

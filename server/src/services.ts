@@ -75,7 +75,7 @@ export function createServices(platform: Platform) {
   });
   const uses = createGrantUses({ db, clock, log });
   const protect = createGuard({ tokens, access, limiter, uses });
-  const profiles = createProfiles({ accounts, authUrl: config.authUrl, timeZone: config.timeZone });
+  const profiles = createProfiles({ db, clock, newId, accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
   const streams = createStreams({ db, hub, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });

@@ -5,7 +5,20 @@ import type { Clock } from './clock.ts';
  * Ids are a prefix and a UUIDv7 (RFC 9562) in 26 characters of lower-case Crockford base32:
  * ordered by time, so that an index on them grows at its end.
  */
-export type IdPrefix = 'crt' | 'app' | 'grt' | 'fam' | 'tip' | 'alt' | 'evt' | 'whk' | 'dlv' | 'req' | 'ses' | 'psk';
+export type IdPrefix =
+  | 'crt'
+  | 'app'
+  | 'grt'
+  | 'fam'
+  | 'tip'
+  | 'alt'
+  | 'evt'
+  | 'whk'
+  | 'dlv'
+  | 'req'
+  | 'ses'
+  | 'psk'
+  | 'avt';
 
 export type NewId = (prefix: IdPrefix) => string;
 

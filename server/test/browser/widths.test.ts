@@ -15,7 +15,7 @@ const looks = [
   { name: 'phone-light-th', width: 390, colorScheme: 'light', locale: 'th-TH' },
 ] as const;
 
-test('nothing sticks out of the pages of apps and consent, whatever the width, language and scheme', {
+test('nothing sticks out of the pages of apps, consent and profile, whatever the width, language and scheme', {
   skip,
 }, async (t) => {
   const { address, runtime } = await serveApp(t);
@@ -34,6 +34,17 @@ test('nothing sticks out of the pages of apps and consent, whatever the width, l
   const authorize = (clientId: string, scope: string) =>
     `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: redirectUris[0] ?? '', scope, state: 's' })}`;
   const all = 'profile.read tips.read tips.create alerts.create events.subscribe';
+
+  await runtime.profiles.update(creator.id, {
+    displayName: 'Mali มะลิ',
+    bio: `Draws cats, live on weekends.\nวาดแมวทุกสุดสัปดาห์ ${'W'.repeat(60)}`,
+    socialLinks: [
+      { platform: 'youtube', url: 'https://www.youtube.com/@mali' },
+      { platform: 'W'.repeat(30), url: `https://${'a'.repeat(60)}.example/` },
+    ],
+    channels: ['promptpay', 'truemoney', 'bank_transfer', 'card', 'shopeepay'],
+    pagePublic: true,
+  });
 
   const browser = await launch(t);
 
@@ -58,6 +69,7 @@ test('nothing sticks out of the pages of apps and consent, whatever the width, l
 
     const stranger = await open();
     await visit(stranger, 'login', authorize(app.clientId, ''));
+    await visit(stranger, 'public-profile', '/@mali');
     await visit(stranger, 'refused', '/oauth/authorize?client_id=nobody');
 
     const fresh = await open(newcomer.creatorId);
@@ -67,6 +79,10 @@ test('nothing sticks out of the pages of apps and consent, whatever the width, l
     await visit(fresh, 'consent-nothing', authorize(other.clientId, ''));
 
     const mali = await open(creator.id);
+    await visit(mali, 'profile', '/dashboard/profile');
+    await mali.locator('[name=url_2]').fill('http://x.example');
+    await mali.locator('[action="/dashboard/profile"] > .actions button').click();
+    await picture(mali, 'profile-wrong');
     await visit(mali, 'connected', '/dashboard/apps');
     await visit(mali, 'consent-again', authorize(app.clientId, 'tips.read'));
     await visit(mali, 'developers', '/developers');

@@ -2,7 +2,7 @@ export { accountPages } from './pages.ts';
 export { createPasskeys } from './passkeys.ts';
 export { createRecovery } from './recovery.ts';
 export type { CreatorRow } from './repo.ts';
-export { AccountError } from './rules.ts';
+export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
 export { createSessions } from './sessions.ts';
 export { createSignIn } from './sign-in.ts';

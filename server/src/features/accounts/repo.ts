@@ -55,13 +55,15 @@ export function setSuspended(tx: Tx, id: string, at: number | null): Promise<num
 export function updateProfile(
   tx: Tx,
   id: string,
-  profile: Pick<CreatorRow, 'display_name' | 'bio' | 'social_links' | 'tip_channels'>,
+  profile: Pick<CreatorRow, 'display_name' | 'bio' | 'social_links' | 'tip_channels' | 'page_public'>,
 ): Promise<number> {
-  return tx.run('UPDATE creators SET display_name = $2, bio = $3, social_links = $4, tip_channels = $5 WHERE id = $1', [
-    id,
-    profile.display_name,
-    profile.bio,
-    profile.social_links,
-    profile.tip_channels,
-  ]);
+  return tx.run(
+    `UPDATE creators SET display_name = $2, bio = $3, social_links = $4, tip_channels = $5, page_public = $6
+     WHERE id = $1`,
+    [id, profile.display_name, profile.bio, profile.social_links, profile.tip_channels, profile.page_public],
+  );
+}
+
+export function setAvatar(tx: Tx, id: string, avatarId: string | null): Promise<number> {
+  return tx.run('UPDATE creators SET avatar_id = $2 WHERE id = $1', [id, avatarId]);
 }

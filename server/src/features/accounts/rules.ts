@@ -14,7 +14,7 @@ export class AccountError extends Error {
 
 const usernameForm = /^[a-z0-9_]{3,30}$/;
 const passwordLength = { least: 10, most: 200 };
-const displayNameLength = 50;
+const displayNameLength = 40;
 
 export function checkUsername(username: string): void {
   if (!usernameForm.test(username))

@@ -27,6 +27,7 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
   return {
     byId: (id: string) => repo.creatorById(db, id),
     byUsername: known,
+    findByUsername: (username: string) => repo.creatorByUsername(db, username),
 
     async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
       checkUsername(input.username);
@@ -69,6 +70,8 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
 
     updateProfile: (creatorId: string, profile: Parameters<typeof repo.updateProfile>[2]) =>
       db.write((tx) => repo.updateProfile(tx, creatorId, profile)),
+
+    setAvatar: (tx: Tx, creatorId: string, avatarId: string | null) => repo.setAvatar(tx, creatorId, avatarId),
   };
 }
 

@@ -40,8 +40,8 @@ test('sign-up names what is wrong beside its field and keeps what was typed', as
     [{ username: 'taken', password }, 'field-username-error', 'มีผู้ใช้ชื่อนี้แล้ว'],
     [{ username: 'mali', password: '123456789' }, 'field-password-error', '10 ถึง 200'],
     [{ username: 'mali', password: 'x'.repeat(201) }, 'field-password-error', '10 ถึง 200'],
-    [{ username: 'mali', password, display_name: 'x'.repeat(51) }, 'field-display_name-error', '50'],
-    [{ username: 'mali', password, display_name: 'a\u202eb' }, 'field-display_name-error', '50'],
+    [{ username: 'mali', password, display_name: 'x'.repeat(41) }, 'field-display_name-error', '40'],
+    [{ username: 'mali', password, display_name: 'a\u202eb' }, 'field-display_name-error', '40'],
   ] as const;
   for (const [fields, id, words] of cases) {
     const answer = await visitor.post('/signup', { display_name: 'คนเดิม', ...fields });
@@ -50,7 +50,7 @@ test('sign-up names what is wrong beside its field and keeps what was typed', as
     assert.ok(answer.body.includes(`value="${fields.username}"`));
     app.clock.advance(61_000);
   }
-  const all = await visitor.post('/signup', { username: 'ab', password: 'short', display_name: 'x'.repeat(51) });
+  const all = await visitor.post('/signup', { username: 'ab', password: 'short', display_name: 'x'.repeat(41) });
   for (const name of ['username', 'password', 'display_name'])
     assert.ok(all.body.includes(`id="field-${name}-error"`), `${name} is named together with the others`);
 });

@@ -39,7 +39,7 @@ export function signUpPages(
         csrf: pages.csrf(request, reply),
         body: html`
           !${field({ name: 'username', label: t('username'), hint: t('usernameHint'), value: told.username, error: told.errors?.username, autocomplete: 'username', required: true, autofocus: true, maxlength: 30 })}
-          !${field({ name: 'display_name', label: t('displayName'), hint: t('displayNameHint'), value: told.displayName, error: told.errors?.display_name, autocomplete: 'nickname', maxlength: 50 })}
+          !${field({ name: 'display_name', label: t('displayName'), hint: t('displayNameHint'), value: told.displayName, error: told.errors?.display_name, autocomplete: 'nickname', maxlength: 40 })}
           !${field({ name: 'password', type: 'password', label: t('password'), hint: t('passwordHint'), error: told.errors?.password, autocomplete: 'new-password', required: true })}
           <div class="actions">!${button(t('signUp'))}</div>`,
       })}

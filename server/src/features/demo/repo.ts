@@ -49,6 +49,7 @@ const creatorTables = [
   'overlay_instances',
   'overlay_presence',
   'alert_acks',
+  'avatars',
 ];
 
 export async function removeDemo(tx: Tx): Promise<number> {

@@ -51,6 +51,7 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
       bio: 'Draws cats, live on weekends.',
       social_links: JSON.stringify([{ platform: 'youtube', url: 'https://www.youtube.com/@mali' }]),
       tip_channels: JSON.stringify(['promptpay', 'truemoney']),
+      page_public: 0,
     });
     const app = await apps.add({
       name: 'Demo App',

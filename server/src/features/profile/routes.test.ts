@@ -74,6 +74,7 @@ apiTable('GET /v1/profile', { url: '/v1/profile' }, [
         bio: 'Draws cats',
         social_links: '[{"platform":"youtube","url":"https://youtube.com/@mali"}]',
         tip_channels: '["card","promptpay"]',
+        page_public: 0,
       })),
     check: (answer, _app, { creatorId, username }) => {
       const profile = answer.json();

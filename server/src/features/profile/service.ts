@@ -1,17 +1,31 @@
-import { toTimestamp } from '../../platform/clock.ts';
-import type { Accounts } from '../accounts/index.ts';
+import { type Clock, toTimestamp } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { NewId } from '../../platform/ids.ts';
+import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
+import { type AvatarType, avatarById, deleteAvatars, insertAvatar } from './avatars-repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
 export interface ProfilesParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: NewId;
   readonly accounts: Accounts;
   readonly authUrl: string;
   readonly timeZone: string;
 }
 
+export interface ProfileChange {
+  readonly displayName: string;
+  readonly bio: string;
+  readonly socialLinks: Profile['social_links'];
+  readonly channels: readonly ChannelType[];
+  readonly pagePublic: boolean;
+}
+
 export type Profiles = ReturnType<typeof createProfiles>;
 
-export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
+export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }: ProfilesParts) {
   const avatarUrl = (id: string | null): string | null => (id === null ? null : `${authUrl}/avatars/${id}`);
 
   function me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
@@ -31,6 +45,17 @@ export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
   // What it says is all in the access, which is replaced when any of it changes.
   const written = new WeakMap<Access, string>();
 
+  const toProfile = (creator: CreatorRow): Profile => ({
+    id: creator.id,
+    username: creator.username,
+    display_name: creator.display_name,
+    bio: creator.bio || null,
+    avatar_url: avatarUrl(creator.avatar_id),
+    page_url: creator.page_public ? `${authUrl}/@${creator.username}` : null,
+    social_links: JSON.parse(creator.social_links),
+    tip_channels: channels(JSON.parse(creator.tip_channels)),
+  });
+
   return {
     /** As JSON, written once for as long as the access is remembered. */
     me(access: Access): string {
@@ -45,16 +70,34 @@ export function createProfiles({ accounts, authUrl, timeZone }: ProfilesParts) {
     async profile(creatorId: string): Promise<Profile> {
       const creator = await accounts.byId(creatorId);
       if (!creator) throw new Error(`creator ${creatorId} is missing`);
-      return {
-        id: creator.id,
-        username: creator.username,
-        display_name: creator.display_name,
-        bio: creator.bio || null,
-        avatar_url: avatarUrl(creator.avatar_id),
-        page_url: creator.page_public ? `${authUrl}/@${creator.username}` : null,
-        social_links: JSON.parse(creator.social_links),
-        tip_channels: channels(JSON.parse(creator.tip_channels)),
-      };
+      return toProfile(creator);
+    },
+
+    /** What anyone may see; nothing while the page is switched off or the creator suspended. */
+    async publicProfile(username: string): Promise<Profile | undefined> {
+      const creator = await accounts.findByUsername(username);
+      return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
+    },
+
+    update: (creatorId: string, change: ProfileChange) =>
+      accounts.updateProfile(creatorId, {
+        display_name: change.displayName,
+        bio: change.bio,
+        social_links: JSON.stringify(change.socialLinks),
+        tip_channels: JSON.stringify(change.channels),
+        page_public: change.pagePublic ? 1 : 0,
+      }),
+
+    avatar: (id: string) => avatarById(db, id),
+
+    /** The picture from now on, or none. The creator's row comes first: of two uploads at once one waits there. */
+    async setAvatar(creatorId: string, picture: { type: AvatarType; bytes: Uint8Array } | null): Promise<void> {
+      await db.write(async (tx) => {
+        const id = picture ? newId('avt') : null;
+        await accounts.setAvatar(tx, creatorId, id);
+        await deleteAvatars(tx, creatorId);
+        if (picture && id) await insertAvatar(tx, { creator_id: creatorId, id, ...picture, created_at: clock() });
+      });
     },
   };
 }

@@ -29,6 +29,8 @@ interface Table {
 
 const withinMs = 24 * 3_600_000;
 const rowsAtOnce = 1_000;
+/** Pictures are large, and a batch is one text. */
+const bytesAtOnce = 4 * 2 ** 20;
 /** Sums of remainders stay exact where sums of instants would not. */
 const modulus = 1_000_003;
 
@@ -111,11 +113,14 @@ type Row = Record<string, unknown>;
 
 function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
   let batch: Row[] = [];
+  let bytes = 0;
   for (const row of source.prepare(`SELECT * FROM "${name}"`).iterate()) {
     batch.push(row);
-    if (batch.length < rowsAtOnce) continue;
+    for (const value of Object.values(row)) if (value instanceof Uint8Array) bytes += value.length;
+    if (batch.length < rowsAtOnce && bytes < bytesAtOnce) continue;
     yield batch;
     batch = [];
+    bytes = 0;
   }
   if (batch.length > 0) yield batch;
 }

@@ -3,6 +3,7 @@ import { oauth } from './0002-oauth.ts';
 import { accounts } from './0003-accounts.ts';
 import { webhooks } from './0004-webhooks.ts';
 import { overlay } from './0005-overlay.ts';
+import { profile } from './0006-profile.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: string }[] = [
@@ -11,4 +12,5 @@ export const migrations: readonly { name: string; sql: string }[] = [
   { name: '0003-accounts', sql: accounts },
   { name: '0004-webhooks', sql: webhooks },
   { name: '0005-overlay', sql: overlay },
+  { name: '0006-profile', sql: profile },
 ];

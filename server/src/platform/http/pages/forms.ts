@@ -30,6 +30,8 @@ interface InputField extends FieldBase {
   maxlength?: number;
   autofocus?: boolean;
   accept?: string;
+  /** The id of a `datalist` with suggestions. */
+  list?: string;
   min?: number | string;
   max?: number | string;
   step?: number | string;
@@ -59,9 +61,9 @@ function wrap(o: FieldBase, control: (shared: Html) => Html, autofocus = false):
 
 /** A password is never sent back, whatever was typed. */
 export function field(o: InputField): Html {
-  const { type = 'text', autocomplete, inputmode, maxlength, accept, min, max, step } = o;
+  const { type = 'text', autocomplete, inputmode, maxlength, accept, list, min, max, step } = o;
   const value = type === 'password' || type === 'file' ? undefined : o.value;
-  const own = attributes({ type, value, autocomplete, inputmode, maxlength, accept, min, max, step });
+  const own = attributes({ type, value, autocomplete, inputmode, maxlength, accept, list, min, max, step });
   const literal = type === 'password' || type === 'url' || autocomplete === 'username';
   const quiet = literal ? html` autocapitalize="none" spellcheck="false"` : '';
   return wrap(o, (shared) => html`<input!${shared}!${own}!${quiet}>`, o.autofocus);

@@ -1,0 +1,105 @@
+import type { FastifyRequest } from 'fastify';
+import { formText } from '../../platform/http/pages/form-body.ts';
+import { AccountError, checkDisplayName } from '../accounts/index.ts';
+import { type ChannelType, channelTypes, type Profile } from './schemas.ts';
+import type { ProfileChange } from './service.ts';
+import type { ProfileWords } from './words.ts';
+
+export const mostLinks = 8;
+export const bioLength = 500;
+export const platformLength = 30;
+export const urlLength = 2048;
+
+/** Suggested, and written the way each writes itself; anything else is kept as typed. */
+export const platforms: Readonly<Record<string, string>> = {
+  youtube: 'YouTube',
+  twitch: 'Twitch',
+  tiktok: 'TikTok',
+  facebook: 'Facebook',
+  instagram: 'Instagram',
+  x: 'X',
+  discord: 'Discord',
+  line: 'LINE',
+  website: 'Website',
+};
+export const platformName = (platform: string): string =>
+  Object.hasOwn(platforms, platform) ? (platforms[platform] ?? platform) : platform;
+
+/** The form's fields the way they are typed. There are always as many links as there may be. */
+export interface Typed {
+  readonly displayName: string;
+  readonly bio: string;
+  readonly links: readonly { platform: string; url: string }[];
+  readonly channels: readonly ChannelType[];
+  readonly pagePublic: boolean;
+}
+
+/** What is wrong, by the name of the field. */
+export type Wrong = Readonly<Record<string, string>>;
+
+export const channelList = Object.keys(channelTypes) as ChannelType[];
+const lines = Array.from({ length: mostLinks }, (_, index) => index);
+
+export const readTyped = (request: FastifyRequest): Typed => ({
+  displayName: formText(request, 'display_name'),
+  // A form sends line breaks as two characters; the writer counts one.
+  bio: formText(request, 'bio').replaceAll('\r\n', '\n'),
+  links: lines.map((i) => ({ platform: formText(request, `platform_${i}`), url: formText(request, `url_${i}`) })),
+  channels: channelList.filter((type) => formText(request, `channel_${type}`) !== ''),
+  pagePublic: formText(request, 'page_public') !== '',
+});
+
+export const toTyped = (profile: Profile): Typed => ({
+  displayName: profile.display_name,
+  bio: profile.bio ?? '',
+  links: lines.map((i) => {
+    const { platform = '', url = '' } = profile.social_links[i] ?? {};
+    return { platform: platformName(platform), url };
+  }),
+  channels: profile.tip_channels.filter(({ enabled }) => enabled).map(({ type }) => type),
+  pagePublic: profile.page_url !== null,
+});
+
+/** The profile, or what is wrong with each field. */
+export function parseProfile(typed: Typed, t: ProfileWords): ProfileChange | { wrong: Wrong } {
+  const wrong: Record<string, string> = {};
+  const displayName = typed.displayName.trim();
+  if (!isName(displayName)) wrong.display_name = t('displayNameError');
+  const bio = typed.bio.trim();
+  if ([...bio].length > bioLength || hasControls(bio.replaceAll('\n', ''))) wrong.bio = t('bioError');
+  const socialLinks = typed.links.flatMap((link, i) => {
+    const [platform, address] = [link.platform.trim(), link.url.trim()];
+    if (platform === '' && address === '') return [];
+    const url = toLink(address);
+    if (!url) wrong[`url_${i}`] = t('urlError');
+    if (isBlank(platform) || [...platform].length > platformLength || hasControls(platform))
+      wrong[`platform_${i}`] = t('platformError');
+    return url ? [{ platform: toPlatform(platform), url }] : [];
+  });
+  if (Object.keys(wrong).length > 0) return { wrong };
+  return { displayName, bio, socialLinks, channels: typed.channels, pagePublic: typed.pagePublic };
+}
+
+const isBlank = (text: string): boolean => !/[^\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.test(text);
+/** They could hide or reorder what stands beside them. */
+const hasControls = (text: string): boolean => /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text);
+
+function isName(name: string): boolean {
+  try {
+    checkDisplayName(name);
+    return !isBlank(name);
+  } catch (error) {
+    if (error instanceof AccountError) return false;
+    throw error;
+  }
+}
+
+const toPlatform = (text: string): string =>
+  Object.keys(platforms).find((key) => platformName(key).toLowerCase() === text.toLowerCase()) ?? text;
+
+/** As a browser writes it, in plain ASCII. What stands before an @ only pretends to be the host. */
+function toLink(text: string): string | undefined {
+  const url = URL.parse(text);
+  const good = url?.protocol === 'https:' && url.username === '' && url.password === '';
+  return good && text.length <= urlLength && url.href.length <= urlLength ? url.href : undefined;
+}

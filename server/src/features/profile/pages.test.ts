@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { makePair } from '../../../test/factories.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
+
+const home = '/dashboard/profile';
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const good = {
+  display_name: '  มะลิ 🌼 ',
+  bio: 'Draws cats\r\non weekends',
+  platform_0: 'YouTube',
+  url_0: 'https://youtube.com/@mali',
+  platform_7: 'My shop',
+  url_7: ' https://shop.example/แมว ',
+  channel_card: 'on',
+  channel_promptpay: 'on',
+  page_public: 'on',
+};
+
+async function creatorAt(t: Parameters<typeof buildApp>[0]) {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const visitor = await signedInVisitor(app, pair.creatorId);
+  await visitor.get(home);
+  const api = async (url: string) => (await app.http.inject({ url, headers: pair.headers })).json();
+  const stranger = (url: string) => app.http.inject({ url, headers: { accept: 'text/html' } });
+  /** As a browser sends the form; `null` is a file field where nothing was chosen. */
+  const upload = async (bytes: Uint8Array<ArrayBuffer> | string | null, name = 'me.png', csrf?: string) => {
+    const page = (await visitor.get(home)).body;
+    const form = new FormData();
+    form.set('csrf', csrf ?? /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '');
+    form.set('avatar', new File(bytes === null ? [] : [bytes], bytes === null ? '' : name, { type: 'image/png' }));
+    const sent = new Response(form);
+    return app.http.inject({
+      method: 'POST',
+      url: `${home}/avatar`,
+      headers: {
+        origin: app.runtime.config.authUrl,
+        cookie: [...visitor.cookies].map(([key, value]) => `${key}=${value}`).join('; '),
+        'content-type': sent.headers.get('content-type') ?? '',
+      },
+      payload: Buffer.from(await sent.arrayBuffer()),
+    });
+  };
+  const avatarPath = async () => String((await api('/v1/profile')).avatar_url).slice(app.runtime.config.authUrl.length);
+  return { ...app, ...pair, visitor, api, stranger, upload, avatarPath };
+}
+
+test('what is saved is what the form, the API and the public page show', async (t) => {
+  const { visitor, api, username, runtime, stranger } = await creatorAt(t);
+  assert.equal((await visitor.post(home, good)).headers.location, home);
+  const profile = await api('/v1/profile');
+  assert.equal(profile.display_name, 'มะลิ 🌼');
+  assert.equal(profile.bio, 'Draws cats\non weekends');
+  assert.equal(profile.page_url, `${runtime.config.authUrl}/@${username}`);
+  assert.deepEqual(profile.social_links, [
+    { platform: 'youtube', url: 'https://youtube.com/@mali' },
+    { platform: 'My shop', url: 'https://shop.example/%E0%B9%81%E0%B8%A1%E0%B8%A7' },
+  ]);
+  assert.equal((await api('/v1/me')).display_name, 'มะลิ 🌼');
+  const form = (await visitor.get(home)).body;
+  assert.match(form, /value="YouTube"/);
+  assert.match(form, /name="channel_card" value="on" checked/);
+  assert.doesNotMatch(form, /name="channel_line_pay" value="on" checked/);
+  const page = (await stranger(`/@${username}`)).body;
+  assert.match(page, /<a href="https:\/\/youtube\.com\/@mali" rel="noopener nofollow ugc">YouTube<\/a>/);
+  assert.match(page, /PromptPay.*Card/s);
+  assert.doesNotMatch(page, /LINE Pay/);
+  // An empty form switches everything off again.
+  await visitor.post(home, { display_name: 'Mali' });
+  const { bio, page_url, social_links } = await api('/v1/profile');
+  assert.deepEqual({ bio, page_url, social_links }, { bio: null, page_url: null, social_links: [] });
+});
+
+const wrongs: [string, string][] = [
+  ['display_name', ''],
+  ['display_name', ' \u200b\u3164 '],
+  ['display_name', '🌼'.repeat(41)],
+  ['display_name', 'a\u202eb'],
+  ['bio', '🌼'.repeat(501)],
+  ['bio', 'a\u0007b'],
+  ['platform_0', ''],
+  ['platform_0', 'x'.repeat(31)],
+  ['platform_0', 'a\u202eb'],
+  ['url_0', ''],
+  ['url_0', 'youtube.com/@mali'],
+  ['url_0', 'http://youtube.com/'],
+  ['url_0', 'javascript:alert(1)'],
+  ['url_0', 'https://youtube.com@evil.example/'],
+  ['url_0', `https://a.example/${'x'.repeat(2048)}`],
+  ['url_0', `https://a.example/${'แ'.repeat(300)}`],
+];
+
+test('each error stands beside its field, and what was typed is kept', async (t) => {
+  const { visitor, api, username } = await creatorAt(t);
+  for (const [name, value] of wrongs) {
+    const refused = await visitor.post(home, { ...good, [name]: value });
+    assert.equal(refused.statusCode, 422, `${name} ${value}`);
+    assert.deepEqual(refused.body.match(/id="field-\w+-error"/g), [`id="field-${name}-error"`], `${name} ${value}`);
+    assert.match(refused.body, /value="My shop"/);
+    assert.match(refused.body, /name="page_public" value="on" checked/);
+  }
+  const longest = {
+    display_name: '🌼'.repeat(40),
+    bio: `${'🌼'.repeat(499)}\r\n.`.slice(0, -1),
+    platform_0: 'x'.repeat(30),
+  };
+  assert.equal((await api('/v1/profile')).display_name, username);
+  assert.equal((await visitor.post(home, { ...good, ...longest })).statusCode, 303);
+  const thai = await visitor.get(`${home}?lang=th`);
+  assert.match(thai.body, /บันทึกโปรไฟล์/);
+});
+
+test('security 26: a profile is text wherever it is shown', async (t) => {
+  const { visitor, username, stranger } = await creatorAt(t);
+  const evil = '"><script>x</script>';
+  await visitor.post(home, {
+    ...good,
+    display_name: evil,
+    bio: evil,
+    platform_0: evil,
+    url_0: `https://a.example/?${evil}`,
+  });
+  for (const page of [await visitor.get(home), await stranger(`/@${username}`)]) {
+    assert.equal(page.statusCode, 200);
+    assert.doesNotMatch(page.body, /<script>/);
+    assert.match(page.body, /&#60;script&#62;/);
+  }
+});
+
+test('the public page is off at first, and off for whoever is suspended', async (t) => {
+  const { visitor, username, runtime, creatorId, stranger, upload, avatarPath } = await creatorAt(t);
+  assert.equal((await stranger(`/@${username}`)).statusCode, 404);
+  await visitor.post(home, good);
+  await upload(png);
+  const avatar = await avatarPath();
+  assert.equal((await stranger(`/@${username}`)).statusCode, 200);
+  assert.equal((await stranger(avatar)).statusCode, 200);
+  await runtime.db.write((tx) => runtime.accounts.setSuspended(tx, creatorId, 1));
+  for (const path of [`/@${username}`, avatar, '/@nobody_here', '/@a%00b', '/avatars/avt_', '/avatars/%00']) {
+    const answer = await stranger(path);
+    assert.equal(answer.statusCode, 404, path);
+    assert.match(answer.body, /<h1>There is nothing here/);
+  }
+});
+
+test('a picture is typed by its bytes and served where it can do nothing', async (t) => {
+  const { upload, api, visitor, stranger, runtime, avatarPath } = await creatorAt(t);
+  assert.equal((await upload(png, 'me.jpg')).statusCode, 303);
+  const first = await avatarPath();
+  assert.equal((await api('/v1/me')).avatar_url, `${runtime.config.authUrl}${first}`);
+  const served = await stranger(first);
+  assert.deepEqual(served.rawPayload, png);
+  assert.equal(served.headers['content-type'], 'image/png');
+  assert.equal(served.headers['content-security-policy'], "default-src 'none'; sandbox");
+  assert.equal(served.headers['x-content-type-options'], 'nosniff');
+  assert.equal(served.headers['set-cookie'], undefined);
+
+  const webp = Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBP'), Buffer.alloc(512 * 1024 - 12)]);
+  assert.equal((await upload(webp)).statusCode, 303);
+  assert.equal((await stranger(await avatarPath())).headers['content-type'], 'image/webp');
+  assert.equal((await stranger(first)).statusCode, 404);
+  await upload(Buffer.from([0xff, 0xd8, 0xff, 0xe0]));
+  assert.equal((await stranger(await avatarPath())).headers['content-type'], 'image/jpeg');
+
+  await visitor.post(`${home}/avatar/remove`);
+  assert.equal((await api('/v1/profile')).avatar_url, null);
+  assert.deepEqual(await runtime.db.all('SELECT id FROM avatars'), []);
+});
+
+test('what is no picture, or too large, is refused beside the field', async (t) => {
+  const { upload, api } = await creatorAt(t);
+  const cases: [Uint8Array<ArrayBuffer> | string | null, number, RegExp][] = [
+    ['<!doctype html><script>x</script>', 422, /not a PNG/],
+    ['<svg xmlns="http://www.w3.org/2000/svg" onload="x"/>', 422, /not a PNG/],
+    ['RIFF\0\0\0\0WAVE', 422, /not a PNG/],
+    [null, 422, /Choose a file first/],
+    [Buffer.concat([png, Buffer.alloc(512 * 1024 + 1 - png.length)]), 422, /larger than 512 KiB/],
+    [Buffer.concat([png, Buffer.alloc(2 ** 20)]), 413, /larger than 512 KiB/],
+  ];
+  for (const [bytes, status, words] of cases) {
+    const answer = await upload(bytes);
+    assert.equal(answer.statusCode, status, String(words));
+    assert.match(/id="field-avatar-error">([^<]+)/.exec(answer.body)?.[1] ?? '', words);
+  }
+  assert.equal((await api('/v1/profile')).avatar_url, null);
+});
+
+test('every form needs this session and its token', async (t) => {
+  const { visitor, upload, api, http, username } = await creatorAt(t);
+  assert.equal((await upload(png, 'me.png', 'wrong')).statusCode, 403);
+  for (const path of [home, `${home}/avatar/remove`]) {
+    assert.equal((await visitor.post(path, { ...good, csrf: 'wrong' })).statusCode, 403);
+    assert.equal((await visitor.post(path, good, { origin: 'https://evil.example' })).statusCode, 403);
+  }
+  assert.equal((await api('/v1/profile')).display_name, username);
+  assert.equal((await http.inject({ url: home })).headers.location, `/login?return_to=${encodeURIComponent(home)}`);
+});
