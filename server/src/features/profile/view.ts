@@ -11,7 +11,7 @@ import {
   urlLength,
   type Wrong,
 } from './form.ts';
-import { channelTypes, type Profile } from './schemas.ts';
+import type { Profile } from './schemas.ts';
 import type { ProfileWords } from './words.ts';
 
 export interface ProfileView {
@@ -41,7 +41,7 @@ export function profileView(o: ProfileView): Html {
 function pictureCard({ t, csrf, profile, wrong }: ProfileView): Html {
   const upload = html`
 !${field({ name: 'avatar', type: 'file', label: t('pictureFile'), hint: t('pictureHint'), error: wrong.avatar, accept: 'image/png,image/jpeg,image/webp' })}
-<div class="actions">!${button(t('upload'))}</div>`;
+<div class="actions">!${button(t('upload'), { kind: 'plain' })}</div>`;
   const remove = profile.avatar_url
     ? form({ action: `${home}/avatar/remove`, csrf, body: button(t('remove'), { kind: 'plain' }) })
     : '';
@@ -87,7 +87,7 @@ const channelsCard = ({ t, typed }: ProfileView): Html =>
     title: t('channels'),
     intro: t('channelsText'),
     body: html`<div class="columns">!${channelList.map((type) =>
-      checkbox({ name: `channel_${type}`, label: channelTypes[type], checked: typed.channels.includes(type) }),
+      checkbox({ name: `channel_${type}`, label: t(type), checked: typed.channels.includes(type) }),
     )}</div>`,
   });
 
@@ -111,7 +111,7 @@ function portrait(profile: Profile, alt: string): Html {
 
 /** What a visitor sees at /@username. */
 export function publicView(profile: Profile, t: ProfileWords): Html {
-  const channels = profile.tip_channels.filter(({ enabled }) => enabled).map(({ name }) => badge(name));
+  const channels = profile.tip_channels.filter(({ enabled }) => enabled).map(({ type }) => badge(t(type)));
   const links = profile.social_links.map(
     ({ platform, url }) => html`
 <li><a href="${url}" rel="noopener nofollow ugc">${platformName(platform)}</a> <span class="hint">${new URL(url).host}</span></li>`,

@@ -37,6 +37,12 @@ export const profileWords = messages({
     save: 'Save profile',
     saved: 'Your profile is saved.',
     takes: 'Takes tips by',
+    promptpay: 'PromptPay',
+    truemoney: 'TrueMoney Wallet',
+    bank_transfer: 'Bank transfer',
+    card: 'Card',
+    shopeepay: 'ShopeePay',
+    line_pay: 'LINE Pay',
   },
   th: {
     title: 'โปรไฟล์',
@@ -74,6 +80,12 @@ export const profileWords = messages({
     save: 'บันทึกโปรไฟล์',
     saved: 'บันทึกโปรไฟล์แล้ว',
     takes: 'รับทิปผ่าน',
+    promptpay: 'พร้อมเพย์',
+    truemoney: 'ทรูมันนี่ วอลเล็ท',
+    bank_transfer: 'โอนผ่านธนาคาร',
+    card: 'บัตรเครดิตหรือเดบิต',
+    shopeepay: 'ShopeePay',
+    line_pay: 'LINE Pay',
   },
 });
 
