@@ -43,7 +43,11 @@ function pictureCard({ t, csrf, profile, wrong }: ProfileView): Html {
 !${field({ name: 'avatar', type: 'file', label: t('pictureFile'), hint: t('pictureHint'), error: wrong.avatar, accept: 'image/png,image/jpeg,image/webp' })}
 <div class="actions">!${button(t('upload'), { kind: 'plain' })}</div>`;
   const remove = profile.avatar_url
-    ? form({ action: `${home}/avatar/remove`, csrf, body: button(t('remove'), { kind: 'plain' }) })
+    ? form({
+        action: `${home}/avatar/remove`,
+        csrf,
+        body: html`<div class="actions">!${button(t('remove'), { kind: 'plain' })}</div>`,
+      })
     : '';
   return card({
     title: t('picture'),
