@@ -160,6 +160,7 @@ test('two overlays in one browser both play, also after one of them is reloaded'
   const context = await (await launch(t)).newContext();
   const first = await openOverlay(context, `${address}/overlay/${key}`);
   const second = await openOverlay(context, `${address}/overlay/${key}`);
+  await until('both are connected', () => runtime.streams.connected(creatorId, 'overlay') === 2);
   await tip('1');
   await until('both show it', () => first.shown.length === 1 && second.shown.length === 1);
   await runtime.overlays.pause(creatorId, true);
