@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Pair } from './factories.ts';
@@ -66,12 +65,14 @@ export async function follow(
   const sequences: number[] = [];
   let socket: WebSocket;
   let [closed, tries] = [false, 0];
+  const { promise: opened, resolve: tellOpened } = Promise.withResolvers<void>();
 
   function open(): void {
     const address = urls[(first + tries) % urls.length]!.replace('http', 'ws');
     const after = sequences.at(-1) ?? 0;
     socket = new WebSocket(`${address}/v1/socket?token=${token}&after=${after}`, { handshakeTimeout: 2_000 });
-    socket.on('error', () => {});
+    socket.on('error', () => {}); // a close follows, and another try
+    socket.once('open', tellOpened);
     socket.on('message', (data) => {
       const frame = JSON.parse(String(data));
       if (frame.type === 'event') sequences.push(frame.event.sequence);
@@ -86,7 +87,7 @@ export async function follow(
     closed = true;
     socket.terminate();
   });
-  await once(socket!, 'open');
+  await opened;
   return {
     sequences,
     get reconnects() {

@@ -16,7 +16,10 @@ if (skipWithoutRedis) {
     DATABASE_URL: postgres?.url('postgres') ?? given,
     REDIS_URL: redis.url,
   };
-  const child = spawn(process.execPath, ['--test', ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const child = spawn(process.execPath, ['--test', '--test-concurrency=2', ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env,
+  });
   const [code] = await once(child, 'exit');
   await redis.stop();
   await postgres?.end();
