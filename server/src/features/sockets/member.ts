@@ -54,7 +54,8 @@ export class Member {
   /** It takes one of the places of its slot. */
   counted = false;
   #idleTicks = 0;
-  #flushed = -1;
+  #stuckTicks = 0;
+  #flushed = 0;
 
   constructor(options: MemberOptions, wire: Wire, onLeave: (member: Member, reason: End | undefined) => void) {
     this.options = options;
@@ -80,20 +81,23 @@ export class Member {
     return new Batch(batch.events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type))));
   }
 
-  /** Called at every tick: a keepalive when nothing was sent for so many. */
-  tick(keepaliveTicks: number): void {
+  /** Called at every tick: a keepalive when nothing was sent for so many, the end when bytes wait for so many. */
+  tick(keepaliveTicks: number, stuckTicks: number): void {
     this.#idleTicks += 1;
     if (this.#idleTicks >= keepaliveTicks) {
       this.#idleTicks = 0;
       this.wire.keepalive();
     }
+    this.#countStuck();
+    if (this.#stuckTicks >= stuckTicks) this.end('too_slow');
     this.#endIfFull();
   }
 
-  /** Called at every sweep: bytes wait, and not one was taken since the last. */
-  endIfStuck(): void {
+  /** Ticks in a row that saw bytes wait of which not one was taken. What was written just now has not waited yet. */
+  #countStuck(): void {
     const { buffered, flushed } = this.wire;
-    if (buffered > 0 && flushed === this.#flushed) this.end('too_slow');
+    const stuck = buffered > 0 && flushed === this.#flushed;
+    this.#stuckTicks = stuck ? this.#stuckTicks + 1 : 0;
     this.#flushed = flushed;
   }
 

@@ -96,6 +96,20 @@ test('a comment every 25 seconds', async (t) => {
   assert.equal(stream.text.slice(length), ': keepalive\n\n');
 });
 
+test('a quiet stream lives on, however its keepalives fall together with the sweeps', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.method(Math, 'random', () => 0);
+  const { open } = await setUp(t);
+  const stream = await open();
+  await until('it is live', () => stream.text.endsWith('\n\n'));
+  const comments = () => stream.text.split(': keepalive\n\n').length - 1;
+  // Sweeps begin at once, not at a random moment: every other keepalive meets one.
+  for (const count of range(1, 8)) {
+    t.mock.timers.tick(25_000);
+    await until(`comment ${count} has come`, () => comments() === count);
+  }
+});
+
 test('the stream ends with its grant, and with the server', async (t) => {
   const { app, pair, open } = await setUp(t);
   const [stream, started] = [await open(), performance.now()];

@@ -22,6 +22,8 @@ import { createStreamMetrics } from './metrics.ts';
 const tickMs = 500;
 const keepaliveTicks = 25_000 / tickMs;
 const sweepTicks = 10_000 / tickMs;
+/** So long may bytes wait without one of them being taken. */
+const stuckTicks = 10_000 / tickMs;
 /** How many creators are looked at side by side when all of them are. */
 const atOnce = 16;
 /** New connections a second that a move to other nodes should cost them, and the longest it may take. */
@@ -74,12 +76,11 @@ export function createStreams({ db, hub, events, log, metrics }: StreamsParts) {
   }
 
   function tick(): void {
-    for (const member of all) member.tick(keepaliveTicks);
+    for (const member of all) member.tick(keepaliveTicks, stuckTicks);
     for (const entry of entries.values()) {
       entry.age += 1;
       if (entry.age % sweepTicks !== 0) continue;
       entry.feed.wake();
-      for (const member of entry.feed.members) member.endIfStuck();
       void check(entry.feed);
     }
   }
