@@ -100,7 +100,7 @@ export type Alert = {
 
 export type SocketToken = { socket_token: string; expires_in: number; expires_at: string; url: string };
 
-type EventOf<Type extends string, Data, Sequence = number> = {
+type EventOf<Type extends string, Data, Sequence = number, Creator = string> = {
   /** Belongs to the event, not to its delivery: the same by socket, webhook and list. */
   id: string;
   type: Type;
@@ -108,7 +108,7 @@ type EventOf<Type extends string, Data, Sequence = number> = {
   sequence: Sequence;
   test: boolean;
   replay: boolean;
-  creator_id: string;
+  creator_id: Creator;
   created_at: string;
   data: Data;
 };
@@ -134,6 +134,6 @@ export type RevokedReason = 'creator' | 'app' | 'operator' | 'app_deleted' | 'ac
 export type WebhookEvent =
   | StreamEvent
   | EventOf<'grant.revoked', { creator_id: string; reason: RevokedReason }, null>
-  | EventOf<'webhook.ping', Record<string, never>, null>;
+  | EventOf<'webhook.ping', Record<string, never>, null, null>;
 
 export type EventPage = { data: StreamEvent[]; next_after: number; oldest: number | null };

@@ -7,7 +7,14 @@ import { type HeadersLike, verifyWebhook, WebhookError, type WebhookErrorCode } 
 const now = 1_800_000_000_000;
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const other = `whsec_${randomBytes(32).toString('base64')}`;
-const body = JSON.stringify({ id: 'evt_1', type: 'webhook.ping', sequence: null, data: {}, note: 'น้ำใจ 🙏' });
+const body = JSON.stringify({
+  id: 'evt_1',
+  type: 'webhook.ping',
+  sequence: null,
+  creator_id: null,
+  data: {},
+  note: 'น้ำใจ 🙏',
+});
 
 function sign(key: string, text = body, at = now, id = 'evt_1'): string {
   return new Webhook(key).sign(id, new Date(at), text);
@@ -26,6 +33,13 @@ test('accepts what the standardwebhooks package signs, as text and as bytes', as
     const event = await verifyWebhook({ secret, headers: headers(sign(secret)), body: raw, now: () => now });
     assert.deepEqual(event, JSON.parse(body));
   }
+});
+
+test('a ping is typed as one that belongs to no creator', async () => {
+  const event = await verifyWebhook({ secret, headers: headers(sign(secret)), body, now: () => now });
+  assert.ok(event.type === 'webhook.ping');
+  const nobody: null = event.creator_id;
+  assert.equal(nobody, null);
 });
 
 test('agrees with the standardwebhooks package on altered deliveries', async () => {

@@ -31,7 +31,7 @@ export const eventTypes = {
     goesTo: 'webhooks of that app',
   },
   'webhook.ping': {
-    when: 'A ping was asked for; `sequence` is null',
+    when: 'A ping was asked for; `sequence` and `creator_id` are null',
     data: '{}',
     goesTo: 'the pinged webhook',
   },
