@@ -110,7 +110,7 @@ test('tries are bounded, and too long a wait is left to the caller', async (t) =
   await assert.rejects(down.client.me(), { status: 502 });
   assert.equal(down.seen.length, 4);
   const cut = await setUp(t, [hangUp], { retries: 1 });
-  await assert.rejects(cut.client.me(), TypeError);
+  await assert.rejects(cut.client.me(), { status: 0, code: 'connection_failed' });
   assert.equal(cut.seen.length, 2);
   const limited = await setUp(t, [refuse(429, 'rate_limited', { 'retry-after': '61' })]);
   await assert.rejects(limited.client.me(), { code: 'rate_limited' });
@@ -130,8 +130,53 @@ test('a test alert is repeated after 429 only', async (t) => {
 
 test('a server that never answers is given up', async (t) => {
   const { client, seen } = await setUp(t, [() => {}], { timeoutMs: 20, retries: 1 });
-  await assert.rejects(client.me(), { name: 'TimeoutError' });
+  await assert.rejects(client.me(), (error) => {
+    assert.ok(error instanceof NamjaiError && error.cause instanceof Error);
+    assert.deepEqual([error.status, error.code, error.cause.name], [0, 'timed_out', 'TimeoutError']);
+    assert.match(error.message, /^No answer from http:\/\/127\.0\.0\.1:\d+ in time, tried 2 times\. Check baseUrl/);
+    return true;
+  });
   assert.equal(seen.length, 2);
+});
+
+test('a lost connection is an error of the SDK that says what to do next, with its cause', async (t) => {
+  const { client, seen } = await setUp(t, [hangUp], { retries: 1 });
+  const failure = async (call: Promise<unknown>) => {
+    const error = await call.catch((thrown) => thrown);
+    assert.ok(error instanceof NamjaiError && error.cause instanceof TypeError, String(error));
+    assert.deepEqual([error.status, error.code, error.requestId, error.details], [0, 'connection_failed', null, []]);
+    return error.message;
+  };
+  assert.match(
+    await failure(client.me()),
+    /^No answer from \S+ \(.*(SOCKET|ECONNRESET).*\), tried 2 times\..*call again\.$/,
+  );
+  // The key that was made up is the only way to ask again without recording the tip twice.
+  const words = await failure(client.tips.create(tip));
+  assert.ok(words.includes(`idempotencyKey ${seen[2]?.key}:`), words);
+  assert.match(await failure(client.alerts.send()), /tried once\..*may do it twice/);
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  await new Promise((closed) => server.close(closed));
+  const nobody = createClient({ baseUrl: `http://127.0.0.1:${address.port}`, accessToken: 'at', retries: 0 });
+  assert.match(await failure(nobody.me()), /\(ECONNREFUSED\)/);
+});
+
+test('an answer cut short is tried again; one that is not JSON is not, and an address that is none never', async (t) => {
+  const cut: Answer = (response) => {
+    response.writeHead(200, { 'content-length': '20' }).write('{"id":');
+    setImmediate(() => response.destroy());
+  };
+  const page: Answer = (response) => response.writeHead(200).end('<html>');
+  const { client, seen, sleeps } = await setUp(t, [cut, json(200, { id: 'crt_1' }), page]);
+  assert.equal((await client.me()).id, 'crt_1');
+  await assert.rejects(client.me(), { status: 200, code: 'unknown_error', message: /not with JSON/ });
+  assert.deepEqual([seen.length, sleeps.length], [3, 1]);
+  const wrong = await setUp(t, [], { baseUrl: 'tips.example' });
+  await assert.rejects(wrong.client.me(), { code: 'ERR_INVALID_URL' });
+  assert.deepEqual(wrong.sleeps, []);
 });
 
 test('refusals become a NamjaiError with all that the server said', async (t) => {

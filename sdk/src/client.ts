@@ -23,7 +23,7 @@ export type TipList = AsyncIterable<Tip> & {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** The API as one creator has granted it to your app. Every method throws a `NamjaiError` on a refusal. */
+/** The API as one creator has granted it to your app. Every method throws a `NamjaiError` when it is refused or not answered. */
 export function createClient(options: RequestOptions) {
   const request = createRequest(options);
   const isFinal = (error: unknown): error is NamjaiError =>

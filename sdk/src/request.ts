@@ -39,11 +39,15 @@ export function createRequest(options: RequestOptions): Request {
   const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
   const token = options.accessToken;
 
-  async function attempt(call: Call, bearer: string): Promise<Response> {
+  function urlOf(call: Call): URL {
     const url = new URL(call.path, options.baseUrl);
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
+    return url;
+  }
+
+  async function attempt(call: Call, url: URL, bearer: string): Promise<Response> {
     const headers = new Headers({ ...call.headers, accept: 'application/json', authorization: `Bearer ${bearer}` });
     const init: RequestInit = { method: call.method ?? 'GET', headers, signal: AbortSignal.timeout(timeoutMs) };
     if (call.body !== undefined) {
@@ -57,15 +61,18 @@ export function createRequest(options: RequestOptions): Request {
   const backOff = (tries: number) => random() * 500 * 2 ** tries;
 
   return async (call) => {
+    const url = urlOf(call);
     let bearer = typeof token === 'string' ? token : await token();
     let renewed = false;
     for (let tries = 0; ; tries += 1) {
       let response: Response;
       try {
-        response = await attempt(call, bearer);
-        if (response.ok) return await response.json();
+        response = await attempt(call, url, bearer);
+        if (response.ok) return await read(response);
       } catch (error) {
-        if (!call.repeatable || tries >= retries) throw error;
+        if (error instanceof NamjaiError) throw error;
+        if (!call.repeatable || tries >= retries)
+          throw NamjaiError.unanswered(url.origin, tries + 1, nextStep(call), error);
         await sleep(backOff(tries));
         continue;
       }
@@ -81,6 +88,25 @@ export function createRequest(options: RequestOptions): Request {
       await sleep(wait);
     }
   };
+}
+
+/** A body that breaks off is a lost connection; one that is no JSON would be none the next time either. */
+async function read<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw NamjaiError.notJson(response, error);
+  }
+}
+
+/** The last try may have been carried out though its answer got lost. */
+function nextStep({ method = 'GET', headers, repeatable }: Call): string {
+  const check = 'Check baseUrl, the network and whether the server runs';
+  if (method === 'GET') return `${check}, then call again.`;
+  if (!repeatable) return `${check}. It may have been carried out; calling again may do it twice.`;
+  const key = headers?.['idempotency-key'];
+  return `${check}, then call again with the idempotencyKey ${key}: that records nothing twice.`;
 }
 
 function retryAfter(response: Response): number | undefined {
