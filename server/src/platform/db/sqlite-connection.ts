@@ -29,7 +29,9 @@ const checkpointPages = 4_000;
 
 interface Prepared extends StatementText {
   readonly statement: StatementSync;
-  columns: readonly string[];
+  columns: number;
+  /** A row from its values. What it holds is known only to who wrote the statement. */
+  toRow: (values: unknown[]) => never;
 }
 
 export class SqliteConnection {
@@ -74,7 +76,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const rows: unknown[] = prepared.statement.all(...params.map(bindable));
-      return rows.map((values) => toRow<Row>(prepared, values));
+      return rows.map((values): Row => rowOf(prepared, values));
     } catch (error) {
       throw sorted(error);
     }
@@ -84,7 +86,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const values: unknown = prepared.statement.get(...params.map(bindable));
-      return values === undefined ? undefined : toRow<Row>(prepared, values);
+      return values === undefined ? undefined : rowOf(prepared, values);
     } catch (error) {
       throw sorted(error);
     }
@@ -115,7 +117,7 @@ export class SqliteConnection {
       try {
         const statement = this.#db.prepare(read.questionMarks);
         statement.setReturnArrays(true);
-        prepared = { ...read, statement, columns: columnsOf(statement) };
+        prepared = { ...read, statement, ...rowMaker(statement) };
       } catch (error) {
         throw sorted(error);
       }
@@ -128,20 +130,22 @@ export class SqliteConnection {
   }
 }
 
-const columnsOf = (statement: StatementSync): string[] => statement.columns().map(({ name }) => name);
-
 /**
  * `node:sqlite` hands out rows without a prototype, which V8 keeps as hash tables: reading the fields of fifty tips
- * took longer than reading the tips. So it is asked for the values alone.
+ * took longer than reading the tips. So it is asked for the values alone, and each statement gets a function that
+ * puts its own into an object. The columns' names are those of our statements.
  */
-function toRow<Row>(prepared: Prepared, values: unknown): Row {
+function rowMaker(statement: StatementSync): Pick<Prepared, 'columns' | 'toRow'> {
+  const fields = statement.columns().map(({ name }, i) => `${JSON.stringify(name)}: values[${i}]`);
+  const toRow = new Function('values', `return { ${fields.join(', ')} };`) as Prepared['toRow'];
+  return { columns: fields.length, toRow };
+}
+
+function rowOf(prepared: Prepared, values: unknown): never {
   const list = values as unknown[];
   // A table that got a column meanwhile, under `*`.
-  if (list.length !== prepared.columns.length) prepared.columns = columnsOf(prepared.statement);
-  const row: Record<string, unknown> = {};
-  for (let i = 0; i < list.length; i++) row[prepared.columns[i]!] = list[i];
-  // What a row holds is known only to who wrote the statement.
-  return row as Row;
+  if (list.length !== prepared.columns) Object.assign(prepared, rowMaker(prepared.statement));
+  return prepared.toRow(list);
 }
 
 /** The main file decides the mode of the WAL and the shared memory beside it. */

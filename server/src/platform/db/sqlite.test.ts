@@ -57,6 +57,25 @@ async function holdLock(file: string, ms: number): Promise<{ released: Promise<u
 databaseConformance('SQLite', async (t) => open(t));
 
 describe('SQLite', () => {
+  test('names the values of a row rightly after its table got a column', async (t) => {
+    const db = await withTables(open(t), 'things');
+    await add(db, 'things');
+    const read = () => db.get('SELECT *, 7 AS last FROM things');
+    assert.deepEqual(await read(), { id: 1, last: 7 });
+    await db.write((tx) => tx.run('ALTER TABLE things ADD COLUMN size INTEGER'));
+    assert.deepEqual(await read(), { id: 1, size: null, last: 7 });
+  });
+
+  test('takes a limit for what it is, and text that looks like one for text', async (t) => {
+    const db = await withTables(open(t), 'things');
+    for (let i = 0; i < 3; i++) await add(db, 'things');
+    const sql = `SELECT id, 'limit $9' AS text FROM things ORDER BY id LIMIT $1`;
+    const first = { id: 1, text: 'limit $9' };
+    assert.deepEqual(await db.all(sql, [1]), [first]);
+    assert.deepEqual(await db.all(sql, [2]), [first, { ...first, id: 2 }]);
+    assert.deepEqual(await db.all(sql, [0]), []);
+  });
+
   test('keeps its files to their owner, also one that was open to others', async (t) => {
     const file = temporaryFile(t);
     const before = process.umask(0o022);

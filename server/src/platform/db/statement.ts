@@ -15,13 +15,18 @@ export const noParameters: readonly Value[] = [];
 export function readStatement(text: string): StatementText {
   let parameters = 0;
   // Quoted text and comments are passed over.
-  const questionMarks = text.replace(/'[^']*'|"[^"]*"|--[^\n]*|;\s*\S|\$(\d+)/g, (match, number?: string) => {
-    // SQLite would run the first and say nothing.
-    if (match.startsWith(';')) throw new Error(`More than one statement: ${text}`);
-    if (number === undefined) return match;
-    parameters = Math.max(parameters, Number(number));
-    return `?${number}`;
-  });
+  const questionMarks = text.replace(
+    /'[^']*'|"[^"]*"|--[^\n]*|;\s*\S|(\bLIMIT\s+)?\$(\d+)/gi,
+    (match, limit?: string, number?: string) => {
+      // SQLite would run the first and say nothing.
+      if (match.startsWith(';')) throw new Error(`More than one statement: ${text}`);
+      if (number === undefined) return match;
+      parameters = Math.max(parameters, Number(number));
+      // A bare parameter as the limit takes part in SQLite's plan: each new binding would have the statement parsed and
+      // planned anew, which costs more than to read a few rows. A sum does not.
+      return limit ? `${limit}(?${number} + 0)` : `?${number}`;
+    },
+  );
   return { text, questionMarks, parameters, writes: writtenTables(text) };
 }
 
