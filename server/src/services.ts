@@ -80,7 +80,7 @@ export function createServices(platform: Platform) {
   const streams = createStreams({ db, hub, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: presence.connected });
-  const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault });
+  const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault, connected: presence.connected });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
   return {
     events,

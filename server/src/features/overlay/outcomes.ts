@@ -14,6 +14,8 @@ import { readSettings } from './settings.ts';
  * - How far a page has come is noted for that page (an instance) and for the overlay as a whole, and never goes back.
  * - A page begins after its own note; one that has none, after what any page acknowledged. Never with what is older
  *   than the creator's limit.
+ * - What has become too old expires when a page begins while no other is open. One that is open may hold it in its
+ *   queue, paused or long, and will still play it; every other status being final, it must not be called expired.
  */
 export interface OutcomesParts {
   readonly db: Database;
@@ -21,6 +23,7 @@ export interface OutcomesParts {
   readonly tips: Tips;
   readonly clock: Clock;
   readonly row: (creatorId: string) => Promise<repo.OverlayRow>;
+  readonly connected: (creatorId: string) => Promise<number>;
 }
 
 export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as const;
@@ -44,7 +47,7 @@ export interface RecentAlert {
 /** How many of the newest events are looked through for alerts. */
 const recentEvents = 100;
 
-export function createOutcomes({ db, events, tips, clock, row }: OutcomesParts) {
+export function createOutcomes({ db, events, tips, clock, row, connected }: OutcomesParts) {
   const tooOldBefore = ({ settings }: repo.OverlayRow): number =>
     clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
@@ -90,18 +93,19 @@ export function createOutcomes({ db, events, tips, clock, row }: OutcomesParts) 
   return {
     /**
      * Where a page goes on. `noted`: how far it says to have come; a note from before the store was set back counts
-     * for nothing. Ends the wait of what has become too old.
+     * for nothing. Ends the wait of what has become too old, unless another page may still play it.
      */
     async begin(creatorId: string, instance: string, noted: number | undefined): Promise<number> {
       const overlay = await row(creatorId);
       const before = tooOldBefore(overlay);
-      const [own, tooOld, oldest, head] = await Promise.all([
+      const [own, tooOld, oldest, head, open] = await Promise.all([
         repo.instanceNote(db, creatorId, instance),
         tips.newestBefore(creatorId, before),
         events.oldest(creatorId),
         events.head(creatorId),
+        connected(creatorId),
       ]);
-      if (overlay.expired_until < before)
+      if (open === 0 && overlay.expired_until < before)
         await db.write(async (tx) => {
           await tips.expireAlerts(tx, creatorId, overlay.expired_until, before);
           await repo.noteExpired(tx, creatorId, before);

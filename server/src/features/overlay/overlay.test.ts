@@ -30,7 +30,7 @@ function socket(t: TestContext, address: string, token: string, after: number) {
   webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token, after })));
   webSocket.on('message', (data) => frames.push(JSON.parse(String(data))));
   const closed = new Promise<number>((resolve) => webSocket.on('close', resolve));
-  return { frames, closed, live: () => until('welcome', () => frames.length > 0) };
+  return { frames, closed, leave: () => webSocket.close(), live: () => until('welcome', () => frames.length > 0) };
 }
 
 function tip({ runtime }: LiveApp, { creatorId }: { creatorId: string }, amount = 50) {
@@ -40,6 +40,17 @@ function tip({ runtime }: LiveApp, { creatorId }: { creatorId: string }, amount 
 
 async function events({ runtime }: LiveApp, { creatorId }: { creatorId: string }, after = 0) {
   return (await runtime.events.after(creatorId, after, 100)).map(({ body }) => JSON.parse(body));
+}
+
+/** What another node said so many milliseconds ago about the overlays it holds. */
+function sayPresence(
+  { runtime, clock }: LiveApp,
+  { creatorId }: { creatorId: string },
+  ...said: [string, number, number]
+) {
+  const [node, connected, age] = said;
+  const sql = 'INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)';
+  return runtime.db.write((tx) => tx.run(sql, [creatorId, node, connected, clock() - age]));
 }
 
 const statusOf = async ({ http }: LiveApp, { headers }: Pair, id: string) =>
@@ -101,6 +112,43 @@ test('alerts older than the limit expire without an event, and are not played', 
   await ack(`${page}1`, 1);
   assert.equal((await statusOf(app, pair, old.id)).status, 'expired', 'final');
   assert.equal((await events(app, pair)).length, 2);
+});
+
+test('a page that opens leaves what another one still holds in its queue, however old', async (t) => {
+  const app = await listen(t);
+  const pair = await makePair(app.runtime);
+  const { begin, ack, socket } = await overlay(app, pair);
+  assert.equal((await begin(`${page}1`)).position, 0);
+  const first = socket(t, 0);
+  await first.live();
+  const { tip: waiting } = await tip(app, pair);
+  const { tip: held } = await tip(app, pair);
+  app.clock.advance(31 * 60_000);
+  assert.equal((await begin(`${page}2`)).position, 2, 'the second page does not play it');
+  await ack(`${page}1`, 1);
+  assert.equal((await statusOf(app, pair, waiting.id)).status, 'shown', 'the first one does');
+  assert.equal((await statusOf(app, pair, held.id)).status, 'queued');
+  first.leave();
+  await first.closed;
+  await until('nobody is left', () => app.runtime.streams.connected(pair.creatorId, 'overlay') === 0);
+  await begin(`${page}2`);
+  assert.equal((await statusOf(app, pair, held.id)).status, 'expired', 'it went away with it');
+  const told = (await events(app, pair, 2)).map(({ type, data }) => [type, data.tip_id]);
+  assert.deepEqual(told, [['alert.shown', waiting.id]]);
+});
+
+test('what another node holds in its queue is left, too', { skip: !onNodes }, async (t) => {
+  const app = await listen(t);
+  const pair = await makePair(app.runtime);
+  const { begin } = await overlay(app, pair);
+  const { tip: held } = await tip(app, pair);
+  app.clock.advance(31 * 60_000);
+  await sayPresence(app, pair, 'other', 1, 20_000);
+  await begin(`${page}1`);
+  assert.equal((await statusOf(app, pair, held.id)).status, 'queued');
+  app.clock.advance(11_000);
+  await begin(`${page}1`);
+  assert.equal((await statusOf(app, pair, held.id)).status, 'expired', 'that node is gone');
 });
 
 test('below the smallest amount an alert is skipped, and the creator can skip a waiting one', async (t) => {
@@ -188,12 +236,8 @@ test('overlays that other nodes hold open are counted while those nodes say so',
   const creator = await makeCreator(app.runtime);
   const { socket } = await overlay(app, creator);
   await socket(t, 0).live();
-  const sql = 'INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)';
-  for (const [node, connected, age] of [
-    ['other', 2, 20_000],
-    ['gone', 5, 31_000],
-  ] as const)
-    await app.runtime.db.write((tx) => tx.run(sql, [creator.creatorId, node, connected, app.clock() - age]));
+  await sayPresence(app, creator, 'other', 2, 20_000);
+  await sayPresence(app, creator, 'gone', 5, 31_000);
   assert.equal(await app.runtime.presence.connected(creator.creatorId), 3);
   const said = () => app.runtime.db.get('SELECT node_id FROM overlay_presence WHERE connected = 1');
   for (let tries = 0; !(await said()); tries++) assert.ok(tries < 200, 'this node says what it holds');

@@ -18,6 +18,8 @@ export interface OverlaysParts {
   readonly alerts: Alerts;
   readonly clock: Clock;
   readonly vault: Vault;
+  /** How many overlays of the creator are open, over all nodes. */
+  readonly connected: (creatorId: string) => Promise<number>;
 }
 
 export type Overlays = ReturnType<typeof createOverlays>;
@@ -38,7 +40,7 @@ const keptMs = 30 * 86_400_000;
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
 /** A creator's overlay: its key, its looks, and (in outcomes.ts) what becomes of alerts. */
-export function createOverlays({ db, hub, events, tips, alerts, clock, vault }: OverlaysParts) {
+export function createOverlays({ db, hub, events, tips, alerts, clock, vault, connected }: OverlaysParts) {
   /** The creator's overlay; made when it is first asked for. */
   async function row(creatorId: string): Promise<repo.OverlayRow> {
     const known = await repo.overlayOf(db, creatorId);
@@ -57,7 +59,7 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault }: 
   }
 
   return {
-    ...createOutcomes({ db, events, tips, clock, row }),
+    ...createOutcomes({ db, events, tips, clock, row, connected }),
     get,
 
     key: async (creatorId: string): Promise<string> => {
