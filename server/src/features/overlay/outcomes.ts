@@ -120,7 +120,10 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       return tips.skippedSince(creatorId, tooOldBefore(await row(creatorId)));
     },
 
-    /** A page tells what became of alerts. Sequences that are unknown (or forgotten) are passed over. */
+    /**
+     * A page tells what became of alerts. Sequences that are unknown (or forgotten) are passed over, and so is the word
+     * that an amount is too small if it is not: apps are told that reason, so it holds by the creator's own setting.
+     */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
       const found = await Promise.all(
         acks.map(async ({ sequence, outcome }) => ({ sequence, outcome, event: await eventAt(creatorId, sequence) })),
@@ -128,12 +131,15 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       const known = found.filter(({ event }) => event).sort((a, b) => a.sequence - b.sequence);
       const newest = known.at(-1);
       if (!newest) return;
-      await row(creatorId);
+      const { minimumMinor } = readSettings((await row(creatorId)).settings);
+      const believed = known.filter(
+        ({ event, outcome }) => outcome !== 'below_minimum' || amountOf(event) < minimumMinor,
+      );
       const now = clock();
       const places = await db.write(async (tx) => {
         await repo.noteProgress(tx, creatorId, instance, newest.sequence, now);
         const places: (Place | undefined)[] = [];
-        for (const { event, outcome } of known) places.push(await settle(tx, creatorId, event, outcome, now));
+        for (const { event, outcome } of believed) places.push(await settle(tx, creatorId, event, outcome, now));
         return places;
       });
       announce(creatorId, places);
@@ -193,5 +199,13 @@ interface OutcomeData {
 
 interface AlertEvent {
   readonly type: string;
-  readonly data: { readonly tip?: { readonly id: string }; readonly alert?: { readonly id: string } };
+  readonly data: { readonly tip?: AlertRecord; readonly alert?: AlertRecord };
 }
+
+interface AlertRecord {
+  readonly id: string;
+  readonly amount_minor: number;
+}
+
+/** Nothing that is not an alert is too small. */
+const amountOf = ({ data: { tip, alert } }: AlertEvent): number => (tip ?? alert)?.amount_minor ?? Infinity;

@@ -53,6 +53,11 @@ function sayPresence(
   return runtime.db.write((tx) => tx.run(sql, [creatorId, node, connected, clock() - age]));
 }
 
+async function setMinimum({ runtime }: LiveApp, { creatorId }: { creatorId: string }, minimumMinor: number) {
+  const { settings } = await runtime.overlays.get(creatorId);
+  await runtime.overlays.saveSettings(creatorId, { ...settings, minimumMinor });
+}
+
 const statusOf = async ({ http }: LiveApp, { headers }: Pair, id: string) =>
   (await http.inject({ url: `/v1/tips/${id}`, headers })).json().alert;
 
@@ -155,6 +160,7 @@ test('below the smallest amount an alert is skipped, and the creator can skip a 
   const app = await listen(t);
   const pair = await makePair(app.runtime);
   const { ack, state } = await overlay(app, pair);
+  await setMinimum(app, pair, 5001);
   const { tip: small } = await tip(app, pair);
   const { tip: unwanted } = await tip(app, pair);
   await ack(`${page}1`, 1, 'below_minimum');
@@ -168,6 +174,22 @@ test('below the smallest amount an alert is skipped, and the creator can skip a 
     ['alert.skipped', unwanted.id, 'by_creator'],
   ]);
   assert.deepEqual((await state()).skipped.sort(), [small.id, unwanted.id].sort());
+});
+
+test('a page’s word that an amount is too small counts only if it is', async (t) => {
+  const app = await listen(t);
+  const pair = await makePair(app.runtime);
+  const { ack, begin } = await overlay(app, pair);
+  await setMinimum(app, pair, 5000);
+  const { tip: enough } = await tip(app, pair, 50);
+  await app.http.inject({ method: 'POST', url: '/v1/alerts', headers: pair.headers, payload: { amount: 50 } });
+  for (const sequence of [1, 2]) assert.equal((await ack(`${page}1`, sequence, 'below_minimum')).statusCode, 204);
+  assert.equal((await begin(`${page}1`)).position, 2, 'the page has done with them');
+  assert.deepEqual(await statusOf(app, pair, enough.id), { status: 'queued', shown_at: null });
+  assert.equal((await events(app, pair, 2)).length, 0, 'and nobody is told');
+  for (const sequence of [1, 2]) await ack(`${page}2`, sequence);
+  const told = (await events(app, pair, 2)).map(({ type }) => type);
+  assert.deepEqual(told, ['alert.shown', 'alert.shown'], 'another page can still show them');
 });
 
 test('a replay goes to everyone and changes no status; a test alert changes no statistics', async (t) => {
