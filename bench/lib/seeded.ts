@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type SeededCreator, seedTips } from '../seed.ts';
 import type { Bench } from './bench.ts';
 import { storeEnv } from './namjai.ts';
+import { type SeededCreator, seedTips } from './seed-tips.ts';
 
 const kept = new URL('../results/stores/', import.meta.url).pathname;
 
