@@ -1,17 +1,25 @@
 /**
- * The benchmark: `npm run bench`, `npm run bench -- --only me,tips`, `-- --rounds 1 --short` to test it itself,
- * `-- --profile` for a CPU profile of both sides beside the results, `-- --write-docs` to bring docs/performance.md up to date. Exits 1 where a row misses its goal.
+ * The benchmark. `npm run bench` runs every row and exits 1 where one misses its goal.
+ *
+ *   -- --only me,tips    these rows alone
+ *   -- --rounds 3        instead of five
+ *   -- --profile         also a CPU profile of both sides, beside the results
+ *   -- --write-docs      brings docs/performance.md up to date
+ *   -- --short           everything as small as it can be: tests a row itself, gives no verdict
+ *   -- --smoke           one short round of the cheap rows; fails only where one cannot run
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createBench } from './lib/bench.ts';
+import { type Bench, createBench } from './lib/bench.ts';
 import { chart } from './lib/chart.ts';
+import { generatorNote } from './lib/compare.ts';
 import { writeDocs } from './lib/docs.ts';
 import { missing } from './lib/needs.ts';
-import { createProgress } from './lib/progress.ts';
+import { createProgress, duration } from './lib/progress.ts';
 import { judge, type Line, line, machine, type Report, table } from './lib/report.ts';
 import { median, type Row } from './lib/row.ts';
+import { smokeProblems } from './lib/smoke.ts';
 import { rows } from './rows/index.ts';
 
 const { values: options } = parseArgs({
@@ -19,47 +27,68 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '5' },
     profile: { type: 'boolean', default: false },
-    short: { type: 'boolean', default: false },
     'write-docs': { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
   },
 });
-const rounds = Number(options.rounds);
+const short = options.short || options.smoke;
+const rounds = options.smoke ? 1 : Number(options.rounds);
 const wanted = options.only?.split(',');
-const unknown = wanted?.filter((name) => !rows.some((row) => row.name === name)) ?? [];
-if (unknown.length > 0 || !(rounds >= 1)) {
-  console.error(`Rows: ${rows.map(({ name }) => name).join(', ')}. --rounds takes a whole number from 1.`);
+
+function refuse(words: string): never {
+  console.error(words);
   process.exit(2);
 }
+const unknown = wanted?.filter((name) => !rows.some((row) => row.name === name)) ?? [];
+if (unknown.length > 0) refuse(`No row ${unknown.join(', ')}. Rows: ${rows.map(({ name }) => name).join(', ')}.`);
+if (!Number.isInteger(rounds) || rounds < 1) refuse('--rounds takes a whole number from 1.');
+if (options['write-docs'] && (wanted || short)) refuse('--write-docs takes a run of all rows, not a short one.');
 
 const results = new URL('./results/', import.meta.url);
+const files = { json: new URL('report.json', results), svg: new URL('report.svg', results) };
 mkdirSync(results, { recursive: true });
 const progress = createProgress();
+let running: Bench | undefined;
 
 async function runRow(row: Row, place: string): Promise<Line> {
-  const absent = await missing(row.needs ?? []);
+  const absent = missing(row.needs ?? []);
   if (absent) return line(row, { verdict: 'skipped', note: `needs ${absent}` });
+  const begun = performance.now();
+  const seconds = (): number => Math.round((performance.now() - begun) / 100) / 10;
   const bench = createBench({
     rounds,
-    short: options.short,
+    short,
     profiles: options.profile ? fileURLToPath(new URL(row.name, results)) : undefined,
     progress: (text) => progress.show(`${place} ${row.name}: ${text}`),
   });
+  running = bench;
   try {
     const measured = await row.measure(bench);
-    return line(row, { ...measured, verdict: options.short ? 'ran' : judge(row.goal, median(measured.values)) });
+    const verdict = short ? 'ran' : judge(row.goal, median(measured.values));
+    return line(row, { ...measured, verdict, note: generatorNote(measured), seconds: seconds() });
   } catch (error) {
-    return line(row, {
-      verdict: 'failed',
-      note: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    });
+    const note = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return line(row, { verdict: 'failed', note, seconds: seconds() });
   } finally {
     await bench.end();
   }
 }
 
-const chosen = rows.filter(({ name }) => !wanted || wanted.includes(name));
+process.once('SIGINT', async () => {
+  progress.done();
+  console.error('Broken off: no results were written.');
+  await running?.end();
+  process.exit(130);
+});
+
+const chosen = rows.filter(({ name, cheap }) => (wanted ? wanted.includes(name) : !options.smoke || cheap));
+const estimate = (some: readonly Row[]): string =>
+  duration(some.reduce((sum, { lasts }) => sum + (short ? 5 : lasts.setup + rounds * lasts.round), 0));
+console.error(`${chosen.length} rows, rounds: ${rounds}. On two cores this takes about ${estimate(chosen)}.`);
 const lines: Line[] = [];
-for (const [i, row] of chosen.entries()) lines.push(await runRow(row, `[${i + 1}/${chosen.length}]`));
+for (const [i, row] of chosen.entries())
+  lines.push(await runRow(row, `[${i + 1}/${chosen.length}, ${estimate(chosen.slice(i))} left]`));
 progress.done();
 
 const report: Report = {
@@ -67,13 +96,22 @@ const report: Report = {
   node: process.version,
   machine: machine(),
   rounds,
-  short: options.short,
+  short,
   rows: lines,
 };
-writeFileSync(new URL('report.json', results), `${JSON.stringify(report, null, 2)}\n`);
-writeFileSync(new URL('report.svg', results), chart(report));
+writeFileSync(files.json, `${JSON.stringify(report, null, 2)}\n`);
+writeFileSync(files.svg, chart(report));
 if (options['write-docs']) writeDocs(report);
 
 console.log(table(lines));
-if (options.short) console.log('\nA short run: it tests the benchmark, the figures mean nothing.');
-process.exitCode = lines.some(({ verdict }) => verdict === 'misses' || verdict === 'failed') ? 1 : 0;
+console.log(
+  `\nIn ${fileURLToPath(results)}: report.json, report.svg, and the stores that are kept (delete them at will).`,
+);
+if (short) console.log('A short run: it tests the benchmark, the figures mean nothing.');
+const bad = options.smoke
+  ? smokeProblems(files)
+  : lines
+      .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')
+      .map(({ name, verdict }) => `${name} ${verdict}`);
+if (bad.length > 0) console.error(`\n${bad.join('\n')}`);
+process.exitCode = bad.length > 0 ? 1 : 0;

@@ -1,12 +1,14 @@
 import type { Bench } from './bench.ts';
 import type { Child } from './child.ts';
-import { type Measured, median } from './row.ts';
+import { type Measured, median, type Part } from './row.ts';
 
 /** One of the two things that are measured in turn. */
 export interface Side {
   readonly label: string;
   /** The process whose processor time is told; beside noise a steadier measure than the rate. */
   readonly child: Child;
+  /** The process that loads it, or takes what it sends: its share of a core is told, since it must not be the limit. */
+  readonly generator?: Child;
   /** Loads it once. */
   run(): Promise<{ readonly requests: number; readonly seconds: number }>;
 }
@@ -14,80 +16,106 @@ export interface Side {
 interface Taken {
   readonly rate: number;
   readonly cpu: number;
+  readonly busy: number;
 }
 
-/**
- * Both sides in turn, whoever was second begins the next round, so that what else the machine does hits both alike.
- * Answers the ratio of their rates, round by round.
- */
+/** Whoever was second begins the next round, so that what else the machine does hits both alike. */
+const orderOf = <T>(round: number, [first, second]: readonly [T, T]): readonly T[] =>
+  round % 2 === 0 ? [first, second] : [second, first];
+
+/** Both sides in turn. Answers the ratio of their rates, round by round. */
 export async function compareRates(
   bench: Bench,
   sides: { readonly ours: Side; readonly reference: Side },
   { as = 'rate', unit = 'requests/s' }: { as?: 'rate' | 'time'; unit?: string } = {},
 ): Promise<Measured> {
   const taken = { ours: [] as Taken[], reference: [] as Taken[] };
-  for (const side of ['ours', 'reference'] as const) {
+  const both = ['ours', 'reference'] as const;
+  for (const side of both) {
     bench.progress(`warming up ${sides[side].label}`);
     await take(sides[side]);
   }
-  for (let round = 0; round < bench.rounds; round++) {
-    const order = round % 2 === 0 ? (['ours', 'reference'] as const) : (['reference', 'ours'] as const);
-    for (const side of order) {
+  for (let round = 0; round < bench.rounds; round++)
+    for (const side of orderOf(round, both)) {
       bench.progress(`round ${round + 1} of ${bench.rounds}: ${sides[side].label}`);
       taken[side].push(await take(sides[side]));
     }
-  }
-  if (bench.profiles) {
-    for (const side of ['ours', 'reference'] as const) {
+  if (bench.profiles)
+    for (const side of both) {
       bench.progress(`profiling ${sides[side].label}`);
-      await sides[side].child.call('startProfile');
-      await sides[side].run();
-      await sides[side].child.call('stopProfile', `${bench.profiles}-${side}.cpuprofile`);
+      await profile(sides[side], `${bench.profiles}-${side}.cpuprofile`);
     }
-  }
   const ratios = (of: (one: Taken) => number): number[] =>
     taken.ours.map((one, round) => of(one) / of(taken.reference[round]!));
-  const describe = (side: keyof typeof taken): string => {
-    const rate = median(taken[side].map((one) => one.rate));
-    return `${Math.round(rate).toLocaleString('en')} ${unit}, ${median(taken[side].map(({ cpu }) => cpu)).toFixed(1)} µs of processor time each`;
-  };
   const rates = ratios(({ rate }) => rate);
+  const told = (side: (typeof both)[number]): Part[] => [
+    { label: sides[side].label, unit, values: taken[side].map(({ rate }) => rate) },
+    { label: sides[side].label, unit: 'µs of processor time each', values: taken[side].map(({ cpu }) => cpu) },
+  ];
   return {
     values: as === 'rate' ? rates : rates.map((ratio) => 1 / ratio),
-    parts: {
-      [sides.ours.label]: describe('ours'),
-      [sides.reference.label]: describe('reference'),
-      'ratio of processor time': median(ratios(({ cpu }) => cpu)).toFixed(2),
-    },
+    parts: [
+      ...told('ours'),
+      ...told('reference'),
+      { label: 'processor time', unit: 'times the other', values: ratios(({ cpu }) => cpu) },
+      ...generatorPart(both.flatMap((side) => (sides[side].generator ? taken[side].map(({ busy }) => busy) : []))),
+    ],
   };
 }
 
-async function take({ child, run }: Side): Promise<Taken> {
-  const before = await child.cpu();
+async function take({ child, generator, run }: Side): Promise<Taken> {
+  const [before, generatorBefore] = [await child.cpu(), (await generator?.cpu()) ?? 0];
   const { requests, seconds } = await run();
-  return { rate: requests / seconds, cpu: ((await child.cpu()) - before) / requests };
+  return {
+    rate: requests / seconds,
+    cpu: ((await child.cpu()) - before) / requests,
+    busy: (((await generator?.cpu()) ?? 0) - generatorBefore) / seconds / 1e6,
+  };
 }
 
-/** The same for anything that can be measured as one number, taken anew in each round. */
+async function profile({ child, run }: Side, file: string): Promise<void> {
+  await child.call('startProfile');
+  await run();
+  await child.call('stopProfile', file);
+}
+
+/** Something that is measured as one number, taken anew in each round. */
+export interface Single {
+  readonly label: string;
+  take(): Promise<{ readonly value: number; readonly busy?: number }>;
+}
+
 export async function compareValues(
   bench: Bench,
-  ours: { readonly label: string; take(): Promise<number> },
-  reference: { readonly label: string; take(): Promise<number> },
+  sides: { readonly ours: Single; readonly reference: Single },
   unit: string,
 ): Promise<Measured> {
-  const taken = new Map<object, number[]>([
-    [ours, []],
-    [reference, []],
-  ]);
-  for (let round = 0; round < bench.rounds; round++) {
-    for (const side of round % 2 === 0 ? [ours, reference] : [reference, ours]) {
-      bench.progress(`round ${round + 1} of ${bench.rounds}: ${side.label}`);
-      taken.get(side)!.push(await side.take());
+  const taken = { ours: [] as number[], reference: [] as number[] };
+  const busy: number[] = [];
+  for (let round = 0; round < bench.rounds; round++)
+    for (const side of orderOf(round, ['ours', 'reference'] as const)) {
+      bench.progress(`round ${round + 1} of ${bench.rounds}: ${sides[side].label}`);
+      const one = await sides[side].take();
+      taken[side].push(one.value);
+      if (one.busy !== undefined) busy.push(one.busy);
     }
-  }
-  const describe = (side: object) => `${Math.round(median(taken.get(side)!)).toLocaleString('en')} ${unit}`;
   return {
-    values: taken.get(ours)!.map((value, round) => value / taken.get(reference)![round]!),
-    parts: { [ours.label]: describe(ours), [reference.label]: describe(reference) },
+    values: taken.ours.map((value, round) => value / taken.reference[round]!),
+    parts: [
+      { label: sides.ours.label, unit, values: taken.ours },
+      { label: sides.reference.label, unit, values: taken.reference },
+      ...generatorPart(busy),
+    ],
   };
+}
+
+const generator = 'load generator';
+
+const generatorPart = (busy: readonly number[]): Part[] =>
+  busy.length > 0 ? [{ label: generator, unit: 'of a core', values: busy }] : [];
+
+/** Said beside a figure that may be the load generator's rather than the server's. */
+export function generatorNote({ parts }: Measured): string | null {
+  const share = median(parts.find(({ label }) => label === generator)?.values ?? [0]);
+  return share > 0.95 ? `the load generator used ${share.toFixed(2)} of a core: it may be the limit` : null;
 }

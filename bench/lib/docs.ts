@@ -1,44 +1,55 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { chart } from './chart.ts';
-import { format, goalText, type Line, type Report } from './report.ts';
+import { format, goalText, type Line, partsText, type Report, spread } from './report.ts';
 
-const page = new URL('../../docs/performance.md', import.meta.url);
-const picture = new URL('../../docs/performance.svg', import.meta.url);
-const [begin, end] = ['<!-- measured: begin -->', '<!-- measured: end -->'];
+const folder = new URL('../../docs/', import.meta.url);
+export const docsFiles = {
+  page: new URL('performance.md', folder),
+  picture: new URL('performance.svg', folder),
+  /** The report that the other two are made from. */
+  report: new URL('performance.json', folder),
+};
+const [begin, end] = ['<!-- measured -->', '<!-- end -->'];
 
-/** Puts the table between its marks in docs/performance.md, and the picture beside it. */
+/** Keeps the report, and brings the guide and its picture up to date with it. */
 export function writeDocs(report: Report): void {
-  const text = readFileSync(page, 'utf8');
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`docs/performance.md lacks ${begin} … ${end}`);
-  writeFileSync(page, `${before}${begin}\n${markdown(report)}\n${end}${after}`);
-  writeFileSync(picture, chart(report));
+  writeFileSync(docsFiles.report, `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(docsFiles.page, withMeasured(readFileSync(docsFiles.page, 'utf8'), report));
+  writeFileSync(docsFiles.picture, chart(report));
+}
+
+/** The guide with what was measured between its marks. */
+export function withMeasured(page: string, report: Report): string {
+  const [before, rest] = page.split(begin);
+  const after = rest?.slice(rest.indexOf(end));
+  if (before === undefined || !after?.startsWith(end)) throw new Error(`docs/performance.md lacks ${begin} … ${end}`);
+  return `${before}${begin}\n\n${markdown(report)}\n\n${after}`;
 }
 
 function markdown({ rows, machine, node, rounds, at }: Report): string {
-  const cells = rows.map(
-    (line) =>
-      `| ${line.what} | ${line.measuredAs} | ${goalText(line.goal)} | ${format(line.value, line.goal.unit)}${spread(line)} | ${line.note ? `${line.verdict}: ${line.note.split('\n')[0]}` : line.verdict} |`,
-  );
+  const held = rows.filter(({ verdict }) => verdict === 'holds').length;
+  const judged = rows.filter(({ verdict }) => verdict === 'holds' || verdict === 'misses').length;
   const parts = rows
-    .filter((line) => Object.keys(line.parts).length > 0)
-    .map(
-      (line) =>
-        `- **${line.name}**: ${Object.entries(line.parts)
-          .map(([label, text]) => `${label} ${text}`)
-          .join('; ')}`,
-    );
+    .filter((line) => line.parts.length > 0)
+    .map(({ name, parts: some }) => {
+      const words = partsText(some).map(({ label, text }) => `${label} ${text}`);
+      return `- \`${name}\`: ${words.join('; ')}`;
+    });
   return [
-    `Measured on ${at.slice(0, 10)}: ${machine}, Node ${node}, median of ${rounds} rounds (smallest to largest in brackets).`,
+    `${held} of ${judged} goals hold. Measured on ${at.slice(0, 10)}: ${machine}, Node ${node}, median of ${rounds} rounds`,
+    '(in brackets the smallest and the largest).',
     '',
-    '| what | measured as | goal | measured | verdict |',
-    '| --- | --- | --- | --- | --- |',
-    ...cells,
+    '![Each row’s measured value against its goal](performance.svg)',
+    '',
+    '| row | what | measured as | goal | measured | verdict |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows.map(tableRow),
+    '',
+    'What the ratios are made of:',
     '',
     ...parts,
   ].join('\n');
 }
 
-const spread = ({ values, goal }: Line): string =>
-  values.length > 1 ? ` (${format(Math.min(...values), '')} to ${format(Math.max(...values), goal.unit)})` : '';
+const tableRow = ({ name, what, measuredAs, goal, value, values, verdict, note }: Line): string =>
+  `| \`${name}\` | ${what} | ${measuredAs} | ${goalText(goal)} | ${format(value, goal.unit)}${spread(values)} | ${note ? `${verdict}: ${note.split('\n')[0]}` : verdict} |`;

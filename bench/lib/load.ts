@@ -9,8 +9,8 @@ export interface Load {
   side(label: string, child: Child, spec: WorkloadSpec, requests?: number): Promise<Side>;
   /** Sends one request for each token, so that the server has seen them all. */
   showTokens(port: number, tokens: readonly string[]): Promise<void>;
-  /** Sends so many reads, going on with the tokens where the last call for the same address ended. */
-  send(port: number, path: string, tokens: readonly string[], count: number): Promise<void>;
+  /** A way to send so many of these requests; each time it goes on with the tokens where it ended. */
+  sender(spec: WorkloadSpec): Promise<(count: number) => Promise<void>>;
 }
 
 export function createLoad(bench: Bench): Load {
@@ -30,25 +30,21 @@ export function createLoad(bench: Bench): Load {
     return result;
   }
 
-  const reads = new Map<string, string>();
-
-  async function send(port: number, path: string, tokens: readonly string[], count: number): Promise<void> {
-    const key = `${port} ${path}`;
-    const spec = { kind: 'cycle', method: 'GET', path, tokens, port, connections: 32, status: 200 } as const;
-    const name = reads.get(key) ?? (await prepare(spec));
-    reads.set(key, name);
-    await run(name, 3_600, count);
+  async function sender(spec: WorkloadSpec) {
+    const name = await prepare(spec);
+    return async (count: number) => void (await run(name, 3_600, count));
   }
 
   return {
     async side(label, child, spec, requests = 1e9) {
       const name = await prepare(spec);
-      return { label, child, run: () => run(name, bench.seconds, requests) };
+      return { label, child, generator: worker, run: () => run(name, bench.seconds, requests) };
     },
     async showTokens(port, tokens) {
       bench.progress(`showing ${tokens.length.toLocaleString('en')} tokens to the server`);
-      await send(port, '/v1/me', tokens, tokens.length);
+      const spec = { kind: 'cycle', method: 'GET', path: '/v1/me', status: 200 } as const;
+      await (await sender({ ...spec, port, tokens, connections: 32 }))(tokens.length);
     },
-    send,
+    sender,
   };
 }

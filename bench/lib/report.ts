@@ -1,18 +1,19 @@
 import { cpus } from 'node:os';
-import { type Goal, median, type Row } from './row.ts';
+import { type Goal, median, type Part, type Row } from './row.ts';
 
 /** What became of a row. */
-export interface Line {
-  readonly name: string;
-  readonly what: string;
-  readonly measuredAs: string;
-  readonly goal: Goal;
+export interface Line extends Pick<Row, 'name' | 'title' | 'what' | 'measuredAs' | 'goal'> {
   readonly value: number | null;
   readonly values: readonly number[];
-  readonly parts: Readonly<Record<string, string>>;
-  readonly verdict: 'holds' | 'misses' | 'reported' | 'skipped' | 'failed' | 'ran';
+  readonly parts: readonly Part[];
+  readonly verdict: Verdict;
   readonly note: string | null;
+  /** How long it took. */
+  readonly seconds: number;
 }
+
+/** `ran`: in a short run, which gives no verdict. */
+export type Verdict = 'holds' | 'misses' | 'reported' | 'skipped' | 'failed' | 'ran';
 
 export interface Report {
   readonly at: string;
@@ -23,45 +24,80 @@ export interface Report {
   readonly rows: readonly Line[];
 }
 
-export function judge({ kind, value: wanted }: Goal, value: number): 'holds' | 'misses' | 'reported' {
+export function judge({ kind, value: wanted }: Goal, value: number): Verdict {
   if (kind === 'reported') return 'reported';
   return (kind === 'at least' ? value >= wanted : value <= wanted) ? 'holds' : 'misses';
 }
 
-export const line = ({ name, what, measuredAs, goal }: Row, rest: Pick<Line, 'verdict'> & Partial<Line>): Line => ({
+export const line = (
+  { name, title, what, measuredAs, goal }: Row,
+  rest: Pick<Line, 'verdict'> & Partial<Line>,
+): Line => ({
   name,
+  title,
   what,
   measuredAs,
   goal,
   value: rest.values ? median(rest.values) : null,
   values: [],
-  parts: {},
+  parts: [],
   note: null,
+  seconds: 0,
   ...rest,
 });
 
-export const machine = (): string => `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;
+const spelled = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
-export function format(value: number | null, unit: Goal['unit']): string {
-  if (value === null) return '–';
-  return `${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)}${unit}`;
+/** In neutral words: what matters is how many cores there were. */
+export const machine = (cores = cpus().length): string =>
+  `${spelled[cores] ?? cores} ${cores === 1 ? 'core' : 'cores'}, ${process.platform} ${process.arch}`;
+
+export function number(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const text = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return text.replace('-', '−');
 }
+
+export const format = (value: number | null, unit: Goal['unit']): string =>
+  value === null ? '–' : `${number(value)}${unit}`;
+
+/** `(0.71–0.80)`: from the smallest to the largest of the rounds. */
+export const spread = (values: readonly number[]): string =>
+  values.length > 1 ? ` (${number(Math.min(...values))}–${number(Math.max(...values))})` : '';
 
 export const goalText = ({ kind, value, unit }: Goal): string =>
   kind === 'reported' ? 'reported' : `${kind === 'at least' ? '≥' : '≤'} ${value}${unit}`;
 
-const marks = { holds: '✓', misses: '✗', reported: '·', skipped: '–', failed: '✗', ran: '·' } as const;
+/** The parts of a line in words, those of one label together. */
+export function partsText(parts: readonly Part[]): { label: string; text: string }[] {
+  const byLabel = Map.groupBy(parts, ({ label }) => label);
+  return [...byLabel].map(([label, group]) => ({
+    label,
+    text: group.map(({ unit, values }) => `${number(median(values))} ${unit}${spread(values)}`).join(', '),
+  }));
+}
+
+const marks: Record<Verdict, string> = {
+  holds: '✓',
+  misses: '✗',
+  reported: '·',
+  skipped: '–',
+  failed: '✗',
+  ran: '·',
+};
 
 export function table(lines: readonly Line[]): string {
+  const header = ['', 'row', 'goal', 'measured', 'spread', 'verdict', 'what'];
   const cells = lines.map((each) => [
     marks[each.verdict],
     each.name,
     goalText(each.goal),
     format(each.value, each.goal.unit),
+    spread(each.values).trim(),
     each.verdict,
     each.what,
   ]);
-  const header = ['', 'row', 'goal', 'measured', 'verdict', 'what'];
   const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]!.length)));
   const print = (row: readonly string[]) =>
     row
@@ -71,7 +107,7 @@ export function table(lines: readonly Line[]): string {
   const out = [print(header)];
   for (const [i, each] of lines.entries()) {
     out.push(print(cells[i]!));
-    for (const [label, text] of Object.entries(each.parts)) out.push(`     ${label}: ${text}`);
+    for (const { label, text } of partsText(each.parts)) out.push(`     ${label}: ${text}`);
     if (each.note) out.push(`     ${each.note}`);
   }
   return out.join('\n');

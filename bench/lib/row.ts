@@ -4,10 +4,16 @@ import type { Bench } from './bench.ts';
 export interface Row {
   /** For `--only`. */
   readonly name: string;
+  /** A few words, for the picture. */
+  readonly title: string;
   readonly what: string;
   readonly measuredAs: string;
   readonly goal: Goal;
   readonly needs?: readonly Need[];
+  /** Runs in the smoke test: quick, and not at the mercy of a busy machine. */
+  readonly cheap?: boolean;
+  /** Seconds that it takes on two cores, for the estimate. */
+  readonly lasts: { readonly setup: number; readonly round: number };
   measure(bench: Bench): Promise<Measured>;
 }
 
@@ -22,8 +28,15 @@ export interface Goal {
 export interface Measured {
   /** One for each round; the median is what counts. */
   readonly values: readonly number[];
-  /** What the values were made of, in words: rates, times. */
-  readonly parts: Readonly<Record<string, string>>;
+  /** What the values were made of. */
+  readonly parts: readonly Part[];
+}
+
+export interface Part {
+  readonly label: string;
+  readonly unit: string;
+  /** One for each round. */
+  readonly values: readonly number[];
 }
 
 export const atLeast = (value: number): Goal => ({ kind: 'at least', value, unit: '' });

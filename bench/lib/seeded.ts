@@ -1,28 +1,47 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { migrations } from '../../server/src/platform/db/migrations/index.ts';
 import type { Bench } from './bench.ts';
 import { storeEnv } from './namjai.ts';
+import { barText } from './progress.ts';
 import { type SeededCreator, seedTips } from './seed-tips.ts';
 
-const kept = new URL('../results/stores/', import.meta.url).pathname;
+/** Stores that take long to make are kept here from run to run. The folder can be deleted at any time. */
+const kept = new URL('../results/stores/', import.meta.url);
 
-/** A store with many tips, made once and kept among the results, since the largest takes minutes. */
+const schema = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 8);
+
+/** A store with many tips, made when it is first needed, or when the tables are no longer what they were. */
 export async function seededStore(bench: Bench, { tips, creators }: { tips: number; creators: number }) {
   mkdirSync(kept, { recursive: true });
-  const file = join(kept, `${tips}-tips-of-${creators}.db`);
-  const list = `${file}.json`;
-  if (!existsSync(list)) {
-    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
-    const people = await seedTips({
+  const name = `${tips}-tips-of-${creators}`;
+  const file = fileURLToPath(new URL(`${name}-${schema}.db`, kept));
+  if (!existsSync(file)) {
+    for (const old of readdirSync(kept)) if (old.startsWith(`${name}-`)) rmSync(new URL(old, kept));
+    const begun = performance.now();
+    await seedTips({
       file,
       tips,
       creators,
-      onProgress: (done) =>
-        bench.progress(`seeding: ${Math.round((100 * done) / tips)} % of ${tips.toLocaleString('en')} tips`),
+      onProgress: (done) => bench.progress(`seeding ${barText('tips', done, tips, performance.now() - begun)}`),
     });
-    writeFileSync(`${list}.part`, JSON.stringify(people));
-    renameSync(`${list}.part`, list);
   }
-  const people: SeededCreator[] = JSON.parse(readFileSync(list, 'utf8'));
-  return { file, env: storeEnv(`sqlite:${file}`), people };
+  bench.after(() => forgetApps(file));
+  return { file, env: storeEnv(`sqlite:${file}`), people: peopleOf(file) };
+}
+
+function peopleOf(file: string): SeededCreator[] {
+  const db = new DatabaseSync(file);
+  const rows = db.prepare(`SELECT id, username FROM creators ORDER BY id`).all();
+  db.close();
+  return rows.map(({ id, username }) => ({ creatorId: String(id), username: String(username) }));
+}
+
+/** Each run makes apps and tokens of its own: without this a kept store would grow with every run. */
+function forgetApps(file: string): void {
+  const db = new DatabaseSync(file);
+  db.exec(`DELETE FROM refresh_tokens; DELETE FROM families; DELETE FROM grants; DELETE FROM apps`);
+  db.close();
 }

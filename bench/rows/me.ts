@@ -7,9 +7,12 @@ import { atLeast, type Row } from '../lib/row.ts';
 
 export const me: Row = {
   name: 'me',
+  title: 'GET /v1/me',
   what: 'GET /v1/me, whole path, 100 creators, metrics and access log on',
   measuredAs: 'requests/s ÷ a bare Fastify route returning the same JSON',
   goal: atLeast(0.75),
+  cheap: true,
+  lasts: { setup: 20, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
     bench.progress('making apps, creators and tokens');

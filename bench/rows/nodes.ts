@@ -10,9 +10,11 @@ import { atLeast, type Row, reported } from '../lib/row.ts';
 
 export const recordPostgres: Row = {
   name: 'record-postgres',
+  title: 'POST /v1/tips on PostgreSQL',
   what: 'the same on PostgreSQL',
   measuredAs: 'requests/s ÷ the bare transaction from the same driver, no HTTP',
   goal: atLeast(0.6),
+  lasts: { setup: 40, round: 6 },
   needs: ['postgres', 'redis'],
   async measure(bench) {
     const { env, pairs, tokens } = await sharedStore(bench);
@@ -31,9 +33,11 @@ export const recordPostgres: Row = {
 
 export const nodes: Row = {
   name: 'nodes',
+  title: 'Two nodes ÷ one',
   what: 'two nodes on PostgreSQL and Redis',
   measuredAs: 'aggregate of POST /v1/tips ÷ one node, same load generator budget',
   goal: reported,
+  lasts: { setup: 40, round: 6 },
   needs: ['postgres', 'redis'],
   async measure(bench) {
     const { env, tokens } = await sharedStore(bench);

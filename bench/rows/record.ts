@@ -7,9 +7,12 @@ import { atLeast, type Row } from '../lib/row.ts';
 
 export const record: Row = {
   name: 'record',
+  title: 'POST /v1/tips, durable',
   what: 'POST /v1/tips, durable, 64 connections, 100 creators, metrics and access log on',
   measuredAs: 'requests/s ÷ a bare Fastify POST that validates and echoes the same body',
   goal: atLeast(0.55),
+  cheap: true,
+  lasts: { setup: 30, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
     bench.progress('making apps, creators and tokens');

@@ -9,9 +9,12 @@ const connections = 64;
 
 export const refresh: Row = {
   name: 'refresh',
+  title: 'Refreshing a token, durable',
   what: 'refresh at the token endpoint, durable',
   measuredAs: 'requests/s ÷ node-oidc-provider with its in-memory adapter',
   goal: atLeast(3),
+  cheap: true,
+  lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
     const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, 1));

@@ -3,7 +3,7 @@ import { withStore } from '../../server/test/store.ts';
 import type { Bench } from '../lib/bench.ts';
 import { compareValues } from '../lib/compare.ts';
 import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
-import { atLeast, atMost, median, type Row } from '../lib/row.ts';
+import { atLeast, atMost, type Row } from '../lib/row.ts';
 
 const tip = { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' };
 
@@ -12,9 +12,12 @@ const socketsPerApp = 50;
 
 export const broadcast: Row = {
   name: 'broadcast',
+  title: 'One event to 1,000 sockets',
   what: 'one event to 1,000 sockets (20 apps of 50)',
   measuredAs: 'delivered messages/s ÷ Socket.IO’s broadcast to as many, no other server running',
   goal: atLeast(2),
+  cheap: true,
+  lasts: { setup: 5, round: 12 },
   async measure(bench) {
     const apps = bench.short ? 2 : 20;
     const [count, window] = bench.short ? [4, 2] : [100, 8];
@@ -22,14 +25,14 @@ export const broadcast: Row = {
     const { env, pairs } = await pairsOf(bench, 1, bench.short ? 2 : 40);
     const event = await sampleEvent(env, pairs[0]!);
 
-    async function ours(): Promise<number> {
+    async function ours() {
       const { child, port } = await startNamjai(bench, env);
       const paths = await socketPaths(port, pairs.slice(0, apps));
       const tokens = pairs.map(({ accessToken }) => accessToken);
       return run(child, port, 'namjai', paths, { path: '/v1/tips', status: 201, tokens, body: tip });
     }
 
-    async function socketIo(): Promise<number> {
+    async function socketIo() {
       const { child, port } = await startPeer(bench, 'socket-io', { EVENT: event });
       const paths = Array.from({ length: apps * socketsPerApp }, () => '/socket.io/?EIO=4&transport=websocket');
       return run(child, port, 'socket.io', paths, { path: '/emit', status: 200, tokens: [''], body: tip });
@@ -41,7 +44,7 @@ export const broadcast: Row = {
       kind: string,
       paths: string[],
       trigger: object,
-    ): Promise<number> {
+    ) {
       const worker = startListeners(bench);
       await worker.call('open', { port, paths, kind });
       const send = (events: number) =>
@@ -51,21 +54,26 @@ export const broadcast: Row = {
           window,
         });
       await send(count);
+      const before = await worker.cpu();
       const { requests, seconds } = await send(count);
+      const busy = ((await worker.cpu()) - before) / seconds / 1e6;
       await worker.stop();
       await server.stop();
-      return requests / seconds;
+      return { value: requests / seconds, busy };
     }
 
-    return compareValues(bench, { label: 'Namjai', take: ours }, { label: 'Socket.IO', take: socketIo }, 'messages/s');
+    const sides = { ours: { label: 'Namjai', take: ours }, reference: { label: 'Socket.IO', take: socketIo } };
+    return compareValues(bench, sides, 'messages/s');
   },
 };
 
 export const socketMemory: Row = {
   name: 'socket-memory',
+  title: 'Memory per idle socket',
   what: 'memory per idle socket',
   measuredAs: '÷ a bare ws server’s',
   goal: atMost(1.5),
+  lasts: { setup: 5, round: 8 },
   async measure(bench) {
     const apps = bench.short ? 2 : 40;
     const count = apps * socketsPerApp;
@@ -75,7 +83,7 @@ export const socketMemory: Row = {
       server: { child: { memory(): Promise<NodeJS.MemoryUsage>; stop(): Promise<void> }; port: number },
       kind: string,
       paths: string[],
-    ): Promise<number> {
+    ) {
       const worker = startListeners(bench);
       // The first sockets bring in code and pools that every later one shares.
       await worker.call('open', { port: server.port, paths: paths.slice(0, socketsPerApp), kind });
@@ -84,26 +92,23 @@ export const socketMemory: Row = {
       const after = await server.child.memory();
       await worker.stop();
       await server.child.stop();
-      return (after.rss - before.rss) / (paths.length - socketsPerApp);
+      return { value: (after.rss - before.rss) / (paths.length - socketsPerApp) };
     }
 
     return compareValues(
       bench,
       {
-        label: 'Namjai',
-        async take() {
-          const server = await startNamjai(bench, env);
-          return grown(server, 'namjai', await socketPaths(server.port, pairs));
+        ours: {
+          label: 'Namjai',
+          async take() {
+            const server = await startNamjai(bench, env);
+            return grown(server, 'namjai', await socketPaths(server.port, pairs));
+          },
         },
-      },
-      {
-        label: 'bare ws',
-        take: async () =>
-          grown(
-            await startPeer(bench, 'bare-ws'),
-            'ws',
-            Array.from({ length: count }, () => '/'),
-          ),
+        reference: {
+          label: 'bare ws',
+          take: async () => grown(await startPeer(bench, 'bare-ws'), 'ws', Array<string>(count).fill('/')),
+        },
       },
       'bytes',
     );
@@ -112,9 +117,12 @@ export const socketMemory: Row = {
 
 export const latency: Row = {
   name: 'latency',
+  title: 'Tip answered → frame, p99',
   what: 'POST /v1/tips answered → frame at a socket, 200 tips/s',
   measuredAs: 'p99',
   goal: atMost(20, ' ms'),
+  cheap: true,
+  lasts: { setup: 15, round: 6 },
   async measure(bench) {
     const creators = 20;
     const { env, pairs } = await pairsOf(bench, creators, bench.short ? 2 : 80);
@@ -136,10 +144,10 @@ export const latency: Row = {
     }
     return {
       values: taken.map(({ p99 }) => p99),
-      parts: {
-        median: `${median(taken.map(({ p50 }) => p50)).toFixed(2)} ms`,
-        longest: `${Math.max(...taken.map(({ most }) => most)).toFixed(1)} ms`,
-      },
+      parts: [
+        { label: 'median', unit: 'ms', values: taken.map(({ p50 }) => p50) },
+        { label: 'longest', unit: 'ms', values: taken.map(({ most }) => most) },
+      ],
     };
   },
 };

@@ -10,9 +10,12 @@ import { seededStore } from '../lib/seeded.ts';
 
 export const tips: Row = {
   name: 'tips',
+  title: 'GET /v1/tips, 50 of 100,000',
   what: 'GET /v1/tips?limit=50 of a creator with 100,000 tips',
   measuredAs: 'requests/s ÷ a bare Fastify route that reads the same 50 rows with one prepared statement',
   goal: atLeast(0.75),
+  cheap: true,
+  lasts: { setup: 15, round: 6 },
   async measure(bench) {
     const { file, env, people } = await seededStore(bench, { tips: bench.short ? 1_000 : 100_000, creators: 1 });
     const creator = people[0]!;
@@ -36,9 +39,12 @@ export const tips: Row = {
 
 export const page: Row = {
   name: 'page',
+  title: 'Page 1,000 ÷ page 1',
   what: 'page 1,000 of GET /v1/tips',
   measuredAs: 'time ÷ page 1',
   goal: atMost(1.2),
+  cheap: true,
+  lasts: { setup: 15, round: 6 },
   async measure(bench) {
     const { env, people } = await seededStore(bench, { tips: bench.short ? 1_000 : 100_000, creators: 1 });
     const tokens = await tokensFor(bench, env, people[0]!, 2_000);
@@ -72,9 +78,12 @@ export const page: Row = {
 
 export const stats: Row = {
   name: 'stats',
+  title: 'Statistics, 10 million tips ÷ 100',
   what: 'GET /v1/tips/stats with 10 million tips in the store',
   measuredAs: 'time ÷ with 100 tips',
   goal: atMost(1.2),
+  cheap: true,
+  lasts: { setup: 80, round: 6 },
   async measure(bench) {
     const load = createLoad(bench);
     const side = async (label: string, count: number, creators: number) => {

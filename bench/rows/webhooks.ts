@@ -11,9 +11,12 @@ const width = 16;
 
 export const webhooks: Row = {
   name: 'webhooks',
+  title: 'Webhook deliveries, durable',
   what: 'webhook deliveries to a local receiver, signed and settled durably',
   measuredAs: 'deliveries/s ÷ bare undici posting the same bodies',
   goal: atLeast(0.5),
+  cheap: true,
+  lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const count = bench.short ? 100 : 4_000;
     const env: StoreEnv = { ...newStore(bench), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
@@ -69,10 +72,11 @@ export const webhooks: Row = {
     return compareRates(
       bench,
       {
-        ours: { label: 'Namjai', child: ours.child, run: deliver },
+        ours: { label: 'Namjai', child: ours.child, generator: receiver.child, run: deliver },
         reference: {
           label: 'bare undici',
           child: peer,
+          generator: receiver.child,
           run: () => peer.call('run', { origin, count, connections: width, headers, body }),
         },
       },
