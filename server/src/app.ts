@@ -75,7 +75,7 @@ export function createApp(runtime: Runtime): App {
     profilePages(scope, { pages, profiles });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, uses, times });
-    portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, clock, config });
+    portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });
     docsPages(scope, { pages, document });
   });
 

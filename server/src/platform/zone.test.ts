@@ -28,3 +28,17 @@ test('days where clocks change begin at their first instant', () => {
   assert.equal(iso(santiago.startOfDay(2026, 9, 6)), '2026-09-06T04:00:00.000Z');
   assert.equal(iso(santiago.startOfDay(2026, 4, 5)), '2026-04-05T04:00:00.000Z');
 });
+
+test('a reading of the clock and its instant belong together, also where clocks change', () => {
+  const bangkok = createZone('Asia/Bangkok');
+  const noon = Date.parse('2026-11-15T05:00:00.000Z');
+  assert.equal(bangkok.reading(noon + 59_999), '2026-11-15T12:00');
+  for (const text of ['2026-11-15T12:00', '2026-11-15 12:00', '2026-11-15T12:00:59.9'])
+    assert.equal(bangkok.instant(text), noon, text);
+  for (const none of ['', '2026-11-15', '2026-02-30T12:00', '2026-13-01T12:00', '2026-11-15T25:00', '12:00', 'now'])
+    assert.equal(bangkok.instant(none), undefined, none);
+  // In New York 02:30 does not exist on the one day, and is 03:30; 01:30 comes twice on the other.
+  const newYork = createZone('America/New_York');
+  assert.equal(iso(newYork.instant('2026-03-08T02:30') ?? 0), '2026-03-08T07:30:00.000Z');
+  assert.equal(iso(newYork.instant('2026-11-01T01:30') ?? 0), '2026-11-01T05:30:00.000Z');
+});

@@ -1,10 +1,17 @@
-/** Months and days of the platform's time zone, as instants. */
+/** Months, days and readings of the clock in the platform's time zone, as instants. */
 export interface Zone {
   readonly name: string;
   /** The month that holds this instant. `endsAt` is the next month's first instant. */
   month(ms: number): Month;
   /** The first instant of a calendar day; days past a month's end roll over. */
   startOfDay(year: number, month: number, day: number): number;
+  /** What the clock on the wall reads, to the minute: `2026-11-15T11:00`, as a `datetime-local` field has it. */
+  reading(ms: number): string;
+  /**
+   * The first instant of the minute that the clock reads so; the first minute of two where it is set back, the one
+   * after the jump where it is set forward. Nothing if there is no such date or time of day.
+   */
+  instant(reading: string): number | undefined;
 }
 
 export interface Month {
@@ -45,10 +52,20 @@ export function createZone(name: string): Zone {
 
   const startOfDay = (year: number, month: number, day: number) => instantOf(Date.UTC(year, month - 1, day));
 
+  function instant(reading: string): number | undefined {
+    const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,3})?)?$/.exec(reading);
+    const wall = match ? Date.parse(`${match[1]}T${match[2]}Z`) : Number.NaN;
+    // A day past a month's end would roll over.
+    if (Number.isNaN(wall) || new Date(wall).toISOString().slice(0, 10) !== match?.[1]) return undefined;
+    return instantOf(wall);
+  }
+
   let latest: Month = { key: '', startsAt: 0, endsAt: 0 };
   return {
     name,
     startOfDay,
+    instant,
+    reading: (ms) => new Date(wallClock(ms)).toISOString().slice(0, 16),
     month(ms) {
       if (ms >= latest.startsAt && ms < latest.endsAt) return latest;
       const wall = new Date(wallClock(ms));

@@ -27,6 +27,10 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   const other = await apps.add({ name: 'W'.repeat(60), redirectUris, ownerId: null });
   await grants.addByOperator(creator.id, app.clientId, 'profile.read tips.read events.subscribe');
   await grants.addByOperator(creator.id, other.clientId, '');
+  const endpoint = { url: `https://goalbot.example/${'w'.repeat(60)}`, types: null, description: 'Goal Bot' };
+  const { id: webhookId } = await runtime.webhooks.add(app.clientId, endpoint);
+  await runtime.webhooks.deliveries.ping(app.clientId, webhookId);
+  const webhook = `/developers/apps/${app.clientId}/webhooks/${webhookId}`;
   const [connection] = await runtime.db.all<{ id: string }>('SELECT id FROM grants WHERE client_id = $1', [
     app.clientId,
   ]);
@@ -96,6 +100,14 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
     await mali.locator('details.confirm form button').first().click();
     await mali.locator('#client-secret').waitFor();
     await picture(mali, 'app-secret');
+    await visit(mali, 'webhook', webhook);
+    await mali.locator('#replay-from').fill('');
+    await mali.locator('#replay button').click();
+    await picture(mali, 'webhook-wrong');
+    await mali.locator('#replay-from').fill('2026-01-01T00:00');
+    await mali.locator('#replay button').click();
+    await mali.locator('.notice.info').waitFor();
+    await picture(mali, 'webhook-replayed');
     for (const page of [stranger, fresh, mali]) await page.context().close();
   }
 });

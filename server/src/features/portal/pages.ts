@@ -14,6 +14,7 @@ import type { Times } from '../../platform/http/pages/format.ts';
 import { field, form, textArea } from '../../platform/http/pages/forms.ts';
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { Lang } from '../../platform/http/pages/i18n.ts';
+import type { Zone } from '../../platform/zone.ts';
 import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
 import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
 import { webhooksCard } from './webhook-pages.ts';
@@ -27,6 +28,7 @@ export interface View {
   readonly baseUrl: string;
   readonly development: boolean;
   readonly times: Times;
+  readonly zone: Zone;
   readonly now: number;
 }
 

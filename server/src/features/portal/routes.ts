@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { formText } from '../../platform/http/pages/form-body.ts';
 import type { Times } from '../../platform/http/pages/format.ts';
+import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
@@ -17,6 +18,7 @@ export interface PortalParts {
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
+  readonly zone: Zone;
   readonly clock: Clock;
   readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
@@ -25,7 +27,7 @@ type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 /** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
-  const { pages, apps, grants, times, clock, config } = parts;
+  const { pages, apps, grants, times, zone, clock, config } = parts;
 
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
     lang: pages.lang(request),
@@ -34,6 +36,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     baseUrl: config.baseUrl,
     development: config.development,
     times,
+    zone,
     now: clock(),
   });
 

@@ -24,6 +24,7 @@ import {
   webhookTypes,
 } from '../webhooks/index.ts';
 import type { View } from './pages.ts';
+import { replayCard, type TypedSpan } from './replay.ts';
 import { webhookWords as words } from './webhook-words.ts';
 
 /** What was typed, and what is wrong with it. */
@@ -95,7 +96,12 @@ export function webhookPage(
   view: View,
   app: AppRow,
   webhook: OwnersWebhook,
-  o: { typed: TypedWebhook; list: DeliveryList; secret?: { value: string; text: string; oldUntil?: string } },
+  o: {
+    typed: TypedWebhook;
+    list: DeliveryList;
+    span: TypedSpan | undefined;
+    secret?: { value: string; text: string; oldUntil?: string };
+  },
 ): Html {
   const t = words(view.lang);
   const path = `${webhooksPath(app)}/${webhook.id}`;
@@ -104,6 +110,7 @@ export function webhookPage(
 !${state(view, webhook)}
 !${o.secret ? notice('ok', o.secret.text) : ''}
 !${deliveryCard(view, webhook, path, o.list)}
+!${replayCard(view, webhook, path, o.span)}
 !${card({ title: t('details'), body: webhookForm(view, path, t('save'), o.typed) })}
 !${secretCard(view, path, o.secret)}
 !${card({

@@ -14,6 +14,7 @@ import {
   webhookTypes,
 } from '../webhooks/index.ts';
 import type { View } from './pages.ts';
+import { readSpan, type TypedSpan } from './replay.ts';
 import {
   deliveryPage,
   newWebhookPage,
@@ -103,6 +104,21 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     return back(request, reply, 'pinged');
   });
 
+  scope.post<Path>(`${base}/:id/replay`, async (request, reply) => {
+    const app = await own(request);
+    const webhook = await webhooks.get(app.id, request.params.id);
+    const { lang, zone } = viewOf(request, reply);
+    const t = words(lang);
+    const path = `${webhooksPath(app)}/${webhook.id}`;
+    if (!webhook.enabled) return pages.redirect(reply, path, { tone: 'error', text: t('replayOff') });
+    const typed = { from: formText(request, 'from').trim(), to: formText(request, 'to').trim() };
+    const read = readSpan(typed, zone);
+    if ('refused' in read) return showWebhook(request, reply, app, webhook, { span: read.refused, status: 422 });
+    const queued = await webhooks.deliveries.replay(app.id, webhook.id, read.span);
+    if (queued === 0) return pages.redirect(reply, path, { tone: 'info', text: t('replayedNone') });
+    return pages.redirect(reply, path, { tone: 'ok', text: t('replayed', { queued }) });
+  });
+
   for (const [name, enabled] of [
     ['enable', true],
     ['disable', false],
@@ -155,7 +171,12 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     reply: FastifyReply,
     app: AppRow,
     webhook: OwnersWebhook,
-    o: { typed?: TypedWebhook; secret?: { value: string; text: string; oldUntil?: string }; status?: number } = {},
+    o: {
+      typed?: TypedWebhook;
+      span?: TypedSpan;
+      secret?: { value: string; text: string; oldUntil?: string };
+      status?: number;
+    } = {},
   ) {
     const { query } = request;
     const [status, before] = [readStatus(query.status), query.before ?? null];
@@ -163,6 +184,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     const body = webhookPage(viewOf(request, reply), app, webhook, {
       typed: o.typed ?? { url: webhook.url, types: webhook.types ?? [], description: webhook.description ?? '' },
       list: { deliveries: page.deliveries, next: page.next, status, later: before !== null },
+      span: o.span,
       ...(o.secret ? { secret: o.secret } : {}),
     });
     return show(request, reply, body, o.status);

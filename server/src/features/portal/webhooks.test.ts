@@ -91,6 +91,56 @@ test('it is switched off and on, changed, given a new secret and removed', async
   assert.deepEqual(await runtime.webhooks.list(own.clientId), []);
 });
 
+test('a span of deliveries is sent again, by the platform’s clock and to the last minute', async (t) => {
+  const { visitor, path, runtime, own, receiver, creator, tip, worker, clock } = await setup(t);
+  const { id } = await runtime.webhooks.add(own.clientId, { url: receiver.url, types: null, description: null });
+  const page = `${path}/${id}`;
+  clock.advance(30_000);
+  for (const name of ['MALI', 'NOK', 'SOMCHAI']) {
+    await tip(creator.creatorId, name);
+    await worker.pass();
+    clock.advance(60_000);
+  }
+  assert.equal(receiver.requests.length, 3);
+  const shown = await visitor.get(page);
+  const value = (name: string) => new RegExp(`id="replay-${name}"[^>]* value="([^"]*)"`).exec(shown.body)?.[1];
+  assert.deepEqual([value('from'), value('to')], ['2026-11-14T11:03', '2026-11-15T11:03'], 'the last 24 hours');
+  assert.match(shown.body, /In the time zone Asia\/Bangkok/);
+
+  const replay = async (from: string, to: string) => {
+    const answer = await visitor.post(`${page}/replay`, { from, to });
+    assert.equal(answer.headers.location, page, answer.body);
+    await worker.pass();
+    return (await visitor.get(page)).body;
+  };
+  assert.match(await replay('2026-11-15T11:01', '2026-11-15T11:02'), /On their way again: 2\./);
+  const names = receiver.requests.slice(3).map(({ body }) => JSON.parse(body).data.tip.name);
+  assert.deepEqual(names.sort(), ['NOK', 'SOMCHAI']);
+  assert.match(await replay('2026-11-14T11:00', '2026-11-15T10:59'), /nothing in that span/);
+  assert.equal(receiver.requests.length, 5);
+  await runtime.webhooks.change(own.clientId, id, { enabled: false });
+  assert.match(await replay('2026-11-14T11:00', '2026-11-15T11:03'), /notice error[\s\S]*Switch the webhook on/);
+  assert.equal(receiver.requests.length, 5);
+});
+
+test('a span that is none is refused beside its field, in the reader’s language, and kept', async (t) => {
+  const { visitor, path, runtime, own, receiver } = await setup(t);
+  const { id } = await runtime.webhooks.add(own.clientId, { url: receiver.url, types: null, description: null });
+  const error = (body: string, name: string) => new RegExp(`id="replay-${name}-error">([^<]*)<`).exec(body)?.[1];
+  const [good, bad] = ['2026-11-15T11:00', '2026-02-30T11:00'];
+  for (const [from, to, ...errors] of [
+    ['', bad, 'Give a date and a time.', 'Give a date and a time.'],
+    [good, 'tomorrow', undefined, 'Give a date and a time.'],
+    [good, '2026-11-15T10:59', 'This must not be after the end.', undefined],
+  ] as const) {
+    const { statusCode, body } = await visitor.post(`${path}/${id}/replay`, { from, to });
+    assert.deepEqual([statusCode, error(body, 'from'), error(body, 'to')], [422, ...errors]);
+    for (const typed of [from, to]) assert.ok(body.includes(`value="${typed}"`), typed);
+  }
+  const thai = await visitor.post(`${path}/${id}/replay`, { from: good, to: '' }, { 'accept-language': 'th' });
+  assert.equal(error(thai.body, 'to'), 'กรุณาระบุวันที่และเวลา');
+});
+
 test('the owner is warned a day before a failing webhook is switched off', async (t) => {
   const { visitor, path, runtime, own, receiver, creator, tip, worker, clock } = await setup(t);
   receiver.answer = (response) => response.writeHead(500).end();
@@ -123,6 +173,7 @@ test('security 23: another developer’s webhook or delivery is not found in the
       '',
       '/secret',
       '/ping',
+      '/replay',
       '/enable',
       '/disable',
       '/delete',
@@ -136,7 +187,7 @@ test('security 23: another developer’s webhook or delivery is not found in the
 test('security 5, 30: without the CSRF token nothing changes, and a secret needs a recent sign-in', async (t) => {
   const { visitor, path, runtime, own, receiver, clock } = await setup(t);
   const { id } = await runtime.webhooks.add(own.clientId, { url: receiver.url, types: null, description: null });
-  for (const act of ['', '/secret', '/ping', '/disable', '/delete'])
+  for (const act of ['', '/secret', '/ping', '/replay', '/disable', '/delete'])
     assert.equal(
       (await visitor.post(`${path}/${id}${act}`, { csrf: 'forged', url: 'https://receiver.test' })).statusCode,
       403,

@@ -24,7 +24,7 @@ interface FieldBase {
 }
 
 interface InputField extends FieldBase {
-  type?: 'text' | 'password' | 'url' | 'number' | 'search' | 'date' | 'file' | 'color';
+  type?: 'text' | 'password' | 'url' | 'number' | 'search' | 'date' | 'datetime-local' | 'file' | 'color';
   autocomplete?: string;
   inputmode?: 'numeric' | 'decimal' | 'url';
   maxlength?: number;
