@@ -4,7 +4,9 @@
  * Invariants:
  * - Between BEGIN and COMMIT only microtasks run: a write's own statements are synchronous. When the microtasks are
  *   used up and a write is not done, it awaits something else, which would hold the lock for everyone: it fails.
- * - Each write has a savepoint of its own; one that fails takes nothing of the others with it.
+ * - One that fails takes nothing of the others with it. As hardly any fails they run without savepoints, for which
+ *   SQLite would copy every page that each write touches; after a failure the whole batch is rolled back and runs once
+ *   more, each write in a savepoint of its own.
  * - Nobody is answered before the COMMIT. If it fails all fail, also those that were refused for a reason
  *   of their own: what they saw may have been written by a neighbour that is now gone.
  * - A COMMIT that failed may have left its frames in the WAL, where a crash would bring them back. Before anybody is
@@ -37,6 +39,8 @@ export class Batches {
   #current: QueuedWrite | undefined;
   /** A turn is due or under way. */
   #active = false;
+  /** The next batch holds writes that have failed together: each gets a savepoint. */
+  #apart = false;
   #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
@@ -93,11 +97,15 @@ export class Batches {
   }
 
   async #runBatch(batch: readonly QueuedWrite[]): Promise<void> {
+    const apart = this.#apart;
+    this.#apart = false;
     this.#written.clear();
     this.#watchForForeignAwaits();
     let committing = false;
     try {
-      for (const write of batch) await this.#runOne(write);
+      for (const write of batch) {
+        if (await (apart ? this.#runApart(write) : this.#run(write))) return this.#runOnceMore(batch);
+      }
       committing = true;
       this.#commit();
       this.#onCommit(this.#written);
@@ -111,14 +119,26 @@ export class Batches {
     this.#goOn(0);
   }
 
-  /** Throws only what ends the whole batch. */
-  async #runOne(write: QueuedWrite): Promise<void> {
+  /** Resolves with the write's failure, if any. Throws only what ends the whole batch. */
+  async #run(write: QueuedWrite): Promise<{ readonly error: unknown } | undefined> {
     this.#current = write;
-    this.#connection.run('SAVEPOINT one');
     const failure = await write.attempt(this.#connection);
     if (failure?.error instanceof StorageUnavailable) throw failure.error;
-    if (failure) this.#connection.run('ROLLBACK TO one');
+    return failure;
+  }
+
+  async #runApart(write: QueuedWrite): Promise<undefined> {
+    this.#connection.run('SAVEPOINT one');
+    if (await this.#run(write)) this.#connection.run('ROLLBACK TO one');
     this.#connection.run('RELEASE one');
+  }
+
+  #runOnceMore(batch: readonly QueuedWrite[]): void {
+    this.#current = undefined;
+    this.#rollBack();
+    this.#apart = true;
+    this.#queue.unshift(...batch);
+    this.#goOn(0);
   }
 
   /** A tick that is asked for inside a microtask runs once there is no microtask left. */

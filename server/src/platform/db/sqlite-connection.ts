@@ -51,6 +51,8 @@ export class SqliteConnection {
     }
     try {
       if (mayWrite) this.#setUpForWriting();
+      // What a savepoint or a sort sets aside would go to a file of its own from 64 KiB.
+      this.#db.exec('PRAGMA temp_store = MEMORY');
       this.#db.exec(`PRAGMA cache_size = -${cacheKib}`);
       // A busy database is waited for by timers: this setting would hold up the whole event loop.
       this.#db.exec('PRAGMA busy_timeout = 0');
