@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { skipWithoutRedisServer, startRedisServer } from '../../test/redis.ts';
+import { connectRedis } from './redis.ts';
+
+describe('connection to Redis', { skip: skipWithoutRedisServer }, () => {
+  test('closing while an attempt to connect is under way leaves nothing open', async (t) => {
+    const redis = await startRedisServer();
+    t.after(() => redis.stop());
+    const other = await connectRedis({ url: redis.url });
+    t.after(() => other.close());
+    for (let round = 0; round < 10; round += 1) {
+      const { client, close } = await connectRedis({ url: redis.url });
+      client.destroy();
+      const attempt = client.connect().catch(() => {});
+      close();
+      await attempt;
+    }
+    await sleep(50);
+    const clients = String(await other.client.sendCommand(['CLIENT', 'LIST']));
+    assert.equal(clients.trim().split('\n').length, 1, clients);
+  });
+
+  test('pulses that come together do not blame the server', async (t) => {
+    const redis = await startRedisServer();
+    t.after(() => redis.stop());
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const { client, close } = await connectRedis({ url: redis.url, pulseMs: 100 });
+    t.after(close);
+    let ended = 0;
+    client.on('end', () => {
+      ended += 1;
+    });
+    await sleep(60);
+    t.mock.timers.tick(2_000);
+    await client.ping();
+    assert.equal(ended, 0);
+  });
+});
