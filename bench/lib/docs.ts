@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chart } from './chart.ts';
 import { format, goalText, type Line, partsText, type Report, spread } from './report.ts';
 
@@ -11,8 +11,17 @@ export const docsFiles = {
 };
 const [begin, end] = ['<!-- measured -->', '<!-- end -->'];
 
-/** Keeps the report, and brings the guide and its picture up to date with it. */
-export function writeDocs(report: Report): void {
+/**
+ * Keeps the report, and brings the guide and its picture up to date with it. Rows that this run left out stay as they
+ * were: each row was measured beside its reference, whenever that was.
+ */
+export function writeDocs(measured: Report, order: readonly { readonly name: string }[]): void {
+  const kept: Report | undefined = existsSync(docsFiles.report)
+    ? JSON.parse(readFileSync(docsFiles.report, 'utf8'))
+    : undefined;
+  const find = (name: string, { rows }: Report): Line | undefined => rows.find((line) => line.name === name);
+  const rows = order.flatMap(({ name }) => find(name, measured) ?? (kept && find(name, kept)) ?? []);
+  const report = { ...measured, rows };
   writeFileSync(docsFiles.report, `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(docsFiles.page, withMeasured(readFileSync(docsFiles.page, 'utf8'), report));
   writeFileSync(docsFiles.picture, chart(report));

@@ -21,12 +21,20 @@ export async function seededStore(bench: Bench, { tips, creators }: { tips: numb
   if (!existsSync(file)) {
     for (const old of readdirSync(kept)) if (old.startsWith(`${name}-`)) rmSync(new URL(old, kept));
     const begun = performance.now();
-    await seedTips({
+    const stop = new AbortController();
+    const seeding = seedTips({
       file,
       tips,
       creators,
+      signal: stop.signal,
       onProgress: (done) => bench.progress(`seeding ${barText('tips', done, tips, performance.now() - begun)}`),
     });
+    // Broken off, it takes its unfinished file away.
+    bench.after(async () => {
+      stop.abort();
+      await seeding.catch(() => {});
+    });
+    await seeding;
   }
   bench.after(() => forgetApps(file));
   return { file, env: storeEnv(`sqlite:${file}`), people: peopleOf(file) };

@@ -1,4 +1,5 @@
 import type { Row } from '../lib/row.ts';
+import { apps, endpoints, sockets } from './growth.ts';
 import { heap, idleCreators } from './heap.ts';
 import { me } from './me.ts';
 import { nodes, recordPostgres } from './nodes.ts';
@@ -26,4 +27,7 @@ export const rows: readonly Row[] = [
   nodes,
   heap,
   idleCreators,
+  apps,
+  sockets,
+  endpoints,
 ];

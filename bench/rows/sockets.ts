@@ -1,14 +1,9 @@
-import { makeApp, makeCreator, makePair, type Pair } from '../../server/test/factories.ts';
+import type { Pair } from '../../server/test/factories.ts';
 import { withStore } from '../../server/test/store.ts';
-import type { Bench } from '../lib/bench.ts';
 import { compareValues } from '../lib/compare.ts';
-import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
+import { fanOut, pairsOf, socketPaths, socketsPerApp, startListeners, tip } from '../lib/fan-out.ts';
+import { type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
 import { atLeast, atMost, type Row } from '../lib/row.ts';
-
-const tip = { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' };
-
-/** Ours at most 50 for each pair of app and creator. */
-const socketsPerApp = 50;
 
 export const broadcast: Row = {
   name: 'broadcast',
@@ -20,46 +15,25 @@ export const broadcast: Row = {
   lasts: { setup: 5, round: 12 },
   async measure(bench) {
     const apps = bench.short ? 2 : 20;
-    const [count, window] = bench.short ? [4, 2] : [100, 8];
     // Each round starts our server anew, and its limiter with it.
     const { env, pairs } = await pairsOf(bench, 1, bench.short ? 2 : 40);
+    const tokens = pairs.map(({ accessToken }) => accessToken);
     const event = await sampleEvent(env, pairs[0]!);
 
     async function ours() {
       const { child, port } = await startNamjai(bench, env);
       const paths = await socketPaths(port, pairs.slice(0, apps));
-      const tokens = pairs.map(({ accessToken }) => accessToken);
-      return run(child, port, 'namjai', paths, { path: '/v1/tips', status: 201, tokens, body: tip });
+      const trigger = { path: '/v1/tips', status: 201, tokens, body: tip };
+      const { rate, busy } = await fanOut(bench, child, { port, kind: 'namjai', paths, trigger });
+      return { value: rate, busy };
     }
 
     async function socketIo() {
       const { child, port } = await startPeer(bench, 'socket-io', { EVENT: event });
-      const paths = Array.from({ length: apps * socketsPerApp }, () => '/socket.io/?EIO=4&transport=websocket');
-      return run(child, port, 'socket.io', paths, { path: '/emit', status: 200, tokens: [''], body: tip });
-    }
-
-    async function run(
-      server: { stop(): Promise<void> },
-      port: number,
-      kind: string,
-      paths: string[],
-      trigger: object,
-    ) {
-      const worker = startListeners(bench);
-      await worker.call('open', { port, paths, kind });
-      const send = (events: number) =>
-        worker.call<{ requests: number; seconds: number }>('broadcast', {
-          trigger: { port, ...trigger },
-          count: events,
-          window,
-        });
-      await send(count);
-      const before = await worker.cpu();
-      const { requests, seconds } = await send(count);
-      const busy = ((await worker.cpu()) - before) / seconds / 1e6;
-      await worker.stop();
-      await server.stop();
-      return { value: requests / seconds, busy };
+      const paths = Array<string>(apps * socketsPerApp).fill('/socket.io/?EIO=4&transport=websocket');
+      const trigger = { path: '/emit', status: 200, tokens: [''], body: tip };
+      const { rate, busy } = await fanOut(bench, child, { port, kind: 'socket.io', paths, trigger });
+      return { value: rate, busy };
     }
 
     const sides = { ours: { label: 'Namjai', take: ours }, reference: { label: 'Socket.IO', take: socketIo } };
@@ -151,31 +125,6 @@ export const latency: Row = {
     };
   },
 };
-
-const startListeners = (bench: Bench) => bench.start(new URL('../lib/socket-worker.ts', import.meta.url));
-
-async function pairsOf(bench: Bench, creators: number, appsEach: number): Promise<{ env: StoreEnv; pairs: Pair[] }> {
-  bench.progress('making apps, creators and tokens');
-  const env = newStore(bench);
-  const pairs = await withStore(env, async (runtime) => {
-    await runtime.keys.signing();
-    const people = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
-    const apps = await Promise.all(Array.from({ length: appsEach }, () => makeApp(runtime)));
-    return Promise.all(apps.flatMap((app) => people.map((creator) => makePair(runtime, { app, creator }))));
-  });
-  return { env, pairs };
-}
-
-/** Addresses of sockets for these pairs, so many each. */
-async function socketPaths(port: number, pairs: readonly Pair[], each = socketsPerApp): Promise<string[]> {
-  const paths: string[] = [];
-  for (const { headers } of pairs) {
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/socket/token`, { headers });
-    const { socket_token } = (await answer.json()) as { socket_token: string };
-    paths.push(...Array.from({ length: each }, () => `/v1/socket?token=${socket_token}`));
-  }
-  return paths;
-}
 
 /** An event as ours sends it, for the peer to send the same. */
 async function sampleEvent(env: StoreEnv, { creatorId, clientId }: Pair): Promise<string> {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makePair } from '../../server/test/factories.ts';
-import { withStore } from '../../server/test/store.ts';
+import { makePairs, withStore } from '../../server/test/store.ts';
+import type { Bench } from '../lib/bench.ts';
 import { compareRates } from '../lib/compare.ts';
 import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
 import { atLeast, type Row } from '../lib/row.ts';
@@ -19,49 +19,8 @@ export const webhooks: Row = {
   lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const count = bench.short ? 100 : 4_000;
-    const env: StoreEnv = { ...newStore(bench), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
-    const receiver = await startPeer(bench, 'receiver');
-    const origin = `http://127.0.0.1:${receiver.port}`;
-    const pair = await withStore(env, async (runtime) => {
-      const made = await makePair(runtime);
-      await runtime.webhooks.add(made.clientId, { url: `${origin}/hook`, types: null, description: null });
-      return made;
-    });
-    const ours = await startNamjai(bench, env);
-    const file = env.DATABASE_URL!.slice('sqlite:'.length);
-    const watch = new DatabaseSync(file, { readOnly: true });
-    bench.after(() => watch.close());
-    const settled = watch.prepare(`SELECT count(*) AS n FROM webhook_deliveries WHERE status = 'succeeded'`);
-    const done = (): number => Number(settled.get()?.n);
-
-    /** Records tips beside the server, which then finds them; the clock runs from the first that is settled. */
-    async function deliver() {
-      const before = done();
-      await withStore(env, ({ tips }) =>
-        Promise.all(
-          Array.from({ length: count }, () =>
-            tips.record({
-              creatorId: pair.creatorId,
-              app: { id: pair.clientId, name: 'App' },
-              amount: 150.5,
-              name: 'SOMCHAI',
-              displayName: 'สมชาย',
-              message: 'Great stream!',
-            }),
-          ),
-        ),
-      );
-      while (done() === before) await delay(2);
-      const [start, first] = [performance.now(), done()];
-      while (done() < before + count) await delay(5);
-      return { requests: before + count - first, seconds: (performance.now() - start) / 1000 };
-    }
-
-    const body = await withStore(env, async ({ events, tips }) => {
-      const { creatorId } = pair;
-      await tips.record({ creatorId, app: null, amount: 1, name: 'SOMCHAI', displayName: 'สมชาย', message: null });
-      return (await events.after(creatorId, 0, 1))[0]!.body;
-    });
+    const { origin, receiver } = await startReceiver(bench);
+    const ours = await startDeliveries(bench, { origin, endpoints: 1 });
     const peer = bench.start(new URL('../peers/undici.js', import.meta.url));
     const headers = {
       'content-type': 'application/json; charset=utf-8',
@@ -69,18 +28,57 @@ export const webhooks: Row = {
       'webhook-timestamp': '1763179200',
       'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}`,
     };
+    const post = { origin, count, connections: width, headers, body: await ours.sampleBody() };
     return compareRates(
       bench,
       {
-        ours: { label: 'Namjai', child: ours.child, generator: receiver.child, run: deliver },
-        reference: {
-          label: 'bare undici',
-          child: peer,
-          generator: receiver.child,
-          run: () => peer.call('run', { origin, count, connections: width, headers, body }),
-        },
+        ours: { label: 'Namjai', child: ours.child, generator: receiver, run: () => ours.deliver(count) },
+        reference: { label: 'bare undici', child: peer, generator: receiver, run: () => peer.call('run', post) },
       },
       { unit: 'deliveries/s' },
     );
   },
 };
+
+export async function startReceiver(bench: Bench) {
+  const { child, port } = await startPeer(bench, 'receiver');
+  return { receiver: child, origin: `http://127.0.0.1:${port}` };
+}
+
+/** A server with so many endpoints, each of an app of its own, for one creator; and a way to have them sent events. */
+export async function startDeliveries(bench: Bench, { origin, endpoints }: { origin: string; endpoints: number }) {
+  bench.progress('making apps and endpoints');
+  const env: StoreEnv = { ...newStore(bench), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+  const { creatorId } = await withStore(env, async (runtime) => {
+    const pairs = await makePairs(runtime, 1, endpoints);
+    for (const { clientId } of pairs)
+      await runtime.webhooks.add(clientId, { url: `${origin}/hook`, types: null, description: null });
+    return pairs[0]!;
+  });
+  const record = (count: number) =>
+    withStore(env, ({ tips }) => Promise.all(Array.from({ length: count }, () => tips.record({ creatorId, ...tip }))));
+  const { child } = await startNamjai(bench, env);
+  const watch = new DatabaseSync(env.DATABASE_URL!.slice('sqlite:'.length), { readOnly: true });
+  bench.after(() => watch.close());
+  const settled = watch.prepare(`SELECT count(*) AS n FROM webhook_deliveries WHERE status = 'succeeded'`);
+  const done = (): number => Number(settled.get()?.n);
+
+  return {
+    child,
+    /** Records tips beside the server, which then finds them; the clock runs from the first that is settled. */
+    async deliver(deliveries: number) {
+      const before = done();
+      await record(deliveries / endpoints);
+      while (done() === before) await delay(2);
+      const [start, first] = [performance.now(), done()];
+      while (done() < before + deliveries) await delay(5);
+      return { requests: before + deliveries - first, seconds: (performance.now() - start) / 1000 };
+    },
+    async sampleBody(): Promise<string> {
+      await record(1);
+      return withStore(env, async ({ events }) => (await events.after(creatorId, 0, 1))[0]!.body);
+    },
+  };
+}
+
+const tip = { app: null, amount: 150.5, name: 'SOMCHAI', displayName: 'สมชาย', message: 'Great stream!' };

@@ -9,9 +9,25 @@ export interface Guide extends Markdown {
 }
 
 /** In the order in which they are read; one that is not named here comes after. */
-const order = ['getting-started', 'oauth', 'events', 'webhooks', 'overlay', 'errors', 'operations', 'scaling'];
+const order = [
+  'getting-started',
+  'oauth',
+  'events',
+  'webhooks',
+  'overlay',
+  'errors',
+  'operations',
+  'scaling',
+  'performance',
+];
 
 const folder = new URL('../../../../docs/', import.meta.url);
+
+/** The guides' pictures, by file name. */
+export function pictureFiles(from: URL = folder): ReadonlyMap<string, URL> {
+  const names = readdirSync(from).filter((file) => file.endsWith('.svg'));
+  return new Map(names.map((name) => [name, new URL(name, from)]));
+}
 
 export function readGuides(from: URL = folder): readonly Guide[] {
   const names = readdirSync(from)
@@ -30,6 +46,7 @@ function linkAmong(names: readonly string[]): LinkTo {
   return (href) => {
     const [, name = '', fragment = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(href) ?? [];
     if (names.includes(name)) return `/docs/${name}${fragment}`;
+    if (/^[a-z0-9-]+\.svg$/.test(href)) return `/docs/${href}`;
     if (href === '../openapi.json') return '/openapi.json';
     return /^(https:\/\/|#|\/(?!\/))/.test(href) ? href : undefined;
   };

@@ -33,6 +33,11 @@ const cases: [name: string, source: string, expected: string | RegExp][] = [
   ],
   ['a link to a script is no link', '[x](javascript:alert) [y](//evil.example) [z](data:text)', '<p>x y z</p>'],
   [
+    'a picture, with its words in its place where it has no address',
+    '![a <b>](/c.svg) ![d](e.svg)',
+    '<p><img src="/c.svg" alt="a &#60;b&#62;"> d</p>',
+  ],
+  [
     'a link elsewhere',
     '[a `b`](https://a.example/?x&y)',
     '<p><a href="https://a.example/?x&#38;y">a <code>b</code></a></p>',

@@ -1,6 +1,6 @@
 /**
  * The Markdown that our guides are written in, and no more: headings, paragraphs, lists, tables, fenced code, quotes;
- * inline code, bold, emphasis and links. Raw HTML is text like any other, so nothing in a guide can become markup;
+ * inline code, bold, emphasis, links and pictures. Raw HTML is text like any other, so nothing in a guide can become markup;
  * comments are left out.
  */
 import { attributes, type Html, html } from '../../platform/http/pages/html.ts';
@@ -24,7 +24,7 @@ export interface Markdown {
 const anyLink: LinkTo = (href) => (/^(https?:\/\/|\/(?!\/)|#)/.test(href) ? href : undefined);
 
 export function inline(text: string, linkTo: LinkTo = anyLink): Html {
-  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\([^()\s]+\))/);
+  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|!?\[[^\]]+\]\([^()\s]+\))/);
   return html`!${parts.map((part, index) => (index % 2 === 1 ? span(part, linkTo) : html`${part}`))}`;
 }
 
@@ -32,8 +32,9 @@ function span(part: string, linkTo: LinkTo): Html {
   if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
   if (part.startsWith('**')) return html`<strong>!${inline(part.slice(2, -2), linkTo)}</strong>`;
   if (part.startsWith('*')) return html`<em>!${inline(part.slice(1, -1), linkTo)}</em>`;
-  const [, words = '', href = ''] = /^\[([^\]]+)\]\(([^()\s]+)\)$/.exec(part) ?? [];
+  const [, words = '', href = ''] = /^!?\[([^\]]+)\]\(([^()\s]+)\)$/.exec(part) ?? [];
   const target = linkTo(href);
+  if (part.startsWith('!')) return target === undefined ? html`${words}` : html`<img src="${target}" alt="${words}">`;
   const label = inline(words, linkTo);
   return target === undefined ? label : html`<a href="${target}">!${label}</a>`;
 }

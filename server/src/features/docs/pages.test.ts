@@ -94,6 +94,19 @@ test('each guide has its page, linked from the others; anything else is a page t
   }
 });
 
+test('a guide’s pictures are served, and readable by themselves', async (t) => {
+  const { http } = await buildApp(t);
+  const page = await http.inject('/docs/performance');
+  const [, src = ''] = /<img src="([^"]+\.svg)" alt="[^"]+">/.exec(page.body) ?? [];
+  const moved = await http.inject(src);
+  assert.equal(moved.statusCode, 302, src);
+  const picture = await http.inject(String(moved.headers.location));
+  assert.equal(picture.statusCode, 200);
+  assert.equal(picture.headers['content-type'], 'image/svg+xml');
+  assert.match(String(picture.headers['content-security-policy']), /style-src 'unsafe-inline'/);
+  assert.equal((await http.inject('/docs/nothing.svg')).statusCode, 404);
+});
+
 test('the reference has the headers of all pages, no inline script or style, and nothing of another origin', async (t) => {
   const { http } = await buildApp(t);
   for (const url of ['/docs', '/docs/operations']) {

@@ -4,7 +4,7 @@ import { type Html, html } from '../../platform/http/pages/html.ts';
 import type { Lang } from '../../platform/http/pages/i18n.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { ApiDocument } from './document.ts';
-import { type Guide, readGuides } from './guides.ts';
+import { type Guide, pictureFiles, readGuides } from './guides.ts';
 import { sideNavigation } from './navigation.ts';
 import { reference } from './reference.ts';
 import { words } from './words.ts';
@@ -20,6 +20,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
   const guides = readGuides();
+  const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
   // Neither the document nor a guide changes while the server runs, so each text is made once a language.
   const made = new Map<string, Html>();
   // Ours, from platform/http/openapi.ts; its types say only that it is an object.
@@ -53,6 +54,9 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   scope.get('/docs', async (request, reply) => show(request, reply));
 
   scope.get<{ Params: { guide: string } }>('/docs/:guide', async (request, reply) => {
+    // The address in the text is the repository's; the file is served like every other asset.
+    const picture = pictures.get(request.params.guide);
+    if (picture) return reply.redirect(picture());
     const guide = guides.find(({ name }) => name === request.params.guide);
     if (!guide) throw new ApiError('not_found');
     return show(request, reply, guide);
