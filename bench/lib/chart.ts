@@ -5,7 +5,7 @@
  */
 import { format, goalText, type Line, type Report, spread } from './report.ts';
 
-const [width, margin, rowHeight, top] = [600, 24, 50, 112];
+const [width, margin, rowHeight, top] = [540, 24, 50, 112];
 /** Doublings that fit on each side of the goal. */
 const [below, above] = [1.2, 3];
 const doubling = (width - 2 * margin) / (below + above);
@@ -84,7 +84,7 @@ function figures({ value, values, goal, verdict, note }: Line): string {
   const bold = (text: string): string => `<tspan class="ink value">${xml(text)}</tspan>`;
   const soft = (text: string): string => `<tspan class="soft small">${xml(text)}</tspan>`;
   if (value === null) return `${bold(verdict)}${soft(` · ${note?.split(/\n| \(/)[0] ?? ''}`)}`;
-  const aim = goal.kind === 'reported' ? 'reported' : `goal ${goalText(goal)}`;
+  const aim = goal.kind === 'reported' ? 'reported' : goalText(goal);
   return `${bold(format(value, goal.unit))}${soft(`${spread(values)} · ${aim}`)}`;
 }
 

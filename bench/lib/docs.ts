@@ -50,8 +50,8 @@ function markdown({ rows, machine, node, rounds, at }: Report): string {
     '',
     '![Each row’s measured value against its goal](performance.svg)',
     '',
-    '| row | what | measured as | goal | measured | verdict |',
-    '| --- | --- | --- | --- | --- | --- |',
+    '| what | measured as | measured | goal |',
+    '| --- | --- | --- | --- |',
     ...rows.map(tableRow),
     '',
     'What the ratios are made of:',
@@ -60,5 +60,8 @@ function markdown({ rows, machine, node, rounds, at }: Report): string {
   ].join('\n');
 }
 
-const tableRow = ({ name, what, measuredAs, goal, value, values, verdict, note }: Line): string =>
-  `| \`${name}\` | ${what} | ${measuredAs} | ${goalText(goal)} | ${format(value, goal.unit)}${spread(values)} | ${note ? `${verdict}: ${note.split('\n')[0]}` : verdict} |`;
+function tableRow({ name, what, measuredAs, goal, value, values, verdict, note }: Line): string {
+  const judged = goal.kind === 'reported' ? verdict : `${goalText(goal)}: **${verdict}**`;
+  const words = note ? `${judged}, ${note.split('\n')[0]}` : judged;
+  return `| \`${name}\` ${what} | ${measuredAs} | ${format(value, goal.unit)}${spread(values)} | ${words} |`;
+}
