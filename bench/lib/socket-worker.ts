@@ -63,19 +63,18 @@ answerCalls({
     const send = sender(trigger, 16, (id) => answers.set(id, performance.now()));
     await send.opened;
     const start = performance.now();
-    for (let made = 0; made < perSecond * seconds; ) {
-      while (made < ((performance.now() - start) / 1000) * perSecond) send.one(made++);
+    const all = Math.ceil(perSecond * seconds);
+    for (let made = 0; made < all; ) {
+      const due = Math.min(all, ((performance.now() - start) / 1000) * perSecond);
+      while (made < due) send.one(made++);
       await delay(1);
     }
-    await delay(300);
+    const deadline = performance.now() + 10_000;
+    while ((answers.size < all || arrivals.size < all) && performance.now() < deadline) await delay(5);
     noteArrivals = false;
     send.close();
-    const waits: number[] = [];
-    for (const [id, answered] of answers) {
-      const arrived = arrivals.get(id);
-      if (arrived === undefined) throw new Error(`no frame for ${id}`);
-      waits.push(Math.max(0, arrived - answered));
-    }
+    const waits = [...answers].map(([id, answered]) => Math.max(0, arrivals.get(id)! - answered));
+    if (waits.length < all || waits.some(Number.isNaN)) throw new Error('not every tip was answered and had its frame');
     return { count: waits.length, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), most: Math.max(...waits) };
   },
 
