@@ -42,3 +42,30 @@ test('a reading of the clock and its instant belong together, also where clocks 
   assert.equal(iso(newYork.instant('2026-03-08T02:30') ?? 0), '2026-03-08T07:30:00.000Z');
   assert.equal(iso(newYork.instant('2026-11-01T01:30') ?? 0), '2026-11-01T05:30:00.000Z');
 });
+
+test('the last days end with the one that holds the instant, however long each is', () => {
+  const newYork = createZone('America/New_York');
+  const days = ['2026-10-30T04', '2026-10-31T04', '2026-11-01T04', '2026-11-02T05', '2026-11-03T05'];
+  for (const instant of ['2026-11-02T05:00:00.000Z', '2026-11-03T04:59:59.999Z'])
+    assert.deepEqual(
+      newYork.lastDays(Date.parse(instant), 4).map((ms) => iso(ms).slice(0, 13)),
+      days,
+    );
+  assert.equal(newYork.lastDays(Date.parse('2026-11-03T05:00:00.000Z'), 4)[0], Date.parse('2026-10-31T04:00:00.000Z'));
+  assert.equal(newYork.lastDays(Date.parse('2026-11-02T05:00:00.000Z'), 1).length, 2);
+});
+
+test('an instant is written with the offset of its place and season', () => {
+  const written: [zone: string, instant: string, text: string][] = [
+    ['Asia/Bangkok', '2026-11-15T17:30:00.007Z', '2026-11-16T00:30:00.007+07:00'],
+    ['UTC', '2026-11-15T17:30:00.000Z', '2026-11-15T17:30:00.000+00:00'],
+    ['Asia/Kathmandu', '2026-11-15T17:30:00.000Z', '2026-11-15T23:15:00.000+05:45'],
+    ['America/New_York', '2026-11-01T05:59:59.999Z', '2026-11-01T01:59:59.999-04:00'],
+    ['America/New_York', '2026-11-01T06:00:00.000Z', '2026-11-01T01:00:00.000-05:00'],
+    ['America/St_Johns', '2026-07-01T00:00:00.000Z', '2026-06-30T21:30:00.000-02:30'],
+  ];
+  for (const [zone, instant, text] of written) {
+    assert.equal(createZone(zone).local(Date.parse(instant)), text);
+    assert.equal(Date.parse(text), Date.parse(instant));
+  }
+});

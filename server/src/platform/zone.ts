@@ -12,6 +12,10 @@ export interface Zone {
    * after the jump where it is set forward. Nothing if there is no such date or time of day.
    */
   instant(reading: string): number | undefined;
+  /** The first instants of as many calendar days, of which the last one holds this instant; then where that one ends. */
+  lastDays(ms: number, count: number): readonly number[];
+  /** `2026-11-15T11:00:00.000+07:00` */
+  local(ms: number): string;
 }
 
 export interface Month {
@@ -60,12 +64,39 @@ export function createZone(name: string): Zone {
     return instantOf(wall);
   }
 
+  let latestDays: readonly number[] = [];
+  let latestOffset = { slot: Number.NaN, offset: 0 };
+
+  /** Kept for the slot asked for last, because lists are in the order of time. Clocks change at quarters of an hour. */
+  function offsetAt(ms: number): number {
+    const slot = Math.floor(ms / 900_000);
+    if (slot !== latestOffset.slot) latestOffset = { slot, offset: wallClock(ms) - ms };
+    return latestOffset.offset;
+  }
+
   let latest: Month = { key: '', startsAt: 0, endsAt: 0 };
   return {
     name,
     startOfDay,
     instant,
     reading: (ms) => new Date(wallClock(ms)).toISOString().slice(0, 16),
+    lastDays(ms, count) {
+      const [begin = 0, end = 0] = latestDays.slice(-2);
+      if (latestDays.length === count + 1 && ms >= begin && ms < end) return latestDays;
+      const wall = new Date(wallClock(ms));
+      const first = wall.getUTCDate() - count + 1;
+      latestDays = Array.from({ length: count + 1 }, (_, index) =>
+        startOfDay(wall.getUTCFullYear(), wall.getUTCMonth() + 1, first + index),
+      );
+      return latestDays;
+    },
+    local(ms) {
+      const offset = offsetAt(ms);
+      const minutes = Math.abs(Math.round(offset / 60_000));
+      const digits = (value: number) => String(value).padStart(2, '0');
+      const sign = offset < 0 ? '-' : '+';
+      return `${new Date(ms + offset).toISOString().slice(0, -1)}${sign}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
+    },
     month(ms) {
       if (ms >= latest.startsAt && ms < latest.endsAt) return latest;
       const wall = new Date(wallClock(ms));

@@ -1,12 +1,9 @@
 import * as signed from '../../platform/cursor.ts';
 import type { Vault } from '../../platform/secrets.ts';
-import type { Range } from './range.ts';
+import type { Place, Range } from './range.ts';
 
 /** A place in a creator's history, with the bounds it was reached under. */
-export interface Cursor extends Range {
-  readonly createdAt: number;
-  readonly sequence: number;
-}
+export interface Cursor extends Range, Place {}
 
 export function writeCursor(vault: Vault, creatorId: string, cursor: Cursor): string {
   const place = [cursor.createdAt, cursor.sequence, cursor.from ?? '', cursor.to ?? ''].join(' ');

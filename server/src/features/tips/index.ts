@@ -1,5 +1,7 @@
+export type { DayTotal } from './days.ts';
 export { tipExample } from './examples.ts';
-export { parseBound } from './range.ts';
+export { type Place, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
+export type { TipFilter } from './search.ts';
 export { createTips, type Tips } from './service.ts';

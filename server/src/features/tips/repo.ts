@@ -1,7 +1,6 @@
 import type { Database, Reader, Tx, Value } from '../../platform/db/database.ts';
 import { appendSql } from '../events/index.ts';
-import type { Cursor } from './cursor.ts';
-import type { Range } from './range.ts';
+import type { Place, Range } from './range.ts';
 import type { AlertStatus } from './schemas.ts';
 
 export interface TipRow {
@@ -60,11 +59,20 @@ export function tipsPage(
   db: Reader,
   creatorId: string,
   { from, to }: Range,
-  before: Pick<Cursor, 'createdAt' | 'sequence'> | null,
+  before: Place | null,
   limit: number,
 ): Promise<TipRow[]> {
   const start = before ?? { createdAt: to ?? never, sequence: never };
   return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
+}
+
+/** What was recorded from one instant until another, which is no longer in it. */
+export function sumBetween(db: Reader, creatorId: string, from: number, before: number) {
+  return db.get<{ totalMinor: number; count: number }>(
+    `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS "totalMinor", COUNT(*) AS count
+     FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3`,
+    [creatorId, from, before],
+  );
 }
 
 /** Every status but `queued` is final: this one update decides who was first. */

@@ -6,10 +6,12 @@ import type { NewId } from '../../platform/ids.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
+import { createDays, type DayTotal } from './days.ts';
 import type { Range } from './range.ts';
 import { createRecord } from './record.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
+import { createSearch } from './search.ts';
 import { toTip } from './tip.ts';
 
 export interface TipsParts {
@@ -37,8 +39,18 @@ const keyLifeMs = 24 * 3_600_000;
 
 export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   const recordRow = createRecord({ db, events });
+  const daysUntil = createDays({ db, zone });
+
+  async function headOf(creatorId: string) {
+    const head = await events.head(creatorId);
+    if (!head) throw new Error(`creator ${creatorId} has no head`);
+    // A tip may carry a later time than this node's clock; now is that of the creator's own history.
+    return { head, asOf: Math.max(clock(), head.last_at) };
+  }
 
   return {
+    ...createSearch({ db }),
+
     /** Records a completed tip, or answers as the first use of its key was answered. */
     async record(input: NewTip): Promise<{ tip: Tip; replayed: boolean }> {
       const row = newRow(newId('tip'), input);
@@ -74,10 +86,7 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     },
 
     async stats(creatorId: string): Promise<TipStats> {
-      const head = await events.head(creatorId);
-      if (!head) throw new Error(`creator ${creatorId} has no head`);
-      // A tip may carry a later time than this node's clock; the month is that of the creator's own history.
-      const asOf = Math.max(clock(), head.last_at);
+      const { head, asOf } = await headOf(creatorId);
       const month = zone.month(asOf);
       const current = head.month === month.key;
       return {
@@ -92,6 +101,12 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
         },
         as_of: toTimestamp(asOf),
       };
+    },
+
+    /** The sum of each of the last days, today's last. */
+    async days(creatorId: string, count: number): Promise<DayTotal[]> {
+      const { head, asOf } = await headOf(creatorId);
+      return daysUntil(creatorId, asOf, head.last_at, count);
     },
 
     /** What became of a tip's alert; the first to tell decides, and only they get `true`. */
