@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
 import { accountPages, createPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
-import { connectedAppPages, dashboardPages } from './features/dashboard/index.ts';
+import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
@@ -71,6 +71,8 @@ export function createApp(runtime: Runtime): App {
       signup: config.signup,
     });
     dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
+    liveRoute(scope, { pages, streams });
+    tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
     profilePages(scope, { pages, profiles });
     authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });

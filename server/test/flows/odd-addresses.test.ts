@@ -29,8 +29,9 @@ const pages = [
   '/developers/apps/OWN/webhooks/{webhook}',
   '/developers/apps/OWN/webhooks/{webhook}/deliveries/{delivery}',
   '/login?return_to={address}',
-  '/dashboard?q={text}&cursor={cursor}',
-  '/dashboard?from={from}&to={to}',
+  '/dashboard/tips?q={text}&cursor={cursor}',
+  '/dashboard/tips?from={from}&to={to}&min={least}&max={most}&app={app}',
+  '/dashboard/tips.csv?q={text}&from={from}',
 ];
 
 test('no path or query, however odd, is an error of ours', { timeout: 120_000 }, async (t) => {

@@ -201,10 +201,10 @@ export function createPages({ authUrl, assets, sessions, vault, clock, log }: Pa
     returnTo: (request: FastifyRequest, fallback = '/dashboard'): string =>
       safeReturn(new URLSearchParams(request.url.split('?')[1]).get('return_to'), authUrl, fallback),
 
-    /** Who opens a socket with a session cookie. The caller checks first that `origin` is `authUrl`. */
-    async sessionOf(cookies: string | undefined, visitor: Visitor): Promise<Session | undefined> {
-      const token = tokenIn(cookies);
-      return token === undefined ? undefined : sessions.find(token, visitor);
+    /** Whether the session that a request came with still lives: for what goes on long after it was looked at. */
+    async stillSignedIn(request: FastifyRequest): Promise<boolean> {
+      const { token } = stateOf(request);
+      return token !== undefined && (await sessions.find(token, visitorOf(request))) !== undefined;
     },
 
     /** For requests that match no route; `undefined` leaves the answer to the API. */

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { button, card, emptyState, heading, linkButton, stats, table } from '../../platform/http/pages/blocks.ts';
-import { money, type Times } from '../../platform/http/pages/format.ts';
+import { button, card, heading, linkButton } from '../../platform/http/pages/blocks.ts';
+import type { Times } from '../../platform/http/pages/format.ts';
 import { form } from '../../platform/http/pages/forms.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { html } from '../../platform/http/pages/html.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { overview } from './overview.ts';
 import { dashboardWords } from './words.ts';
 
 export interface DashboardParts {
@@ -19,6 +20,7 @@ export interface DashboardParts {
 }
 
 const latest = 20;
+const charted = 30;
 /** Like POST /v1/alerts, for the button. */
 const alertLimit = { limit: 30, windowMs: 60_000 };
 
@@ -27,6 +29,10 @@ export function dashboardPages(
   scope: FastifyInstance,
   { pages, tips, overlays, times, limiter, signup }: DashboardParts,
 ): void {
+  const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
+  const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
+  const head = () => html`<link rel="stylesheet" href="${style()}">`;
+
   scope.get('/', async (request, reply) => {
     if (pages.session(request)) return reply.redirect('/dashboard', 303);
     const t = dashboardWords(pages.lang(request));
@@ -42,8 +48,9 @@ export function dashboardPages(
     const { creatorId, displayName } = pages.requireSession(request);
     const lang = pages.lang(request);
     const t = dashboardWords(lang);
-    const [totals, page] = await Promise.all([
+    const [totals, days, page] = await Promise.all([
       tips.stats(creatorId),
+      tips.days(creatorId, charted),
       tips.page(creatorId, { from: null, to: null }, null, latest),
     ]);
     const test = form({
@@ -52,40 +59,9 @@ export function dashboardPages(
       body: button(t('testAlert')),
     });
     const body = html`
-      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: test })}
-      !${stats([
-        { label: t('thisMonth'), value: money(totals.current_month.total_minor) },
-        { label: t('tipsThisMonth'), value: totals.current_month.count.toLocaleString('en') },
-        { label: t('allTime'), value: money(totals.all_time.total_minor) },
-        { label: t('tipsAllTime'), value: totals.all_time.count.toLocaleString('en') },
-      ])}
-      !${card({ title: t('recent'), body: page.tips.length ? tipTable(page.tips) : nothingYet() })}`;
-    return pages.show(request, reply, { title: t('title'), nav: 'dashboard', body });
-
-    function tipTable(items: typeof page.tips): Html {
-      return table({
-        caption: t('recent'),
-        columns: [
-          { label: t('when') },
-          { label: t('from') },
-          { label: t('amount'), numeric: true },
-          { label: t('message') },
-          { label: t('source') },
-        ],
-        rows: items.map((tip) => [
-          times.time(new Date(tip.created_at), lang),
-          html`${tip.display_name ?? tip.name}`,
-          html`${money(tip.amount_minor)}`,
-          html`${tip.message ?? ''}`,
-          html`${tip.source.app_name ?? t('operator')}`,
-        ]),
-      });
-    }
-
-    function nothingYet(): Html {
-      const action = linkButton(t('overlay'), '/dashboard/overlay', 'primary');
-      return emptyState({ title: t('empty'), text: t('emptyText'), action });
-    }
+      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${test}` })}
+      !${overview({ totals, days, tips: page.tips, lang, times })}`;
+    return pages.show(request, reply, { title: t('title'), nav: 'dashboard', head: head(), modules: [script()], body });
   });
 
   scope.post('/dashboard/test-alert', async (request, reply) => {

@@ -36,6 +36,15 @@ export function connectionsOf(db: Reader, creatorId: string): Promise<Connection
   );
 }
 
+/** Every app that a creator ever connected, by name: those that may have recorded something for them. */
+export function appsEver(db: Reader, creatorId: string): Promise<{ id: string; name: string }[]> {
+  return db.all(
+    `SELECT a.id, a.name FROM apps a WHERE a.id IN (SELECT client_id FROM grants WHERE creator_id = $1)
+     ORDER BY a.name, a.id`,
+    [creatorId],
+  );
+}
+
 export async function isConnected(db: Reader, creatorId: string, clientId: string): Promise<boolean> {
   const sql = 'SELECT id FROM grants WHERE creator_id = $1 AND client_id = $2 AND ended_at IS NULL';
   return (await db.get(sql, [creatorId, clientId])) !== undefined;

@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
-import { connectionsOf, isConnected } from './connections-repo.ts';
+import { appsEver, connectionsOf, isConnected } from './connections-repo.ts';
 import * as repo from './grants-repo.ts';
 import type { TokenResponse } from './schemas.ts';
 import { formatScopes, parseScopes, type Scope } from './scopes.ts';
@@ -152,6 +152,7 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
 
     /** What a creator is connected to. */
     connections: (creatorId: string) => connectionsOf(db, creatorId),
+    appsEver: (creatorId: string) => appsEver(db, creatorId),
 
     /** Deletes an app and ends its grants: `remove` is its own service's update. Answers whether there was one. */
     async deleteApp(clientId: string, remove: (tx: Tx) => Promise<number>): Promise<boolean> {

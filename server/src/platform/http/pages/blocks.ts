@@ -65,7 +65,13 @@ export const emptyState = (o: { title: string; text: string; action?: Html }): H
  * Each row becomes a small card at phone width. The roles repeat what the elements mean, because a browser
  * drops their meaning once the stylesheet changes their display.
  */
-export function table(o: { caption: string; columns: { label: string; numeric?: boolean }[]; rows: Html[][] }): Html {
+export function table(o: {
+  caption: string;
+  columns: { label: string; numeric?: boolean }[];
+  rows: Html[][];
+  /** By which scripts know a row again. */
+  keys?: string[];
+}): Html {
   const numeric = (index: number) => (o.columns[index]?.numeric ? html` class="numeric"` : '');
   const head = o.columns.map(
     (column, index) => html`<th scope="col" role="columnheader"!${numeric(index)}>${column.label}</th>`,
@@ -76,7 +82,7 @@ export function table(o: { caption: string; columns: { label: string; numeric?: 
 <table role="table">
   <caption class="visually-hidden">${o.caption}</caption>
   <thead role="rowgroup"><tr role="row">!${head}</tr></thead>
-  <tbody role="rowgroup">!${o.rows.map((cells) => html`<tr role="row">!${cells.map(cell)}</tr>`)}</tbody>
+  <tbody role="rowgroup">!${o.rows.map((cells, index) => html`<tr role="row"!${attributes({ 'data-key': o.keys?.[index] })}>!${cells.map(cell)}</tr>`)}</tbody>
 </table>`;
 }
 

@@ -12,6 +12,8 @@ export interface Times {
   /** `1 Oct 2026, 14:05`; in Thai with the Buddhist year, as people there write it. */
   time(at: Date, lang: Lang): Html;
   date(at: Date, lang: Lang): Html;
+  /** As plain text, where no markup can stand: `1 Oct 2026`, or without the year. */
+  dateText(at: Date, lang: Lang, style?: 'short'): string;
 }
 
 /** Times as people of the platform's zone read them; the machine-readable value stays UTC. */
@@ -22,6 +24,7 @@ export function createTimes(timeZone: string): Times {
   });
   const day = { day: 'numeric', month: 'short', year: 'numeric' } as const;
   const dates = formats(day);
+  const short = formats({ day: 'numeric', month: 'short' });
   const times = formats({ ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   const full = formats({ dateStyle: 'full', timeStyle: 'long' });
   const element = (at: Date, text: string, lang: Lang) =>
@@ -29,5 +32,7 @@ export function createTimes(timeZone: string): Times {
   return {
     time: (at, lang) => element(at, times[lang].format(at), lang),
     date: (at, lang) => element(at, dates[lang].format(at), lang),
+    // Never broken over two lines, like the others.
+    dateText: (at, lang, style) => (style ? short : dates)[lang].format(at).replaceAll(' ', '\u00a0'),
   };
 }

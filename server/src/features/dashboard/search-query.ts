@@ -1,0 +1,65 @@
+import type { Zone } from '../../platform/zone.ts';
+import { parseBound, type TipFilter } from '../tips/index.ts';
+import type { DashboardT } from './words.ts';
+
+const names = ['q', 'app', 'from', 'to', 'min', 'max'] as const;
+
+type Name = (typeof names)[number];
+/** What was typed, empty where nothing was. */
+export type Typed = Readonly<Record<Name, string>>;
+export type Wrong = Partial<Record<Name, string>>;
+
+/** Longer than any name and message. */
+const longest = 300;
+
+export function readTyped(query: URLSearchParams): Typed {
+  const text = (name: Name) => (query.get(name) ?? '').trim().slice(0, longest);
+  return { q: text('q'), app: text('app'), from: text('from'), to: text('to'), min: text('min'), max: text('max') };
+}
+
+/** The same search as the query of an address. */
+export function queryOf(typed: Typed, more: Record<string, string> = {}): string {
+  const filled = names.filter((name) => typed[name] !== '').map((name) => [name, typed[name]]);
+  return new URLSearchParams([...filled, ...Object.entries(more)]).toString();
+}
+
+export interface SearchRules {
+  readonly zone: Zone;
+  /** What can be chosen as the source. */
+  readonly sources: readonly string[];
+  readonly t: DashboardT;
+}
+
+export function parseSearch(typed: Typed, { zone, sources, t }: SearchRules): TipFilter | { wrong: Wrong } {
+  const filter = {
+    text: typed.q,
+    source: typed.app === '' ? null : typed.app,
+    from: day(typed.from, 'from', zone),
+    to: day(typed.to, 'to', zone),
+    minMinor: satang(typed.min),
+    maxMinor: satang(typed.max),
+  };
+  const wrong: Wrong = {};
+  if (filter.source !== null && !sources.includes(filter.source)) wrong.app = t('appError');
+  for (const side of ['from', 'to'] as const) if (filter[side] === undefined) wrong[side] = t('dayError');
+  if (filter.minMinor === undefined) wrong.min = t('amountError');
+  if (filter.maxMinor === undefined) wrong.max = t('amountError');
+  const { from, to, minMinor, maxMinor } = filter;
+  if (from && to && from > to) wrong.to = t('orderError');
+  if (minMinor && maxMinor !== null && maxMinor !== undefined && minMinor > maxMinor) wrong.max = t('amountOrderError');
+  if (from === undefined || to === undefined || minMinor === undefined || maxMinor === undefined) return { wrong };
+  return Object.keys(wrong).length > 0 ? { wrong } : { ...filter, from, to, minMinor, maxMinor };
+}
+
+/** `undefined` is no day of the calendar. */
+function day(text: string, side: 'from' | 'to', zone: Zone): number | null | undefined {
+  if (text === '') return null;
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseBound(text, side, zone) : undefined;
+}
+
+/** As people write it: `฿1,500.50`. */
+function satang(text: string): number | null | undefined {
+  if (text === '') return null;
+  const digits = text.replace(/^฿\s*/, '').replace(/,(?=\d{3}(\D|$))/g, '');
+  return /^\d{1,9}(\.\d{1,2})?$/.test(digits) ? Math.round(Number(digits) * 100) : undefined;
+}

@@ -1,0 +1,111 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../../platform/clock.ts';
+import { readCursor, writeCursor } from '../../platform/cursor.ts';
+import type { Times } from '../../platform/http/pages/format.ts';
+import { html } from '../../platform/http/pages/html.ts';
+import { PageError } from '../../platform/http/pages/page-error.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Vault } from '../../platform/secrets.ts';
+import type { Zone } from '../../platform/zone.ts';
+import type { Pages } from '../accounts/index.ts';
+import type { Grants } from '../oauth/index.ts';
+import type { Place, TipFilter, Tips } from '../tips/index.ts';
+import { csvHead, csvLine } from './csv.ts';
+import { parseSearch, queryOf, readTyped, type Typed } from './search-query.ts';
+import { searchView, tipsHome } from './search-view.ts';
+import { dashboardWords } from './words.ts';
+
+export interface TipsPagesParts {
+  readonly pages: Pages;
+  readonly tips: Tips;
+  readonly grants: Grants;
+  readonly times: Times;
+  readonly limiter: Limiter;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly zone: Zone;
+}
+
+const pageSize = 50;
+/** A search may read 10,000 tips, an export all of them. */
+const searchLimit = { limit: 60, windowMs: 60_000 };
+const exportLimit = { limit: 10, windowMs: 60_000 };
+/** A reader of an export who takes nothing for so long is gone. */
+const patienceMs = 30_000;
+
+/** /dashboard/tips: search, and what it finds as a file. */
+export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
+  const { pages, tips, grants, times, limiter, vault, clock, zone } = parts;
+  const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
+
+  async function read(request: FastifyRequest) {
+    const { creatorId, username } = pages.requireSession(request);
+    const query = new URLSearchParams(request.url.split('?')[1]);
+    const typed = readTyped(query);
+    const apps = await grants.appsEver(creatorId);
+    const t = dashboardWords(pages.lang(request));
+    const parsed = parseSearch(typed, { zone, t, sources: [...apps.map(({ id }) => id), 'cli'] });
+    return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
+  }
+
+  async function pace(key: string, rate: typeof searchLimit): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(key, rate);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
+  /** Cursors are good for one creator and one search. */
+  const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
+
+  async function find(creatorId: string, typed: Typed, filter: TipFilter, before: Place | null) {
+    const { tips: found, next, far } = await tips.search(creatorId, filter, before, pageSize);
+    const follows = next && {
+      cursor: writeCursor(vault, listOf(creatorId, typed), `${next.createdAt} ${next.sequence}`),
+      reached: far ? new Date(next.createdAt) : undefined,
+    };
+    return { tips: found, first: before === null, next: follows ?? undefined };
+  }
+
+  scope.get(tipsHome, async (request, reply) => {
+    const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
+    await pace(`dashboard-search:${creatorId}`, searchLimit);
+    const before = cursor === null ? null : placeIn(readCursor(vault, listOf(creatorId, typed), cursor));
+    if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
+    const wrong = 'wrong' in parsed ? parsed.wrong : {};
+    const found = 'wrong' in parsed ? undefined : await find(creatorId, typed, parsed, before);
+    return pages.show(request, reply, {
+      status: found ? 200 : 422,
+      title: t('searchTitle'),
+      nav: 'dashboard',
+      head: html`<link rel="stylesheet" href="${style()}">`,
+      body: searchView({ lang: pages.lang(request), times, typed, wrong, apps, found }),
+    });
+  });
+
+  scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
+    const { creatorId, username, typed, parsed } = await read(request);
+    if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
+    await pace(`dashboard-export:${creatorId}`, exportLimit);
+    const until = typed.to || zone.local(clock()).slice(0, 10);
+    const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
+    reply.raw.setTimeout(patienceMs, () => reply.raw.destroy());
+    return reply
+      .headers({
+        'content-type': 'text/csv; charset=utf-8; header=present',
+        'content-disposition': `attachment; filename="${name}.csv"`,
+      })
+      .send(Readable.from(csv(creatorId, parsed), { objectMode: false }));
+  });
+
+  async function* csv(creatorId: string, filter: TipFilter): AsyncGenerator<string> {
+    yield csvHead;
+    for await (const found of tips.matching(creatorId, filter)) {
+      if (found.length > 0) yield found.map((tip) => csvLine(tip, zone)).join('');
+    }
+  }
+}
+
+function placeIn(text: string | undefined): Place | undefined {
+  const [createdAt, sequence] = (text ?? '').split(' ').map(Number);
+  return createdAt === undefined || sequence === undefined ? undefined : { createdAt, sequence };
+}
