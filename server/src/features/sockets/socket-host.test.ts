@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import Fastify from 'fastify';
+import { connect, until } from '../../../test/sockets.ts';
+import { useWebSockets } from '../../platform/http/websocket.ts';
+import { createLog } from '../../platform/log.ts';
+import type { Hello } from './socket.ts';
+import { webSocketOptions } from './socket.ts';
+import { createSocketHost } from './socket-host.ts';
+
+/** A host that lets everyone in whom it has room for, and never answers. */
+async function setUp(t: TestContext, mostWaiting: number) {
+  const app = Fastify({ forceCloseConnections: true });
+  const webSockets = useWebSockets(app, webSocketOptions);
+  const greeted: string[] = [];
+  const join = ({ token }: Hello) => {
+    greeted.push(token);
+    return new Promise<never>(() => {});
+  };
+  const host = createSocketHost(app, { webSockets, log: createLog({ level: 'silent' }), join, mostWaiting });
+  app.get('/v1/socket', (request, reply) => host.accept(request, reply));
+  const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 })).host;
+  t.after(() => app.close());
+  const open = async () => {
+    const client = connect(t, address, null);
+    await once(client.webSocket, 'open');
+    return client;
+  };
+  return { address, open, greeted };
+}
+
+test('of those who have not said who they are, the one that waited longest makes room', async (t) => {
+  const { open, greeted } = await setUp(t, 2);
+  const spoken = await open();
+  spoken.webSocket.send('{"type":"auth","token":"mine"}');
+  await until('it is heard', () => greeted.length === 1);
+  const [first, second] = [await open(), await open()];
+  const third = await open();
+  assert.equal((await first.closed).code, 4402);
+  for (const { webSocket } of [spoken, second, third]) assert.equal(webSocket.readyState, webSocket.OPEN);
+  second.webSocket.send('{"type":"auth","token":"late"}');
+  await until('it is heard', () => greeted.length === 2);
+  const fourth = await open();
+  assert.equal(third.webSocket.readyState, third.webSocket.OPEN, 'the second has spoken and takes no room');
+  assert.deepEqual(greeted, ['mine', 'late']);
+  fourth.webSocket.close();
+});
+
+test('room is made at once, though the peer never answers the close', async (t) => {
+  const { address, open } = await setUp(t, 1);
+  const mute = await rawSocket(t, address);
+  const ended = once(mute, 'end');
+  await open();
+  const timeout = AbortSignal.timeout(webSocketOptions.closeTimeout / 2);
+  await Promise.race([ended, once(timeout, 'abort').then(() => assert.fail('the line is still open'))]);
+});
+
+/** Upgrades, and then neither speaks nor closes. */
+async function rawSocket(t: TestContext, address: string): Promise<Socket> {
+  const [host = '', port = ''] = address.split(':');
+  const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+  socket.write(
+    `GET /v1/socket HTTP/1.1\r\nHost: ${address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  await once(socket, 'data');
+  return socket;
+}
