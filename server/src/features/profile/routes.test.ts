@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { apiTable, guardCases } from '../../../test/api-cases.ts';
+import { assertExactly } from '../../../test/assert-exactly.ts';
+import { Me } from './schemas.ts';
 
 apiTable('GET /v1/me', { url: '/v1/me' }, [
   {
@@ -19,6 +21,8 @@ apiTable('GET /v1/me', { url: '/v1/me' }, [
         app: { client_id: clientId, name: app.name },
         scope: 'profile.read tips.read',
       });
+      // It is written without the schema's serializer, which would leave out what the schema does not name.
+      assertExactly(Me, answer.json());
       assert.match(answer.json().created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       assert.match(clientId, /^app_[0-9a-hjkmnp-tv-z]{26}$/);
       assert.match(creatorId, /^crt_[0-9a-hjkmnp-tv-z]{26}$/);

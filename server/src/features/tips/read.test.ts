@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ApiCase, apiTable, guardCases, send } from '../../../test/api-cases.ts';
+import { assertExactly } from '../../../test/assert-exactly.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
+import { TipPage } from './schemas.ts';
 
 async function record(
   { runtime }: Pick<TestApp, 'runtime'>,
@@ -43,6 +45,34 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
       );
       assert.deepEqual(data[0].source, { type: 'cli', client_id: null, app_name: null });
       assert.equal(answer.headers['ratelimit-policy'], '"read";q=120;w=60');
+    },
+  },
+  {
+    // It is written without the schema's serializer, which would leave out what the schema does not name.
+    name: 'the fields of the schema and no others',
+    url: '/v1/tips?limit=2',
+    status: 200,
+    before: async (app, pair) => {
+      const { creatorId, clientId } = pair;
+      const [, second] = await record(app, pair, [1, 2]);
+      const full = { displayName: 'สมชาย', message: '"Great" stream!\n', app: { id: clientId, name: 'Goal Bot' } };
+      await app.runtime.tips.record({ creatorId, amount: 0.07, name: 'SOMCHAI', ...full });
+      await app.runtime.db.write((tx) => app.runtime.tips.settleAlert(tx, creatorId, second!.id, 'shown', 1));
+    },
+    check: (answer) => {
+      assertExactly(TipPage, answer.json());
+      const [{ id, created_at, ...tip }, older] = answer.json().data;
+      assert.deepEqual(older.alert, { status: 'shown', shown_at: '1970-01-01T00:00:00.001Z' });
+      assert.deepEqual(tip, {
+        amount: 0.07,
+        amount_minor: 7,
+        currency: 'THB',
+        name: 'SOMCHAI',
+        display_name: 'สมชาย',
+        message: '"Great" stream!\n',
+        source: { type: 'api', client_id: tip.source.client_id, app_name: 'Goal Bot' },
+        alert: { status: 'queued', shown_at: null },
+      });
     },
   },
   {
