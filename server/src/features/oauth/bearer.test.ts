@@ -34,6 +34,8 @@ test('security 19: no header, another scheme, or a token elsewhere than in the h
     ['/v1/me', { cookie: `access_token=${accessToken}` }, 'token_missing'],
     ['/v1/me', { authorization: 'Bearer' }, 'token_invalid'],
     ['/v1/me', { authorization: `Bearer ${accessToken} x` }, 'token_invalid'],
+    ['/v1/me', { authorization: `Bearer ${accessToken.slice(0, -9)} ${accessToken.slice(-9)}` }, 'token_invalid'],
+    ['/v1/me', { authorization: `Bearer ${accessToken.slice(0, -9)}\t${accessToken.slice(-9)}` }, 'token_invalid'],
     ['/v1/me', { authorization: `Bearer ${accessToken}, Bearer ${accessToken}` }, 'token_invalid'],
   ];
   for (const [url, headers, code] of cases) {
