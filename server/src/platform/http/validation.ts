@@ -35,8 +35,9 @@ export function createValidatorCompiler(): FastifySchemaCompiler<ObjectSchema> {
   const checker = createChecker();
   return ({ schema, httpPart }) => {
     const check = checker(schema);
+    const integers = httpPart === 'body' ? [] : integerNames(schema);
     return (data: unknown) => {
-      if (httpPart !== 'body') readIntegers(schema, data);
+      if (integers.length > 0) readIntegers(integers, data);
       const broken = check(data);
       return broken.length === 0 ? { value: data } : { error: validationFailed(...broken) };
     };
@@ -55,12 +56,15 @@ const isNotBlank = (_: boolean, value: string): boolean =>
 /** Control and bidi-control characters could hide or reorder what stands beside a name. */
 const hasNoControls = (_: boolean, value: string): boolean => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(value);
 
-function readIntegers(schema: ObjectSchema, data: unknown): void {
+const integerNames = ({ properties = {} }: ObjectSchema): string[] =>
+  Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+
+function readIntegers(names: readonly string[], data: unknown): void {
   if (data === null || typeof data !== 'object') return;
   const query = data as Record<string, unknown>;
-  for (const [name, { type }] of Object.entries(schema.properties ?? {})) {
+  for (const name of names) {
     const text = query[name];
-    if (type === 'integer' && typeof text === 'string' && /^-?\d{1,15}$/.test(text)) query[name] = Number(text);
+    if (typeof text === 'string' && /^-?\d{1,15}$/.test(text)) query[name] = Number(text);
   }
 }
 
