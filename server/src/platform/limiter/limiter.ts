@@ -21,8 +21,20 @@ export interface LimitVerdict {
   readonly resetSeconds: number;
 }
 
+/**
+ * Places that are held for as long as something lasts, such as a connection: never more than `most` of a key at once,
+ * over all nodes. Those of a node that died are free again after a while.
+ */
+export interface Places {
+  /** Takes a place of `key`, and tells whether there was one. A key always comes with the same `most`. Never rejects. */
+  take(key: string, most: number): boolean | Promise<boolean>;
+  /** To be called once for each place that was taken. */
+  giveBack(key: string): void;
+}
+
 export interface Limiter {
   /** Counts one request of `key` if it is let through. A key always comes with the same rule. Never rejects. */
   take(key: string, rule: LimitRule): LimitVerdict | Promise<LimitVerdict>;
+  readonly places: Places;
   close(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { limiterConformance } from './conformance.ts';
 import type { LimitRule, LimitVerdict } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
+import { placesConformance } from './places-conformance.ts';
 
 function withFakeClock() {
   let time = 1_000;
@@ -18,6 +19,11 @@ function withFakeClock() {
 }
 
 limiterConformance('memory', async () => withFakeClock());
+
+placesConformance('memory', async () => {
+  const { places } = createMemoryLimiter();
+  return [places, places];
+});
 
 /** The definition, written down naively. */
 function createModel() {

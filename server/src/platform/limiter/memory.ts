@@ -8,7 +8,7 @@
  *   window seen the young one becomes the old one and the old one is dropped whole. What is dropped was not used
  *   for at least that window, so every request in it had left.
  */
-import type { Limiter, LimitRule, LimitVerdict } from './limiter.ts';
+import type { Limiter, LimitRule, LimitVerdict, Places } from './limiter.ts';
 
 interface Ring {
   times: number[];
@@ -18,7 +18,7 @@ interface Ring {
 
 export interface MemoryLimiter extends Limiter {
   take(key: string, rule: LimitRule): LimitVerdict;
-  /** How many keys are held in memory. */
+  /** How many keys with requests are held in memory. */
   keyCount(): number;
 }
 
@@ -67,10 +67,28 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
         resetSeconds: Math.ceil(resetMs / 1000),
       };
     },
+    places: createMemoryPlaces(),
     keyCount: () => young.size + old.size,
     async close() {
       young.clear();
       old.clear();
+    },
+  };
+}
+
+function createMemoryPlaces(): Places {
+  const held = new Map<string, number>();
+  return {
+    take(key, most) {
+      const count = held.get(key) ?? 0;
+      if (count >= most) return false;
+      held.set(key, count + 1);
+      return true;
+    },
+    giveBack(key) {
+      const left = (held.get(key) ?? 0) - 1;
+      if (left > 0) held.set(key, left);
+      else held.delete(key);
     },
   };
 }

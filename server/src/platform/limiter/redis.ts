@@ -7,9 +7,9 @@
  * - `take` never rejects and never waits long: when Redis is away, slow or failing, this node goes by its own count.
  *   That count is kept all along, so going over to it forgets nothing that this node let through.
  */
-import { createHash } from 'node:crypto';
-import { withinDeadline } from './deadline.ts';
 import type { Limiter, LimitRule, LimitVerdict } from './limiter.ts';
+import { createRedisPlaces, type PlacesClient } from './redis-places.ts';
+import { createRedisScript } from './redis-script.ts';
 
 const DEADLINE_MS = 250;
 
@@ -32,32 +32,22 @@ redis.call('RPUSH', key, string.format('%.0f', now))
 redis.call('PEXPIRE', key, math.ceil(window / 1000) + 1000)
 return {1, limit - count - 1, (oldest or now) + window - now}
 `;
-const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
-
-interface ScriptArguments {
-  keys: string[];
-  arguments: string[];
-}
-
-/** The part of a Redis client that is used here. */
-export interface ScriptClient {
-  readonly isReady: boolean;
-  evalSha(sha: string, options: ScriptArguments): Promise<unknown>;
-  eval(script: string, options: ScriptArguments): Promise<unknown>;
-}
 
 export interface RedisLimiterOptions {
   /** Stays the caller's: `close` does not end it. */
-  readonly client: ScriptClient;
+  readonly client: PlacesClient;
   /** This node's own count. */
   readonly fallback: Limiter;
-  /** Called for each request that was decided by the fallback. */
+  /** Called for each request and each place that was decided on this node alone. */
   readonly onFallback?: () => void;
+  /** How long the places of a node that died stay taken. */
+  readonly leaseMs?: number;
 }
 
-export function createRedisLimiter({ client, fallback, onFallback = () => {} }: RedisLimiterOptions): Limiter {
-  /** Redis has let a deadline pass and has not answered since; until it does, nobody waits for it again. */
-  let overdue = false;
+export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
+  const { client, fallback, onFallback = () => {}, leaseMs } = options;
+  const script = createRedisScript(client, SCRIPT, DEADLINE_MS);
+  const places = createRedisPlaces({ client, onFallback, leaseMs });
 
   function takeAlone(key: string, rule: LimitRule): LimitVerdict | Promise<LimitVerdict> {
     onFallback();
@@ -65,13 +55,8 @@ export function createRedisLimiter({ client, fallback, onFallback = () => {} }: 
   }
 
   async function takeShared(key: string, rule: LimitRule): Promise<LimitVerdict> {
-    const answer = runScript(client, key, rule).finally(() => {
-      overdue = false;
-    });
     try {
-      const verdict = await withinDeadline(answer, DEADLINE_MS, () => {
-        overdue = true;
-      });
+      const verdict = readVerdict(await script.run(`namjai:limit:{${key}}`, [rule.limit, rule.windowMs * 1000]));
       if (verdict.allowed) await fallback.take(key, rule);
       return verdict;
     } catch {
@@ -80,18 +65,16 @@ export function createRedisLimiter({ client, fallback, onFallback = () => {} }: 
   }
 
   return {
-    take: (key, rule) => (client.isReady && !overdue ? takeShared(key, rule) : takeAlone(key, rule)),
-    close: () => fallback.close(),
+    take: (key, rule) => (script.answers ? takeShared(key, rule) : takeAlone(key, rule)),
+    places,
+    async close() {
+      await places.close();
+      await fallback.close();
+    },
   };
 }
 
-async function runScript(client: ScriptClient, key: string, { limit, windowMs }: LimitRule): Promise<LimitVerdict> {
-  const options = { keys: [`namjai:limit:{${key}}`], arguments: [String(limit), String(windowMs * 1000)] };
-  const reply = await client.evalSha(SCRIPT_SHA, options).catch((error: unknown) => {
-    // A server that was restarted does not know the script any more.
-    if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return client.eval(SCRIPT, options);
-    throw error;
-  });
+function readVerdict(reply: unknown): LimitVerdict {
   if (!Array.isArray(reply)) throw new TypeError('unexpected reply of the limiter script');
   const [allowed, remaining, resetMicroseconds] = reply.map(Number);
   if (remaining === undefined || resetMicroseconds === undefined) throw new TypeError('short reply of the script');
