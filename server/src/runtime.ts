@@ -40,7 +40,8 @@ export interface Runtime extends Platform, Services {
 export interface Overrides {
   readonly clock?: Clock;
   readonly wait?: Wait;
-  readonly limiter?: Limiter;
+  /** Counts requests by a clock of the test's. */
+  readonly take?: Limiter['take'];
   readonly log?: Log;
   readonly outgoing?: Pick<SafeFetchOptions, 'resolve' | 'ca' | 'timeoutMs'>;
 }
@@ -64,7 +65,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       metrics,
       db,
       hub,
-      limiter: overrides.limiter ?? storage.limiter,
+      limiter: overrides.take ? { ...storage.limiter, take: overrides.take } : storage.limiter,
       vault: createVault(config.secretKey ?? developmentKey(config)),
       zone: createZone(config.timeZone),
       fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...overrides.outgoing }),

@@ -62,7 +62,7 @@ async function openShared(url: string, { config, log, metrics }: StorageParts): 
   ]);
   const fallbacks = new Counter({
     name: 'namjai_limiter_fallback_total',
-    help: 'Requests that were counted on this node alone, because Redis was away',
+    help: 'Requests and connections that were counted on this node alone, because Redis was away',
     registers: [metrics.registry],
   });
   const db = openPostgres({ url });

@@ -93,7 +93,7 @@ export async function buildApp(
   const runtime = await createRuntime(config, {
     clock,
     wait: async (ms) => clock.advance(ms),
-    limiter: createMemoryLimiter({ now: clock }),
+    take: createMemoryLimiter({ now: clock }).take,
     log: createLog({ level: 'silent' }),
     ...overrides,
   });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { makePair } from '../../../test/factories.ts';
-import { type Client, connect, listen, recordTips, socketToken, until } from '../../../test/sockets.ts';
+import { type Client, connect, listen, range, recordTips, socketToken, until } from '../../../test/sockets.ts';
 
 async function setUp(t: TestContext) {
   const app = await listen(t);
@@ -190,6 +191,20 @@ test('fifty connections for each app and creator; the next is closed with 4429 u
   clients.find(({ frames }) => frames.length === 1)?.webSocket.terminate();
   await until('its place is free', () => app.runtime.streams.connected(pair.creatorId, 'socket') === 50);
   await live();
+});
+
+test('whoever is gone before there was a place for them keeps none', async (t) => {
+  const { app, pair, token } = await setUp(t);
+  const open = (count: number) => range(1, count).map(() => connect(t, app.address, { token }));
+  const liveOf = (clients: Client[]) => clients.filter(({ frames }) => frames.length === 1).length;
+  const fifty = open(50);
+  await until('fifty are live', () => liveOf(fifty) === 50);
+  const late = open(10);
+  await Promise.all(late.map(({ webSocket }) => once(webSocket, 'open')));
+  for (const { webSocket } of [...late, ...fifty]) webSocket.terminate();
+  await until('all are gone', () => app.runtime.streams.connected(pair.creatorId, 'socket') === 0);
+  const next = open(50);
+  await until('fifty others are live', () => liveOf(next) === 50);
 });
 
 test('a server that goes away asks to reconnect, lets nobody in, and closes with 1012', async (t) => {

@@ -5,11 +5,14 @@
  *   that follows goes unnoticed.
  * - Hints bring news and ends at once. A sweep every ten seconds finds what a lost hint hid, creator by creator and
  *   spread over the time. A change by another process wakes everybody.
+ * - A place is given back once, however a connection ends, and by one that has to move as soon as it is asked to: the
+ *   new connection comes before the old one goes.
  * - A pass that cannot be looked at (the storage is away) ends nobody; the next sweep asks again.
  * - Timers and subscriptions exist only while there is a connection.
  */
 import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
+import type { Places } from '../../platform/limiter/limiter.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
@@ -33,6 +36,7 @@ const longestSpreadMs = 20_000;
 export interface StreamsParts {
   readonly db: Database;
   readonly hub: Hub;
+  readonly places: Places;
   readonly events: EventLog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -46,9 +50,8 @@ interface Entry {
   age: number;
 }
 
-export function createStreams({ db, hub, events, log, metrics }: StreamsParts) {
+export function createStreams({ db, hub, places, events, log, metrics }: StreamsParts) {
   const entries = new Map<string, Entry>();
-  const slots = new Map<string, number>();
   const all = new Set<Member>();
   const meters = createStreamMetrics(metrics, all);
   let stopWatching: (() => void) | undefined;
@@ -129,14 +132,14 @@ export function createStreams({ db, hub, events, log, metrics }: StreamsParts) {
 
   function leave(member: Member, reason: End | undefined): void {
     if (reason) meters.ended(reason);
-    const { creatorId, slot } = member.options;
+    const { creatorId } = member.options;
     const entry = entries.get(creatorId);
     entry?.feed.remove(member);
     if (entry?.feed.members.size === 0) {
       entry.unsubscribe();
       entries.delete(creatorId);
     }
-    if (member.counted) giveBack(slot.key);
+    giveBack(member);
     all.delete(member);
     if (moving?.movers.delete(member) && moving.movers.size === 0) moving.done();
     if (all.size > 0) return;
@@ -144,22 +147,26 @@ export function createStreams({ db, hub, events, log, metrics }: StreamsParts) {
     stopWatching = undefined;
   }
 
-  function giveBack(slot: string): void {
-    const left = (slots.get(slot) ?? 1) - 1;
-    if (left > 0) slots.set(slot, left);
-    else slots.delete(slot);
+  function giveBack(member: Member): void {
+    if (!member.counted) return;
+    member.counted = false;
+    places.giveBack(member.options.slot.key);
   }
 
-  /** Why a connection cannot be had, or nothing. Streams are let in to the last: their clients give up when refused. */
+  /** Streams are let in to the last: their clients give up when refused. */
+  const goingAway = ({ options }: Member) => closed || (moving !== undefined && options.kind !== 'stream');
+
+  /** Why a connection cannot be had, or nothing. */
   async function refusal(member: Member): Promise<End | undefined> {
-    const { kind, pass, slot } = member.options;
-    if (closed || (moving && kind !== 'stream')) return 'restart';
+    const { pass, slot } = member.options;
+    if (goingAway(member)) return 'restart';
     if (!(await pass.allowed())) return 'grant_ended';
-    const taken = slots.get(slot.key) ?? 0;
-    if (taken >= slot.most) return 'too_many';
     if (member.gone) return undefined;
+    if (!(await places.take(slot.key, slot.most))) return 'too_many';
     member.counted = true;
-    slots.set(slot.key, taken + 1);
+    // Much may have happened meanwhile.
+    if (member.gone) giveBack(member);
+    else if (goingAway(member)) return 'restart';
     return undefined;
   }
 
@@ -191,6 +198,7 @@ export function createStreams({ db, hub, events, log, metrics }: StreamsParts) {
     async move(withinMs: number): Promise<void> {
       const spreadMs = Math.min(longestSpreadMs, withinMs, (all.size * 1000) / movesPerSecond);
       const movers = new Set([...all].filter(({ wire }) => wire.reconnect(Math.floor(Math.random() * spreadMs))));
+      for (const member of movers) giveBack(member);
       await new Promise<void>((resolve) => {
         moving = { movers, done: resolve };
         setTimeout(resolve, withinMs).unref();
