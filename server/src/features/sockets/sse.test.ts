@@ -85,21 +85,27 @@ test('a bad Last-Event-ID, a missing token or scope, another method', async (t) 
   assert.equal((await app.http.inject({ method: 'HEAD', url, headers: pair.headers })).statusCode, 405);
 });
 
-test('a comment every 25 seconds', async (t) => {
+/** From here on timers of streams wait to be told. Those of the connection to Redis run: seconds at once would cut it. */
+function holdTimers(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setInterval'] });
+}
+
+test('a comment every 25 seconds', async (t) => {
   const { open } = await setUp(t);
+  holdTimers(t);
   const stream = await open();
   await until('it is live', () => stream.text.endsWith('\n\n'));
   const { length } = stream.text;
   t.mock.timers.tick(25_000);
   await until('the comment has come', () => stream.text.length > length);
   assert.equal(stream.text.slice(length), ': keepalive\n\n');
+  t.mock.timers.reset();
 });
 
 test('a quiet stream lives on, however its keepalives fall together with the sweeps', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  t.mock.method(Math, 'random', () => 0);
   const { open } = await setUp(t);
+  holdTimers(t);
+  t.mock.method(Math, 'random', () => 0);
   const stream = await open();
   await until('it is live', () => stream.text.endsWith('\n\n'));
   const comments = () => stream.text.split(': keepalive\n\n').length - 1;
@@ -108,6 +114,7 @@ test('a quiet stream lives on, however its keepalives fall together with the swe
     t.mock.timers.tick(25_000);
     await until(`comment ${count} has come`, () => comments() === count);
   }
+  t.mock.timers.reset();
 });
 
 test('the stream ends with its grant, and with the server', async (t) => {
