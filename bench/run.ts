@@ -75,12 +75,13 @@ async function runRow(row: Row, place: string): Promise<Line> {
   }
 }
 
-process.once('SIGINT', async () => {
-  progress.done();
-  console.error('Broken off: no results were written.');
-  await running?.end();
-  process.exit(130);
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, async () => {
+    progress.done();
+    console.error('Broken off: no results were written.');
+    await running?.end();
+    process.exit(130);
+  });
 
 const chosen = rows.filter(({ name, cheap }) => (wanted ? wanted.includes(name) : !options.smoke || cheap));
 const estimate = (some: readonly Row[]): string =>

@@ -40,7 +40,7 @@ export const idleCreators: Row = {
   what: 'heap in use with 100,000 creators who are not active',
   measuredAs: 'growth over none',
   goal: atMost(5, ' %'),
-  lasts: { setup: 60, round: 0 },
+  lasts: { setup: 25, round: 0 },
   async measure(bench) {
     const taken: number[] = [];
     for (const idle of [0, bench.short ? 1_000 : 100_000]) {
