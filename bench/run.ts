@@ -86,7 +86,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 const chosen = rows.filter(({ name, cheap }) => (wanted ? wanted.includes(name) : !options.smoke || cheap));
 const estimate = (some: readonly Row[]): string =>
   duration(some.reduce((sum, { lasts }) => sum + (short ? 5 : lasts.setup + rounds * lasts.round), 0));
-console.error(`${chosen.length} rows, rounds: ${rounds}. On two cores this takes about ${estimate(chosen)}.`);
+console.error(`Rows: ${chosen.length}, rounds of each: ${rounds}. On two cores this takes about ${estimate(chosen)}.`);
 const lines: Line[] = [];
 for (const [i, row] of chosen.entries())
   lines.push(await runRow(row, `[${i + 1}/${chosen.length}, ${estimate(chosen.slice(i))} left]`));
