@@ -13,17 +13,20 @@ export async function withStore<T>(env: Record<string, string>, use: (runtime: R
   }
 }
 
-/** Every app with every creator: as many (app, creator) pairs as the limits require. */
+/**
+ * Every app with every creator: as many (app, creator) pairs as the limits require. Each is of another creator than the
+ * one before, so that a load that goes through them in order is one of many creators at a time.
+ */
 export async function makePairs(runtime: Runtime, creators: number, apps: number): Promise<Pair[]> {
   // Asked for at once by thousands, the first key would be made by each of them.
   await runtime.keys.signing();
   const owners = await Promise.all(Array.from({ length: creators }, () => makeCreator(runtime)));
   const clients = await Promise.all(Array.from({ length: apps }, () => makeApp(runtime)));
-  const pairs: Pair[] = [];
+  const byOwner: Pair[][] = [];
   // An owner at a time: a pool of connections is not for a thousand at once.
   for (const creator of owners)
-    pairs.push(...(await Promise.all(clients.map((app) => makePair(runtime, { creator, app })))));
-  return pairs;
+    byOwner.push(await Promise.all(clients.map((app) => makePair(runtime, { creator, app }))));
+  return clients.flatMap((_, i) => byOwner.map((own) => own[i]!));
 }
 
 /** Settings of a server that takes tokens made by `withStore`, whatever port it listens on. */
