@@ -11,6 +11,11 @@ interface Load {
   readonly connections: number;
 }
 
+interface WatchedLoad extends Load {
+  /** Told after each tip that was recorded how many there are. */
+  readonly onRecorded?: (count: number) => void;
+}
+
 /** One tip of a load, told from all others by its number. */
 async function postTip(agent: Agent, origin: string, pairs: readonly Pair[], i: number, key?: string) {
   const pair = pairs[i % pairs.length]!;
@@ -28,7 +33,7 @@ async function postTip(agent: Agent, origin: string, pairs: readonly Pair[], i: 
 }
 
 /** Posts tips round and round the pairs over a number of connections. Ends early, without an error, when the server dies. */
-export async function postTips(url: string, pairs: readonly Pair[], { count, connections }: Load) {
+export async function postTips(url: string, pairs: readonly Pair[], { count, connections, onRecorded }: WatchedLoad) {
   const agent = new Agent({ connections, pipelining: 1 });
   const recorded: Recorded[] = [];
   const statuses = new Map<number, number>();
@@ -41,7 +46,7 @@ export async function postTips(url: string, pairs: readonly Pair[], { count, con
         try {
           const { status, tip } = await postTip(agent, url, pairs, i);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          if (status === 201) recorded.push(tip);
+          if (status === 201) onRecorded?.(recorded.push(tip));
         } catch {
           lost++;
         }
