@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { send } from '../../../test/api-cases.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { assertLedger } from '../../../test/ledger.ts';
@@ -31,6 +32,18 @@ test('a tip’s event is stored as the same bytes whatever it says, on either st
   );
   assert.deepEqual(JSON.parse(event!.body).data.tip, tip);
   assert.deepEqual(await app.runtime.tips.byId(creatorId, tip.id), tip);
+});
+
+test('the answer is the tip as its event has it and as it is read back, to the byte', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const body = { amount: 0.07, name: 'SOMCHAI', display_name: 'ส "ม" \\', message: 'น้ำใจ 🎉\n\u2028' };
+  const post = await send(app, pair, { method: 'POST', url: '/v1/tips', body });
+  const get = await send(app, pair, { method: 'GET', url: String(post.headers.location) });
+  assert.equal(post.body, get.body);
+  assert.equal(post.headers['content-type'], get.headers['content-type']);
+  const [event] = await eventsOf(app, pair.creatorId);
+  assert.ok(event!.body.endsWith(`"data":{"tip":${post.body}}}`));
 });
 
 test('a node whose clock is behind records at the creator’s last time: in the tip, its event and the answer', async (t) => {

@@ -116,7 +116,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       body: tipRequest(rules),
       requestExample: { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' },
       response: {
-        201: Tip,
+        201: Type.Unsafe<string>({ ...Tip }),
         ...protectedErrors(
           'tips.create',
           'body_too_large',
@@ -141,7 +141,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
     },
     handler: async (request, reply) => {
       const { grant, body } = request;
-      const { tip, replayed } = await tips.record({
+      const { id, json, replayed } = await tips.recordAsJson({
         creatorId: grant.creatorId,
         app: { id: grant.clientId, name: grant.appName },
         amount: body.amount,
@@ -151,7 +151,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
         idempotencyKey: idempotencyKey(request),
       });
       if (replayed) reply.header('idempotency-replayed', 'true');
-      return reply.code(201).header('location', `/v1/tips/${tip.id}`).send(tip);
+      return reply.code(201).header('location', `/v1/tips/${id}`).type('application/json; charset=utf-8').send(json);
     },
   });
 }

@@ -48,20 +48,28 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
 
+  /** Records a completed tip, or answers as the first use of its key was answered; the tip as it is sent. */
+  async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
+    const id = newId('tip');
+    const key = keyOf(input, clock());
+    const done = await recordRow(input.creatorId, newRow(id, input), key);
+    if ('fingerprint' in done) {
+      if (done.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
+      const { tip } = JSON.parse(done.body).data;
+      return { id: tip.id, json: JSON.stringify(tip), replayed: true };
+    }
+    events.announce(input.creatorId, done.sequence);
+    return { id, json: done.json, replayed: false };
+  }
+
   return {
     ...createSearch({ db }),
 
-    /** Records a completed tip, or answers as the first use of its key was answered. */
+    recordAsJson,
+
     async record(input: NewTip): Promise<{ tip: Tip; replayed: boolean }> {
-      const row = newRow(newId('tip'), input);
-      const key = keyOf(input, clock());
-      const first = await recordRow(input.creatorId, row, key);
-      if (first) {
-        if (first.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
-        return { tip: JSON.parse(first.body).data.tip, replayed: true };
-      }
-      events.announce(input.creatorId, row.sequence);
-      return { tip: toTip(row), replayed: false };
+      const { json, replayed } = await recordAsJson(input);
+      return { tip: JSON.parse(json), replayed };
     },
 
     async byId(creatorId: string, id: string): Promise<Tip> {
