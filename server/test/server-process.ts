@@ -56,7 +56,7 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
 }
 
 async function untilReady({ url, child, output, kill }: ServerProcess): Promise<void> {
-  for (const until = Date.now() + 15_000; Date.now() < until; ) {
+  for (const until = Date.now() + 60_000; Date.now() < until; ) {
     if (child.exitCode !== null || child.signalCode !== null) break;
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);
     if (answer?.ok) return;

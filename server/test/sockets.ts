@@ -81,7 +81,7 @@ export const range = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 
 /** Waits for what real sockets and processes bring about. */
-export async function until(what: string, condition: () => boolean, ms = 10_000): Promise<void> {
+export async function until(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);

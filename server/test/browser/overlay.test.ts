@@ -53,7 +53,7 @@ async function prepare(runtime: Runtime, seconds: number) {
 }
 
 /** Waits until every tip's alert has come to this. */
-async function untilAll(runtime: Runtime, creatorId: string, wanted: string, ms = 10_000): Promise<void> {
+async function untilAll(runtime: Runtime, creatorId: string, wanted: string, ms = 30_000): Promise<void> {
   for (const end = performance.now() + ms; ; await sleep(20)) {
     const { tips } = await runtime.tips.page(creatorId, { from: null, to: null }, null, 100);
     const others = tips.map(({ alert }) => alert.status).filter((status) => status !== wanted);
@@ -203,7 +203,7 @@ test('an overlay that was open before opens while the server is away, and waits 
   const again = await openOverlay(context, `${server.url}/overlay/${key}`);
   const back = await startServer({ env, port });
   t.after(() => back.kill());
-  await until('it goes on', () => again.shown.length === 1, 20_000);
+  await until('it goes on', () => again.shown.length === 1, 60_000);
   assert.match(again.shown[0]?.text ?? '', /meanwhile/);
 });
 

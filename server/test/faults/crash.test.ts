@@ -10,7 +10,7 @@ import { postTips } from '../tip-load.ts';
 const settings = (directory: string) => ({ ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` });
 
 test('10,000 tips at 64 connections: totals equal the sums, no gap, nothing missing or doubled', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const env = settings(temporaryDirectory(t));
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 100, 10));

@@ -67,7 +67,7 @@ const count = (lines: readonly Line[], outcome: Line['outcome']) =>
 const live = (lines: readonly Line[]) => lines.filter((line) => line.outcome === 'live');
 
 test('places over two nodes are as many as in one process', {
-  timeout: 120_000,
+  timeout: 300_000,
   skip: skipWithoutRedisServer,
 }, async (t) => {
   const nodes = await prepareNodes(t, 2);
@@ -93,7 +93,7 @@ test('places over two nodes are as many as in one process', {
       },
       /** Waits until Redis was told that the nodes hold so many of its places. */
       async held(expected: number): Promise<void> {
-        for (const giveUpAt = performance.now() + 10_000; ; await delay(10)) {
+        for (const giveUpAt = performance.now() + 30_000; ; await delay(10)) {
           const entries = await redis.client.hVals(key).catch(() => []); // away
           const told = entries.reduce((sum, entry) => sum + Number.parseInt(entry, 10), 0);
           if (told === expected) return;

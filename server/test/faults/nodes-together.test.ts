@@ -102,7 +102,7 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
   });
 
   test('a node that sleeps past its leases settles nothing: the other delivers, once more', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async (t) => {
     const nodes = await prepareNodes(t, 2);
     const receiver = await startReceiver(t);

@@ -59,7 +59,7 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
     await until(
       'every socket has every event',
       () => followers.every(({ sequences }, i) => sequences.at(-1) === lastOf.get(watched[i]!.creatorId)),
-      30_000,
+      60_000,
     );
     for (const [i, { sequences }] of followers.entries())
       assert.deepEqual(sequences, range(1, lastOf.get(watched[i]!.creatorId)!), 'in order, none twice, none missing');

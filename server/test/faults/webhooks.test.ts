@@ -66,7 +66,7 @@ test('kill -9 amid deliveries, five times: every event arrives at each receiver 
       const seen = new Set(requests.map(({ body }) => JSON.parse(body).data.tip.id));
       return [...answered].filter((id) => !seen.has(id)).length;
     });
-  for (const until = Date.now() + 30_000; Date.now() < until && missing().some((count) => count > 0); )
+  for (const until = Date.now() + 90_000; Date.now() < until && missing().some((count) => count > 0); )
     await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(missing(), [0, 0]);
   assert.ok(answered.size > 100, `only ${answered.size} tips were recorded`);

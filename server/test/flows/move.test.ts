@@ -107,7 +107,7 @@ const asText = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).map(([key, value]) => [key, value instanceof Uint8Array ? [...value] : value]));
 
 test('a move that is killed in the middle leaves nothing behind, and can be made again', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const file = join(temporaryDirectory(t), 'namjai.db');
   await makeStore(file, 30_000);

@@ -34,7 +34,7 @@ const pages = [
   '/dashboard/tips.csv?q={text}&from={from}',
 ];
 
-test('no path or query, however odd, is an error of ours', { timeout: 120_000 }, async (t) => {
+test('no path or query, however odd, is an error of ours', { timeout: 300_000 }, async (t) => {
   const app = await buildApp(t);
   const { runtime, http, clock } = app;
   const pair = await makePair(runtime);

@@ -48,7 +48,7 @@ async function take({ places }: Node, key: string, most: number, times: number):
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const giveUpAt = performance.now() + 10_000; !(await holds()); await sleep(10))
+  for (const giveUpAt = performance.now() + 30_000; !(await holds()); await sleep(10))
     assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
 }
 

@@ -37,7 +37,7 @@ async function openNode(t: TestContext, url: string) {
 }
 
 async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 10_000;
+  const giveUpAt = performance.now() + 30_000;
   while (!(await holds())) {
     assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
     await sleep(10);
