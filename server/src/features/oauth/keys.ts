@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -13,7 +13,7 @@ import * as repo from './keys-repo.ts';
  */
 export interface SigningKey {
   readonly kid: string;
-  readonly privateKey: CryptoKey;
+  readonly privateKey: KeyObject;
 }
 
 /** Where the engine cannot tell that another node has rotated, a key set this old is read again. */
@@ -47,7 +47,7 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     nextSigns = active === rows[0] ? Number.POSITIVE_INFINITY : rows[0]!.created_at + announcedMs;
     if (signing?.kid !== active.kid) {
       const jwk = JSON.parse(vault.open(active.sealed_private_jwk, sealContext(active.kid)));
-      signing = { kid: active.kid, privateKey: await importKey(jwk) };
+      signing = { kid: active.kid, privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) };
     }
     verifying = new Map(
       await Promise.all(rows.map(async (row) => [row.kid, await importKey(JSON.parse(row.public_jwk))] as const)),
