@@ -6,14 +6,7 @@
  * - The authenticator must verify its user (PIN, finger, face), because nothing else is asked for.
  * - The relying party is the host of AUTH_URL, and answers made on any other origin are refused.
  */
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Clock } from '../../platform/clock.ts';
 import { type Database, StorageUnavailable } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
@@ -40,6 +33,9 @@ const challengeMs = 5 * 60_000;
 const mostPasskeys = 20;
 export const passkeyNameLength = 40;
 
+/** Brings a hundred modules with it, so it is loaded when the first passkey is: the server starts sooner. */
+const webAuthn = () => import('@simplewebauthn/server');
+
 export function createPasskeys({ db, clock, newId, sessions, authUrl }: PasskeysParts) {
   const rpID = new URL(authUrl).hostname;
   const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
@@ -64,7 +60,7 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
   return {
     async addOptions(session: Session, browser: string) {
       const held = await repo.passkeysOf(db, session.creatorId);
-      const options = await generateRegistrationOptions({
+      const options = await (await webAuthn()).generateRegistrationOptions({
         rpName: 'Namjai',
         rpID,
         supportedAlgorithmIDs,
@@ -86,6 +82,7 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
     async add(creatorId: string, browser: string, answer: string, name: string): Promise<boolean> {
       const response = readAnswer<RegistrationResponseJSON>(answer);
       if (!response) return false;
+      const { verifyRegistrationResponse } = await webAuthn();
       const { registrationInfo } = await orRefuse(
         verifyRegistrationResponse({
           ...expected,
@@ -115,7 +112,11 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
     },
 
     async signInOptions(browser: string) {
-      const options = await generateAuthenticationOptions({ rpID, timeout: challengeMs, userVerification: 'required' });
+      const options = await (await webAuthn()).generateAuthenticationOptions({
+        rpID,
+        timeout: challengeMs,
+        userVerification: 'required',
+      });
       await remember(options.challenge, 'sign-in', browser);
       return options;
     },
@@ -124,6 +125,7 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
       const response = readAnswer<AuthenticationResponseJSON>(answer);
       const passkey = response && (await repo.passkeyByCredential(db, response.id));
       if (!passkey) return { outcome: 'wrong' };
+      const { verifyAuthenticationResponse } = await webAuthn();
       const { authenticationInfo } = await orRefuse(
         verifyAuthenticationResponse({
           ...expected,

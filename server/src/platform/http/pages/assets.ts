@@ -1,5 +1,6 @@
 /**
- * Stylesheets, images and browser modules, read once at start and served from memory.
+ * Stylesheets, images and browser modules, read once at start and served from memory; types are taken out of a
+ * module when it is first asked for.
  *
  * - A file is served under its path in the repository, so the relative `.ts` imports of browser modules
  *   resolve in the browser as they stand. What a module imports is added with it.
@@ -31,7 +32,8 @@ export interface Assets {
 }
 
 export function createAssets(): Assets {
-  const files = new Map<string, { type: string; body: string }>();
+  const files = new Map<string, { type: string; text: string }>();
+  const stripped = new Map<string, string>();
   let version: string | undefined;
 
   function add(file: URL): string {
@@ -41,13 +43,19 @@ export function createAssets(): Assets {
     if (!file.href.startsWith(root.href) || !type) throw new Error(`Not an asset: ${file.href}`);
     if (version) throw new Error(`Asset ${path} was added after addresses were given out`);
     const text = readFileSync(file, 'utf8');
-    const body = path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
-    files.set(path, { type, body });
+    files.set(path, { type, text });
     if (path.endsWith('.ts')) {
       if (!/(^sdk\/src|\/browser)\//.test(path)) throw new Error(`Not a browser module: ${path}`);
-      for (const specifier of imports(body)) add(new URL(specifier, file));
+      for (const specifier of imports(text)) add(new URL(specifier, file));
     }
     return path;
+  }
+
+  function bodyOf(path: string, text: string): string {
+    if (!path.endsWith('.ts')) return text;
+    const known = stripped.get(path) ?? stripTypeScriptTypes(text);
+    stripped.set(path, known);
+    return known;
   }
 
   const currentVersion = () => {
@@ -76,12 +84,16 @@ export function createAssets(): Assets {
             // An image of ours opened by itself is a document too.
             'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
           })
-          .send(file.body);
+          .send(bodyOf(request.params['*'], file.text));
       });
     },
   };
 }
 
-/** Relative specifiers of static and dynamic imports and of re-exports, in code without types. */
+/** Relative specifiers of static and dynamic imports and of re-exports, those of types alone left out. */
 const imports = (code: string) =>
-  [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)].map((match) => match[1] ?? '');
+  [
+    ...code
+      .replace(/^(?:import|export) type\b[^;]*;/gm, '')
+      .matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g),
+  ].map((match) => match[1] ?? '');
