@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createVault, newSecret, SealBroken, sameText } from './secrets.ts';
+import { createVault, hashSecret, newSecret, SealBroken, sameHash, sameText } from './secrets.ts';
 
 test('a secret has its prefix and 256 random bits of letters and digits', () => {
   const secrets = Array.from({ length: 500 }, () => newSecret('njs'));
@@ -30,4 +30,12 @@ test('texts are compared whole', () => {
   assert.equal(sameText('abc', 'abc'), true);
   assert.equal(sameText('abc', 'abcd'), false);
   assert.equal(sameText('', 'a'), false);
+});
+
+test('hashes are compared whole', () => {
+  const [hash, other] = [hashSecret('njs_a'), hashSecret('njs_b')];
+  assert.equal(sameHash(hash, hashSecret('njs_a')), true);
+  assert.equal(sameHash(hash, other), false);
+  assert.equal(sameHash(hash, `${hash.slice(0, -1)}${hash.endsWith('A') ? 'B' : 'A'}`), false);
+  assert.equal(sameHash(hash, ''), false);
 });

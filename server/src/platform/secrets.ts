@@ -26,6 +26,10 @@ export function newSecret(prefix: SecretPrefix): string {
 /** For secrets of full entropy that are only ever compared: a plain hash suffices and can be looked up. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');
 
+/** Constant-time comparison of what `hashSecret` gives: always of one length, so it need not be hidden. */
+export const sameHash = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
 /** Constant-time comparison of texts of any length. */
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { countHeader } from '../../platform/http/headers.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { hashSecret, sameText } from '../../platform/secrets.ts';
+import { hashSecret, sameHash } from '../../platform/secrets.ts';
 import { type AppRow, appById } from './repo.ts';
 
 /**
@@ -44,8 +44,8 @@ function isSecretOf(
   now: number,
 ): boolean {
   const hash = hashSecret(secret);
-  const isCurrent = sameText(hash, app.secret_hash);
-  const isOld = sameText(hash, app.old_secret_hash ?? nobody.secret_hash);
+  const isCurrent = sameHash(hash, app.secret_hash);
+  const isOld = sameHash(hash, app.old_secret_hash ?? nobody.secret_hash);
   return isCurrent || (isOld && app.old_secret_hash !== null && now < (app.old_secret_until ?? 0));
 }
 

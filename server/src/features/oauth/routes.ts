@@ -27,9 +27,9 @@ const credentials = { client_id: 'app_01kaxk2t5v7f9sd3n8q6w4y0zr', client_secret
 export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts): void {
   instance.register(async (scope) => {
     useOAuthBodies(scope);
-    scope.addHook('onRequest', async (request, reply) => {
+    scope.addHook('onRequest', (request, reply, done) => {
       reply.header('pragma', 'no-cache');
-      refuseQuery(request);
+      done(queryProblem(request));
     });
     routes(scope, parts);
   });
@@ -151,7 +151,9 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
 const fields = new Set([...Object.keys(TokenRequest.properties), ...Object.keys(TokenReference.properties)]);
 
 /** What stands in an address ends up in logs along the way. */
-function refuseQuery({ query }: FastifyRequest): void {
+function queryProblem({ query }: FastifyRequest): OAuthError | undefined {
   const sent = Object.keys(query ?? {}).find((name) => fields.has(name));
-  if (sent !== undefined) throw new OAuthError('invalid_request', `Send ${sent} in the body, not in the address.`);
+  return sent === undefined
+    ? undefined
+    : new OAuthError('invalid_request', `Send ${sent} in the body, not in the address.`);
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Keys } from './keys.ts';
@@ -66,7 +66,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         iss: issuer,
         aud: audiences[kind],
         sub: subject.creatorId,
-        jti: randomBytes(16).toString('base64url'),
+        jti: randomUUID(),
         iat: issuedAt,
         exp: expiresAt,
       },
