@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { tipFields } from '../features/tips/index.ts';
+import { Type } from '../platform/http/type.ts';
 import { createChecker } from '../platform/http/validation.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Call, type Command, Failure, text, withRuntime } from './command.ts';

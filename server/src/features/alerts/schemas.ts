@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 import { type TipRules, tipFields } from '../tips/index.ts';
 
 export const Alert = Type.Object(

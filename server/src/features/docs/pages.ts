@@ -19,22 +19,26 @@ export interface DocsParts {
 export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts): void {
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
-  const guides = readGuides();
   const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
   // Neither the document nor a guide changes while the server runs, so each text is made once a language.
   const made = new Map<string, Html>();
   // Ours, from platform/http/openapi.ts; its types say only that it is an object.
   const read = () => document() as ApiDocument;
+  let known: readonly Guide[] | undefined;
+  const guides = (): readonly Guide[] => {
+    known ??= readGuides();
+    return known;
+  };
 
   function bodyOf(lang: Lang, guide?: Guide): Html {
     const key = `${lang} ${guide?.name ?? ''}`;
-    const known = made.get(key);
-    if (known !== undefined) return known;
+    const before = made.get(key);
+    if (before !== undefined) return before;
     const [t, api] = [words(lang), read()];
     const text = guide
       ? html`<article class="prose guide" lang="en" data-copy="${t('copy')}" data-copied="${t('copied')}">!${guide.body}</article>`
-      : reference({ document: api, guides, t });
-    const body = html`<div class="docs">!${sideNavigation({ guides, document: api, current: guide, t })}<div class="docs-text">!${text}</div></div>`;
+      : reference({ document: api, guides: guides(), t });
+    const body = html`<div class="docs">!${sideNavigation({ guides: guides(), document: api, current: guide, t })}<div class="docs-text">!${text}</div></div>`;
     made.set(key, body);
     return body;
   }
@@ -57,7 +61,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
     // The address in the text is the repository's; the file is served like every other asset.
     const picture = pictures.get(request.params.guide);
     if (picture) return reply.redirect(picture());
-    const guide = guides.find(({ name }) => name === request.params.guide);
+    const guide = guides().find(({ name }) => name === request.params.guide);
     if (!guide) throw new ApiError('not_found');
     return show(request, reply, guide);
   });

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { errorResponses } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { Keys } from './keys.ts';
 import { allScopes } from './scopes.ts';
 

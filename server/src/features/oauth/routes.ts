@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { Type } from '../../platform/http/type.ts';
 import type { Apps } from '../apps/index.ts';
 import { useOAuthBodies } from './bodies.ts';
 import { authenticateClient, required } from './client.ts';

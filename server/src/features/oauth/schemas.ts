@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { nullable } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 
 /** Fields that may be absent: `null` and the empty text mean the same (RFC 6749, section 3.2). */
 const optional = (description: string, examples: string[] = []) =>

@@ -17,6 +17,7 @@ export function createStage(assets: Assets) {
   const style = own('./overlay.css');
   const overlay = own('./browser/overlay.ts');
   const preview = own('./browser/preview.ts');
+  let worker: string | undefined;
 
   const stage = (module: string, data: Record<string, string>): Html => html`<!doctype html>
 <html lang="en">
@@ -34,7 +35,10 @@ export function createStage(assets: Assets) {
 
   return {
     /** The overlay's service worker; it stands at an address of its own, because that says what it may serve. */
-    worker: stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8')),
+    worker(): string {
+      worker ??= stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8'));
+      return worker;
+    },
     /** What OBS opens. */
     overlay: (creatorId: string): Html => stage(overlay(), { 'data-creator': creatorId }),
     /** A sample alert in these looks, again and again. It is connected to nothing. */

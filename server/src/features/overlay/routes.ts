@@ -1,9 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Type } from 'typebox';
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
@@ -70,7 +70,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   app.get('/overlay/worker.js', (_request, reply) =>
-    noStore(reply).type('text/javascript; charset=utf-8').send(stage.worker),
+    noStore(reply).type('text/javascript; charset=utf-8').send(stage.worker()),
   );
 
   const writeError: ErrorWriter = (error, request, reply) => {

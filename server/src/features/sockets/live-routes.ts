@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { errorResponses } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessLookup, type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { toTimestamp } from '../../platform/clock.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { EventLog } from '../events/index.ts';
 import { protectedErrors } from '../oauth/index.ts';
 import { tipExample } from '../tips/index.ts';

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 
 export const SocketToken = Type.Object(
   {

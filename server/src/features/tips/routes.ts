@@ -1,7 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { type Protect, protectedErrors } from '../oauth/index.ts';

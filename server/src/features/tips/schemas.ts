@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
 
 const amount = Type.Number({ description: 'In baht', examples: [150.5] });
 const amountMinor = Type.Integer({ description: 'The same in satang', examples: [15050] });

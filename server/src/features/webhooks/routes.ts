@@ -1,8 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { validationFailed } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
+import { Type } from '../../platform/http/type.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Apps } from '../apps/index.ts';

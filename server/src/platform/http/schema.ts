@@ -1,5 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { type ErrorCode, errorTable } from '../../errors.ts';
+import { Type } from './type.ts';
 
 /** Pieces that schemas of all features share. A schema with a `title` becomes a named component of the API document. */
 

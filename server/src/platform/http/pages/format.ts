@@ -18,21 +18,25 @@ export interface Times {
 
 /** Times as people of the platform's zone read them; the machine-readable value stays UTC. */
 export function createTimes(timeZone: string): Times {
-  const formats = (style: Intl.DateTimeFormatOptions) => ({
-    en: new Intl.DateTimeFormat(locales.en, { ...style, timeZone }),
-    th: new Intl.DateTimeFormat(locales.th, { ...style, timeZone }),
-  });
+  // Each is made when it is first needed: together they take as long as opening the database.
+  const formats = (style: Intl.DateTimeFormatOptions) => {
+    const made: Partial<Record<Lang, Intl.DateTimeFormat>> = {};
+    return (lang: Lang): Intl.DateTimeFormat => {
+      made[lang] ??= new Intl.DateTimeFormat(locales[lang], { ...style, timeZone });
+      return made[lang];
+    };
+  };
   const day = { day: 'numeric', month: 'short', year: 'numeric' } as const;
   const dates = formats(day);
   const short = formats({ day: 'numeric', month: 'short' });
   const times = formats({ ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   const full = formats({ dateStyle: 'full', timeStyle: 'long' });
   const element = (at: Date, text: string, lang: Lang) =>
-    html`<time datetime="${at.toISOString()}" title="${full[lang].format(at)}">${text}</time>`;
+    html`<time datetime="${at.toISOString()}" title="${full(lang).format(at)}">${text}</time>`;
   return {
-    time: (at, lang) => element(at, times[lang].format(at), lang),
-    date: (at, lang) => element(at, dates[lang].format(at), lang),
+    time: (at, lang) => element(at, times(lang).format(at), lang),
+    date: (at, lang) => element(at, dates(lang).format(at), lang),
     // Never broken over two lines, like the others.
-    dateText: (at, lang, style) => (style ? short : dates)[lang].format(at).replaceAll(' ', '\u00a0'),
+    dateText: (at, lang, style) => (style ? short : dates)(lang).format(at).replaceAll(' ', '\u00a0'),
   };
 }
