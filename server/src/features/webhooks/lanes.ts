@@ -29,6 +29,8 @@ interface Lane {
   slow: boolean;
   fresh: boolean;
   underWay: number;
+  /** How long an answer takes, the last ones counting most. */
+  answerMs: number;
   claiming: boolean;
   /** There may be more to claim. */
   more: boolean;
@@ -37,12 +39,21 @@ interface Lane {
 export type Lanes = ReturnType<typeof createLanes>;
 
 const widest = 16;
-/** How many a lane holds ahead of sending them, so that it never waits for the database. */
-const ahead = 128;
+/**
+ * How many a lane holds ahead of sending them, so that it never waits for the database: what it sends in `aheadMs`
+ * at its present pace, which is well within a lease.
+ */
+const ahead = { least: 32, most: 512 };
+const aheadMs = 5_000;
+/** What an answer is taken to need before there was one. */
+const unknownMs = 600;
 /** What an attempt and its settlement may take. */
 const neededMs = 17_000;
 const slots = 512;
 const slowSlots = slots / 2;
+
+const aheadOf = ({ answerMs }: Pick<Lane, 'answerMs'>): number =>
+  Math.round(Math.min(ahead.most, Math.max(ahead.least, (widest * aheadMs) / answerMs)));
 
 export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }: LanesParts) {
   const lanes = new Map<string, Lane>();
@@ -61,6 +72,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       slow: false,
       fresh: true,
       underWay: 0,
+      answerMs: unknownMs,
       claiming: false,
       more: false,
     };
@@ -81,14 +93,14 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
   }
 
   /** A slow lane claims one delivery after another, so that none waits past its lease. */
-  const isLow = ({ slow, queue, underWay }: Lane): boolean =>
-    slow ? queue.length + underWay === 0 : queue.length < ahead / 4;
+  const isLow = (lane: Lane): boolean =>
+    lane.slow ? lane.queue.length + lane.underWay === 0 : lane.queue.length < aheadOf(lane) / 2;
 
   async function refill(lane: Lane): Promise<void> {
     lane.claiming = true;
     lane.more = false;
     try {
-      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : ahead);
+      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : aheadOf(lane));
       lane.more ||= more;
       if (lane.fresh) lane.slow = failing;
       lane.fresh = false;
@@ -124,7 +136,9 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       headers: signedHeaders(claimed.keys, claimed.event_id, at, claimed.body),
       body: claimed.body,
     });
-    settler.ended({ claimed, at, endedAt: clock(), durationMs: performance.now() - started, answer });
+    const durationMs = performance.now() - started;
+    settler.ended({ claimed, at, endedAt: clock(), durationMs, answer });
+    lane.answerMs += (durationMs - lane.answerMs) / widest;
     onAnswer(answer);
     lane.slow = answer.timedOut;
     lane.width = answer.timedOut ? 1 : Math.min(widest, lane.width * 2);
@@ -185,7 +199,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     room(endpointId: string): number {
       const lane = lanes.get(endpointId);
       if (stopped || lane?.slow) return 0;
-      return Math.max(0, ahead - (lane?.queue.length ?? 0));
+      return lane ? Math.max(0, aheadOf(lane) - lane.queue.length) : aheadOf({ answerMs: unknownMs });
     },
 
     /** Deliveries that were claimed for this lane as they were made. */

@@ -38,7 +38,7 @@ export type Settler = ReturnType<typeof createSettler>;
 
 const atOnce = 500;
 /** Nobody waits for a settlement, so more can join it: the longer a commit takes, the more share the next one. */
-const gatherMs = { least: 5, most: 50, perCommit: 4 };
+const gatherMs = { least: 20, most: 50, perCommit: 4 };
 const againMs = 1000;
 /** Retries by hand have no end; the list has. */
 const attemptsKept = 20;

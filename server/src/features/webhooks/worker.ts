@@ -43,6 +43,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     labelNames: ['result'],
     registers: [metrics.registry],
   });
+  const [succeeded, failed] = [attempts.labels('succeeded'), attempts.labels('failed')];
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
   const settler = createSettler({ db, clock, random, onError });
   const lanes = createLanes({
@@ -50,7 +51,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     claim: createClaim({ db, clock, vault }),
     fetch,
     settler,
-    onAnswer: (answer) => attempts.inc({ result: isSuccess(answer) ? 'succeeded' : 'failed' }),
+    onAnswer: (answer) => (isSuccess(answer) ? succeeded : failed).inc(),
     onError,
   });
   const dispatcher = createDispatcher({ db, clock, newId, vault, lanes, onError });
