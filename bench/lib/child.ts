@@ -25,7 +25,7 @@ const probe = new URL('./probe.ts', import.meta.url).href;
 
 export function startChild(file: string, { args = [], env = {}, output }: ChildOptions): Child {
   const out = openSync(output, 'a');
-  const child = spawn(process.execPath, ['--expose-gc', '--import', probe, file, ...args], {
+  const child = spawn(process.execPath, ['--import', probe, file, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', out, out, 'ipc'],
   });

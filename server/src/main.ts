@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { flushCompileCache } from 'node:module';
 import { type App, createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
@@ -26,6 +27,8 @@ export async function serve(config: Config): Promise<void> {
     await app.http.listen({ host: config.host, port: config.port });
     process.stdout.write(await welcome(runtime));
     await webhookWorker.start();
+    // Else it is written when the process ends by itself, and a server that is killed starts slowly again.
+    flushCompileCache();
     onSignal(async (signal) => {
       stopHousekeeping();
       // Nobody who presses Ctrl-C wants to wait.
