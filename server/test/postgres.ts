@@ -67,6 +67,11 @@ async function administer(url: string, statement: string): Promise<void> {
   }
 }
 
+/** From now on whoever is in a deadlock of this database stays in it until their time is up, so that a test notices. */
+export function neverEndDeadlocks(url: string): Promise<void> {
+  return administer(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`);
+}
+
 /** The user that a root process runs it as: nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
@@ -129,7 +134,14 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   }
 
   const signalAll = (signal: NodeJS.Signals): void => {
-    for (const pid of processes(data)) process.kill(pid, signal);
+    for (const pid of processes(data)) {
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        // A connection that has just been closed takes its process with it.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
   };
 
   /** The shell below removes the data unless it is told that this is but a stop. */

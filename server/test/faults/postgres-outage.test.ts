@@ -107,7 +107,7 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
     await Promise.all([
       assert.rejects(db.get('SELECT 1'), StorageUnavailable),
       assert.rejects(pair(db, -2), StorageUnavailable),
-      assert.rejects(db.writeOne('DELETE FROM a WHERE n = -3'), StorageUnavailable),
+      assert.rejects(db.writeOne('owner', 'DELETE FROM a WHERE n = -3'), StorageUnavailable),
     ]);
     assert.ok(performance.now() - started < 5_000);
     server.resume();

@@ -4,6 +4,7 @@ import { send } from '../../../test/api-cases.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { assertLedger } from '../../../test/ledger.ts';
+import { neverEndDeadlocks } from '../../../test/postgres.ts';
 
 const eventsOf = ({ runtime }: TestApp, creatorId: string) => runtime.events.after(creatorId, 0, 100);
 
@@ -77,4 +78,26 @@ test('two hundred at once over two nodes for one creator, half of them with ten 
   assert.equal(made.length, 110);
   assert.deepEqual(await assertLedger(app.runtime.db), new Set(made));
   for (const { tip } of results) assert.ok(made.includes(tip.id), 'a replay answers a tip that was recorded');
+});
+
+test('tips with keys, sent to two nodes at once in opposite orders, never wait for each other', async (t) => {
+  const { runtime, env } = await buildApp(t);
+  if (runtime.config.database.engine === 'postgres') await neverEndDeadlocks(runtime.config.database.url);
+  const nodes = [await buildApp(t, env), await buildApp(t, env)];
+  const pairs = await Promise.all(Array.from({ length: 5 }, () => makePair(runtime)));
+  const inputs = Array.from({ length: 100 }, (_, i) => ({
+    creatorId: pairs[i % 5]!.creatorId,
+    app: { id: pairs[i % 5]!.clientId, name: 'App' },
+    amount: 1,
+    name: 'RACE',
+    displayName: null,
+    message: null,
+    ...(i % 3 && { idempotencyKey: `key ${i % 30}` }),
+  }));
+  const sent = [inputs, inputs.toReversed()].map((list, i) =>
+    list.map((input) => nodes[i]!.runtime.tips.record(input)),
+  );
+  const results = await Promise.all(sent.flat());
+  const made = results.filter(({ replayed }) => !replayed).map(({ tip }) => tip.id);
+  assert.deepEqual(await assertLedger(runtime.db), new Set(made));
 });

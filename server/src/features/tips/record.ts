@@ -40,7 +40,7 @@ export function createRecord({ db, events }: { db: Database; events: EventLog })
   const inOneStatement: RecordRow = async (creatorId, row, key) => {
     const [beforeTime, afterTime] = aroundTime(row);
     const params = events.appendParams(eventOf(creatorId, row), [`{"tip":${beforeTime}`, `${afterTime}}`]);
-    const place = await repo.recordTip(db, params, row, key);
+    const place = await repo.recordTip(db, creatorId, params, row, key);
     if (place) return { sequence: place.sequence, json: `${beforeTime}${toTimestamp(place.last_at)}${afterTime}` };
     if (!key) throw new Error(`creator ${creatorId} has no head`);
     return firstUse(db, creatorId, key);

@@ -127,12 +127,12 @@ export interface NewKey {
 }
 
 const takeKeySql = (values: string, staleBefore: string): string =>
-  `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) VALUES (${values})
+  `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) ${values}
    ON CONFLICT (creator_id, client_id, key) DO UPDATE
      SET fingerprint = excluded.fingerprint, tip_id = excluded.tip_id, created_at = excluded.created_at
      WHERE idempotency_keys.created_at <= ${staleBefore}`;
 
-const takeKeyAlone = takeKeySql('$1, $2, $3, $4, $5, $6', '$7');
+const takeKeyAlone = takeKeySql('VALUES ($1, $2, $3, $4, $5, $6)', '$7');
 
 /** Takes an idempotency key, unless a younger use of it stands. Answers whether it was taken. */
 export async function takeKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
@@ -148,14 +148,17 @@ tip AS (
 SELECT sequence, last_at FROM head`;
 
 const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
-// Whoever does not get the key takes no place, so nothing else is written.
+// The creator's row is locked before the key, as `writeOne` asks. Whoever does not get the key takes no place, so
+// nothing else is written.
 const recordWithKeySql = `
-WITH taken AS (${takeKeySql('$1, $16, $18, $19, $12, $2', '$20')} RETURNING tip_id),
+WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 FOR UPDATE),
+taken AS (${takeKeySql('SELECT creator_id, $16, $18, $19, $12, $2 FROM own', '$20')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM taken)')}, ${insertTipFromHead}`;
 
 /** PostgreSQL: the key, the place, the event and the tip. Answers nothing if the key was taken before. */
 export function recordTip(
   db: Database,
+  creatorId: string,
   appendParams: readonly Value[],
   tip: TipRow,
   key?: NewKey,
@@ -163,8 +166,8 @@ export function recordTip(
   const { id, name, display_name, message, client_id, app_name } = tip;
   const params = [...appendParams, id, name, display_name, message, client_id, app_name];
   return key
-    ? db.writeOne(recordWithKeySql, [...params, key.key, key.fingerprint, key.staleBefore])
-    : db.writeOne(recordSql, params);
+    ? db.writeOne(creatorId, recordWithKeySql, [...params, key.key, key.fingerprint, key.staleBefore])
+    : db.writeOne(creatorId, recordSql, params);
 }
 
 /** The first answer of a key: the tip as it was recorded stands in its event. */

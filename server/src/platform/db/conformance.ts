@@ -91,12 +91,12 @@ function atomicity(check: Check): void {
   });
 
   check('writes one statement without ado, and gives its first row', async (db) => {
-    const row = await db.writeOne<{ id: string }>(`${insert} RETURNING id`, note('a'));
+    const row = await db.writeOne<{ id: string }>('owner', `${insert} RETURNING id`, note('a'));
     assert.equal(row?.id, 'a');
-    assert.equal(await db.writeOne(insert, note('b')), undefined);
-    await assert.rejects(db.writeOne(insert, note('a')), UniqueViolation);
+    assert.equal(await db.writeOne('owner', insert, note('b')), undefined);
+    await assert.rejects(db.writeOne('owner', insert, note('a')), UniqueViolation);
     const twice = "INSERT INTO notes (id) VALUES ('c'), ('a')";
-    await assert.rejects(db.writeOne(twice), UniqueViolation);
+    await assert.rejects(db.writeOne('owner', twice), UniqueViolation);
     assert.deepEqual(await ids(db), ['a', 'b']);
   });
 
@@ -302,7 +302,7 @@ function life(check: Check): void {
       /closed/,
     );
     assert.deepEqual(await Promise.all(writes), Array(50).fill(1));
-    await assert.rejects(db.writeOne(insert, note('late')), /closed/);
+    await assert.rejects(db.writeOne('owner', insert, note('late')), /closed/);
     await closing;
     await assert.rejects(db.get('SELECT 1'), /closed/);
     await db.close();

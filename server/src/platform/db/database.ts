@@ -36,10 +36,11 @@ export interface Database extends Reader {
   readonly engine: 'sqlite' | 'postgres';
   write<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * A write of one statement, giving its first row: `write((tx) => tx.get(sql, params))`, without the round trips of
-   * a transaction around it where the engine makes one of its own. For hot paths.
+   * A write of one statement, giving its first row: `write((tx) => tx.get(sql, params))`. For hot paths: those that
+   * arrive together share one commit, in the order of their owners. So that no two of them ever wait for each other,
+   * the statement locks a row of its owner before anything else, and nothing of another owner.
    */
-  writeOne<Row>(sql: Sql, params?: readonly Value[]): Promise<Row | undefined>;
+  writeOne<Row>(owner: string, sql: Sql, params?: readonly Value[]): Promise<Row | undefined>;
   /**
    * A number that changes whenever one of these tables may have changed, by this process or by another;
    * `undefined` where the engine cannot tell cheaply, and then nothing may be remembered.

@@ -4,7 +4,7 @@ import type { Sql, Tx, Value } from './database.ts';
 import { sorted } from './postgres-errors.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
-interface NamedStatement extends StatementText {
+export interface NamedStatement extends StatementText {
   /** The same on every node, so that they can share connections through a pooler. */
   readonly name: string;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
 import { databaseConformance } from './conformance.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -16,6 +16,8 @@ async function open(t: TestContext): Promise<Database> {
 }
 
 databaseConformance('PostgreSQL', open);
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 describe('PostgreSQL', () => {
   test('is migrated once by nodes that start together', async (t) => {
@@ -49,6 +51,79 @@ describe('PostgreSQL', () => {
       rows.map(({ n }) => n),
       [2, 2],
     );
+  });
+
+  test('commits writes of one statement together when they arrive together', async (t) => {
+    const db = await open(t);
+    await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
+    const insert = 'INSERT INTO things (id) VALUES ($1) RETURNING id';
+    const rows = await Promise.all(numbers(100).map((id) => db.writeOne(`owner ${id}`, insert, [id])));
+    assert.deepEqual(
+      rows,
+      numbers(100).map((id) => ({ id })),
+    );
+    const made = await db.all<{ by: string }>('SELECT xmin::text AS by FROM things');
+    assert.equal(made.length, 100);
+    assert.ok(new Set(made.map(({ by }) => by)).size < 20);
+  });
+
+  test('lets a statement that fails take nothing with it of those that arrived with it', async (t) => {
+    const db = await open(t);
+    await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
+    const insert = 'INSERT INTO things (id) VALUES ($1) RETURNING id';
+    const ids = [...numbers(20), 7, ...numbers(40).slice(20)];
+    const writes = await Promise.allSettled(ids.map((id) => db.writeOne(String(id % 5), insert, [id])));
+    const failed = writes.filter((write) => write.status === 'rejected');
+    assert.deepEqual(
+      failed.map(({ reason }) => reason.name),
+      ['UniqueViolation'],
+    );
+    assert.equal((await db.all('SELECT id FROM things')).length, 40);
+    const divisors = [1, 2, 0, 4];
+    const reads = await Promise.allSettled(divisors.map((n) => db.get('SELECT 8 / CAST($1 AS BIGINT) AS n', [n])));
+    assert.deepEqual(
+      reads.map((read) => (read.status === 'fulfilled' ? read.value : /zero/.test(read.reason.message))),
+      [{ n: 8 }, { n: 4 }, true, { n: 2 }],
+    );
+  });
+
+  test('keeps the order of an owner’s writes, and never lets those of two nodes wait for each other', async (t) => {
+    const url = await freshDatabase(t);
+    await neverEndDeadlocks(url);
+    const nodes = [openPostgres({ url }), openPostgres({ url })] as const;
+    t.after(() => Promise.all(nodes.map((db) => db.close())));
+    await nodes[0].write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
+    const owners = numbers(30);
+    for (const id of owners) await nodes[0].write((tx) => tx.run('INSERT INTO heads (id, n) VALUES ($1, 0)', [id]));
+    // Slow enough that the groups of both nodes are under way at once.
+    const sql = 'UPDATE heads SET n = n + 1 WHERE id = $1 AND (SELECT 1 FROM pg_sleep(0.002)) = 1 RETURNING n';
+    const advance = (db: Database, id: number) => db.writeOne<{ n: number }>(String(id), sql, [id]);
+    // Each node hears of the owners in the other's opposite order.
+    const [there, back] = [numbers(300).map((i) => owners[i % 30]!), numbers(300).map((i) => owners[29 - (i % 30)]!)];
+    const [first] = await Promise.all([
+      Promise.all(there.map((id) => advance(nodes[0], id))),
+      Promise.all(back.map((id) => advance(nodes[1], id))),
+    ]);
+    for (const owner of owners) {
+      const seen = first.filter((_, i) => there[i] === owner).map((row) => row!.n);
+      assert.deepEqual(
+        seen,
+        seen.toSorted((a, b) => a - b),
+      );
+    }
+    const rows = await nodes[0].all<{ n: number }>('SELECT DISTINCT n FROM heads');
+    assert.deepEqual(rows, [{ n: 20 }]);
+  });
+
+  test('goes on reading a table that gets other columns', async (t) => {
+    const db = openPostgres({ url: await freshDatabase(t), connections: 1 });
+    t.after(() => db.close());
+    await db.write((tx) => tx.run('CREATE TABLE things (old BIGINT, id BIGINT)'));
+    await db.write((tx) => tx.run('INSERT INTO things (old, id) VALUES (1, 2)'));
+    assert.deepEqual(await db.get('SELECT * FROM things'), { old: 1, id: 2 });
+    await db.write((tx) => tx.run('ALTER TABLE things DROP COLUMN old'));
+    await db.write((tx) => tx.run("ALTER TABLE things ADD COLUMN name TEXT DEFAULT 'a'"));
+    assert.deepEqual(await db.get('SELECT * FROM things'), { id: 2, name: 'a' });
   });
 
   test('gives up on a write that takes too long, records nothing of it, and serves others', async (t) => {

@@ -1,5 +1,6 @@
 /**
- * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED.
+ * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED. Reads of one
+ * row and writes of one statement travel in groups (postgres-lane.ts).
  *
  * - Every call is answered within `withinMs`: what is not done by then has its connection destroyed, whatever state
  *   the server is in, and the pool makes a new one when it is next needed.
@@ -10,7 +11,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
 import { mayBeRetried, sorted } from './postgres-errors.ts';
-import { execute, PostgresTx, Statements } from './postgres-statements.ts';
+import { type GroupedCall, type GroupedResult, GroupSender } from './postgres-group.ts';
+import { Lane } from './postgres-lane.ts';
+import { execute, type NamedStatement, PostgresTx, Statements } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 
 export interface PostgresOptions {
@@ -25,6 +28,10 @@ export interface PostgresOptions {
 }
 
 const maxConnectMs = 3_600;
+
+/** Groups that are under way at once; a few connections are left for transactions and long reads. */
+const readGroups = 4;
+const writeLanes = 4;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
@@ -63,25 +70,30 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   /** Lends a connection, and takes it away when the time is up. */
   async function withClient<T>(until: number, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw sorted(error);
-    });
-    let timer: NodeJS.Timeout | undefined;
+    const late = Promise.withResolvers<never>();
+    late.promise.catch(() => {});
+    const timer = setTimeout(
+      () => late.reject(new StorageUnavailable('The database did not answer in time')),
+      until - performance.now(),
+    );
+    const connecting = pool.connect();
+    let client: pg.PoolClient | undefined;
     let broken = false;
     try {
-      return await new Promise<T>((resolve, reject) => {
-        timer = setTimeout(
-          () => reject(new StorageUnavailable('The database did not answer in time')),
-          until - performance.now(),
-        );
-        use(client).then(resolve, reject);
-      });
+      client = await Promise.race([connecting, late.promise]);
+      return await Promise.race([use(client), late.promise]);
     } catch (error) {
-      broken = error instanceof StorageUnavailable;
-      throw error;
+      const reason = client ? error : sorted(error);
+      broken = reason instanceof StorageUnavailable;
+      throw reason;
     } finally {
       clearTimeout(timer);
-      client.release(broken);
+      if (client) client.release(broken);
+      else
+        connecting.then(
+          (unwanted) => unwanted.release(),
+          () => {},
+        );
     }
   }
 
@@ -103,12 +115,21 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   const all: Reader['all'] = (sql, params) =>
     call(async (until) => {
       const statement = statements.find(sql);
-      if (statement.writes.length > 0) throw new Error(`A statement that writes, outside write(): ${statement.text}`);
+      refuseWrites(statement);
       return (await withClient(until, (client) => execute(client, statement, params))).rows;
     });
 
   const write: Database['write'] = (fn) =>
     call((until) => retrying(until, () => withClient(until, (client) => transaction(client, statements, fn))));
+
+  const groups = new GroupSender();
+  const together = (until: number, calls: readonly GroupedCall[]): Promise<GroupedResult[]> =>
+    withClient(until, (client) => groups.send(client, calls));
+  const alone: typeof together = (until, calls) => retrying(until, () => together(until, calls));
+  const lane = (atOnce: number): Lane => new Lane({ atOnce, together, alone });
+  const reads = lane(readGroups);
+  // One group at a time in each: what one owner writes is never in two groups, of which one would wait for the other.
+  const writes = Array.from({ length: writeLanes }, () => lane(1));
 
   async function close(): Promise<void> {
     if (calls > 0) {
@@ -122,15 +143,17 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   return {
     engine: 'postgres',
     all,
-    async get<Row>(...args: Parameters<typeof all>) {
-      return (await all<Row>(...args))[0];
-    },
-    write,
-    writeOne: (sql, params) =>
+    get: (sql, params) =>
       call(async (until) => {
         const statement = statements.find(sql);
-        const run = (client: pg.PoolClient) => execute(client, statement, params);
-        return (await retrying(until, () => withClient(until, run))).rows[0];
+        refuseWrites(statement);
+        return reads.add({ until, statement, params, owner: '' });
+      }),
+    write,
+    writeOne: (owner, sql, params) =>
+      call(async (until) => {
+        const statement = statements.find(sql);
+        return writes[placeOf(owner, writes.length)]!.add({ until, statement, params, owner });
       }),
     version: () => undefined,
     async ping() {
@@ -143,6 +166,17 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       return closed;
     },
   };
+}
+
+function refuseWrites({ writes, text }: NamedStatement): void {
+  if (writes.length > 0) throw new Error(`A statement that writes, outside write(): ${text}`);
+}
+
+/** Spreads owners over so many places. */
+function placeOf(owner: string, places: number): number {
+  let sum = 0;
+  for (let i = 0; i < owner.length; i += 1) sum = (sum * 31 + owner.charCodeAt(i)) % 65_521;
+  return sum % places;
 }
 
 async function transaction<T>(client: pg.PoolClient, statements: Statements, fn: (tx: Tx) => Promise<T>): Promise<T> {
