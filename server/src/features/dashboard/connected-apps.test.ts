@@ -51,6 +51,18 @@ test('a use is written at most once a minute, and leaves remembered grants alone
   assert.equal(runtime.db.version(['grants', 'families', 'apps', 'creators']), version);
 });
 
+test('uses of many grants are all written, and a node whose clock is behind sets none of them back', async (t) => {
+  const { runtime, env } = await setup(t);
+  const late = await buildApp(t, env);
+  late.clock.set(runtime.clock() - 30_000);
+  for (const { uses } of [runtime, late.runtime]) {
+    for (let i = 0; i < 1_001; i += 1) uses.note({ creatorId: 'crt_x', grantId: `grt_${i}` });
+    await uses.flush();
+  }
+  const written = await runtime.db.get('SELECT COUNT(*) AS count, MIN(used_at) AS first FROM grant_uses');
+  assert.deepEqual(written, { count: 1_001, first: runtime.clock() });
+});
+
 test('disconnecting stops the app at once, for this creator alone', async (t) => {
   const { visitor, creator, runtime, http } = await setup(t);
   const { headers, clientId, clientSecret } = await makePair(runtime, { creator });

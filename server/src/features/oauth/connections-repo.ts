@@ -1,13 +1,30 @@
 import type { Reader, Tx } from '../../platform/db/database.ts';
 
-/** Nodes note on their own clocks: the latest stays. */
-export async function upsertUse(tx: Tx, creatorId: string, grantId: string, at: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO grant_uses (creator_id, grant_id, used_at) VALUES ($1, $2, $3)
-     ON CONFLICT (creator_id, grant_id) DO UPDATE SET used_at = excluded.used_at
-     WHERE grant_uses.used_at < excluded.used_at`,
-    [creatorId, grantId, at],
-  );
+export interface GrantUse {
+  creator_id: string;
+  grant_id: string;
+  used_at: number;
+}
+
+const upsertUsesSql = (rows: string): string =>
+  `INSERT INTO grant_uses (creator_id, grant_id, used_at) ${rows}
+   ON CONFLICT (creator_id, grant_id) DO UPDATE SET used_at = excluded.used_at
+   WHERE grant_uses.used_at < excluded.used_at`;
+
+const upsertUsesOf = {
+  sqlite: upsertUsesSql(
+    `SELECT value ->> 'creator_id', value ->> 'grant_id', value ->> 'used_at' FROM json_each($1) WHERE TRUE`,
+  ),
+  // In one order, so that no two nodes wait for each other.
+  postgres: upsertUsesSql(
+    `SELECT creator_id, grant_id, used_at
+     FROM json_to_recordset($1) AS uses (creator_id TEXT, grant_id TEXT, used_at BIGINT) ORDER BY grant_id`,
+  ),
+};
+
+/** Each grant at most once. Nodes note on their own clocks: the latest stays. */
+export async function upsertUses(tx: Tx, uses: readonly GrantUse[]): Promise<void> {
+  await tx.run(upsertUsesOf, [JSON.stringify(uses)]);
 }
 
 export interface ConnectionRow {

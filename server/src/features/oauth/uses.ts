@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Access } from './access.ts';
-import { upsertUse } from './connections-repo.ts';
+import { type GrantUse, upsertUses } from './connections-repo.ts';
 
 /**
  * When each grant was last used, for the creator's list of connected apps.
@@ -15,23 +15,22 @@ import { upsertUse } from './connections-repo.ts';
 const stepMs = 60_000;
 const gatherMs = 1000;
 const remembered = 100_000;
+/** Written at once: one statement, and on SQLite no longer than a few milliseconds. */
+const bite = 500;
 
 export type GrantUses = ReturnType<typeof createGrantUses>;
 
 export function createGrantUses({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
   const noted = new Map<string, number>();
-  let waiting: { creatorId: string; grantId: string; at: number }[] = [];
+  let waiting = new Map<string, GrantUse>();
   let timer: NodeJS.Timeout | undefined;
 
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const uses = waiting;
-    waiting = [];
-    if (uses.length === 0) return;
-    await db.write(async (tx) => {
-      for (const { creatorId, grantId, at } of uses) await upsertUse(tx, creatorId, grantId, at);
-    });
+    const uses = [...waiting.values()];
+    waiting = new Map();
+    for (let at = 0; at < uses.length; at += bite) await db.write((tx) => upsertUses(tx, uses.slice(at, at + bite)));
   }
 
   return {
@@ -41,7 +40,7 @@ export function createGrantUses({ db, clock, log }: { db: Database; clock: Clock
       if (last !== undefined && at - last < stepMs) return;
       if (noted.size >= remembered) noted.clear();
       noted.set(grantId, at);
-      waiting.push({ creatorId, grantId, at });
+      waiting.set(grantId, { creator_id: creatorId, grant_id: grantId, used_at: at });
       timer ??= setTimeout(() => {
         flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
       }, gatherMs).unref();
