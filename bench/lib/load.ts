@@ -5,6 +5,8 @@ import type { RunResult } from './load-worker.ts';
 import type { WorkloadSpec } from './workloads.ts';
 
 export interface Load {
+  /** The load generator itself. */
+  readonly child: Child;
   /** A side that is loaded over HTTP for the round's time, or until `requests` have been sent. */
   side(label: string, child: Child, spec: WorkloadSpec, requests?: number): Promise<Side>;
   /** Sends one request for each token, so that the server has seen them all. */
@@ -36,6 +38,7 @@ export function createLoad(bench: Bench): Load {
   }
 
   return {
+    child: worker,
     async side(label, child, spec, requests = 1e9) {
       const name = await prepare(spec);
       return { label, child, generator: worker, run: () => run(name, bench.seconds, requests) };

@@ -2,11 +2,12 @@ import { startPostgres } from '../../server/test/postgres.ts';
 import { startRedisServer } from '../../server/test/redis.ts';
 import { makePairs, withStore } from '../../server/test/store.ts';
 import type { Bench } from '../lib/bench.ts';
-import { compareRates } from '../lib/compare.ts';
+import { compareRates, type Side } from '../lib/compare.ts';
 import { roomPerRun } from '../lib/limits.ts';
 import { createLoad } from '../lib/load.ts';
 import { startNamjai, storeEnv } from '../lib/namjai.ts';
 import { atLeast, type Row, reported } from '../lib/row.ts';
+import { watch } from '../lib/shares.ts';
 
 export const recordPostgres: Row = {
   name: 'record-postgres',
@@ -24,10 +25,19 @@ export const recordPostgres: Row = {
     await load.showTokens(ours.port, tokens);
     const creators = [...new Set(pairs.map(({ creatorId }) => creatorId))];
     const run = { creators, connections: 64, seconds: bench.seconds, body: 'x'.repeat(550) };
-    return compareRates(bench, {
-      ours: await load.side('Namjai', ours.child, { ...posting, tokens, port: ours.port }, room(bench, tokens)),
-      reference: { label: 'bare transaction', child: bare, run: () => bare.call('run', run) },
-    });
+    const posted = watch(
+      await load.side('Namjai', ours.child, { ...posting, tokens, port: ours.port }, room(bench, tokens)),
+      new Map([
+        ['node', ours.child],
+        ['load generator', load.child],
+      ]),
+    );
+    const written = watch(
+      { label: 'bare transaction', child: bare, run: () => bare.call('run', run) },
+      new Map([['driver', bare]]),
+    );
+    const measured = await compareRates(bench, { ours: posted.side, reference: written.side });
+    return { ...measured, parts: [...measured.parts, ...posted.parts(), ...written.parts()] };
   },
 };
 
@@ -54,17 +64,23 @@ export const nodes: Row = {
     const third = Math.floor(tokens.length / 3);
     const halves = [await side(first.port, 0, third, 32), await side(second.port, third, 2 * third, 32)];
     const one = await side(first.port, 2 * third, tokens.length, 64);
-    return compareRates(bench, {
-      ours: {
-        label: 'two nodes',
-        child: first.child,
-        async run() {
-          const [a, b] = await Promise.all(halves.map((half) => half.run()));
-          return { requests: a!.requests + b!.requests, seconds: Math.max(a!.seconds, b!.seconds) };
-        },
+    const both: Side = {
+      ...one,
+      label: 'two nodes',
+      child: { ...first.child, cpu: async () => (await first.child.cpu()) + (await second.child.cpu()) },
+      async run() {
+        const [a, b] = await Promise.all(halves.map((half) => half.run()));
+        return { requests: a!.requests + b!.requests, seconds: Math.max(a!.seconds, b!.seconds) };
       },
-      reference: { ...one, label: 'one node' },
-    });
+    };
+    const children = new Map([
+      ['first node', first.child],
+      ['second node', second.child],
+      ['load generator', load.child],
+    ]);
+    const [two, alone] = [watch(both, children), watch({ ...one, label: 'one node' }, children)];
+    const measured = await compareRates(bench, { ours: two.side, reference: alone.side });
+    return { ...measured, parts: [...measured.parts, ...two.parts(), ...alone.parts()] };
   },
 };
 
