@@ -46,7 +46,10 @@ export async function postTips(url: string, pairs: readonly Pair[], { count, con
         try {
           const { status, tip } = await postTip(agent, url, pairs, i);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          if (status === 201) onRecorded?.(recorded.push(tip));
+          if (status === 201) {
+            recorded.push(tip);
+            onRecorded?.(recorded.length);
+          }
         } catch {
           lost++;
         }
