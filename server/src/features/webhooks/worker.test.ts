@@ -45,8 +45,13 @@ test('two nodes on one database share the work: every event once, both send', as
   const [one, two] = await nodes(t, 2);
   const receiver = await startReceiver(t);
   const senders: string[] = [];
-  // A slow receiver, so that neither could do it all while the other looks away.
-  receiver.answer = (response) => setTimeout(() => response.writeHead(204).end(), 5);
+  // Nobody is answered before both have sent, so that neither could do it all while the other looks away.
+  const both = () => new Set(senders).size === 2;
+  const held: (() => void)[] = [];
+  receiver.answer = (response) => {
+    held.push(() => response.writeHead(204).end());
+    if (both()) for (const answer of held.splice(0)) answer();
+  };
   for (const node of [one!, two!]) {
     const { post } = node.runtime.fetch;
     const name = node === one ? 'one' : 'two';
@@ -60,7 +65,11 @@ test('two nodes on one database share the work: every event once, both send', as
   const pair = await makePair(one!.runtime);
   await endpointOf(one!.runtime, pair, receiver.url);
   await tips(one!.runtime, pair, 200);
-  await Promise.all([one!.worker.pass(), two!.worker.pass()]);
+  const share = async ({ worker }: { worker: { pass(): Promise<void> } }) => {
+    do await worker.pass();
+    while (!both());
+  };
+  await Promise.all([share(one!), share(two!)]);
   await Promise.all([one!.worker.pass(), two!.worker.pass()]);
   const ids = receiver.requests.map(({ headers }) => headers['webhook-id']);
   assert.equal(ids.length, 200);

@@ -37,11 +37,13 @@ describe('PostgreSQL', () => {
     await db.write((tx) => tx.run('INSERT INTO pair (id, n) VALUES (1, 0), (2, 0)'));
     const increment = 'UPDATE pair SET n = n + 1 WHERE id = $1';
     let runs = 0;
+    const bothHold = Promise.withResolvers<void>();
     const crossing = (first: number, second: number): Promise<void> =>
       db.write(async (tx) => {
-        runs += 1;
         await tx.run(increment, [first]);
-        await tx.get('SELECT 1 FROM pg_sleep(0.2)');
+        runs += 1;
+        if (runs === 2) bothHold.resolve();
+        await bothHold.promise;
         await tx.run(increment, [second]);
       });
     await Promise.all([crossing(1, 2), crossing(2, 1)]);
@@ -90,7 +92,7 @@ describe('PostgreSQL', () => {
   test('keeps the order of an owner’s writes, and never lets those of two nodes wait for each other', async (t) => {
     const url = await freshDatabase(t);
     await neverEndDeadlocks(url);
-    const nodes = [openPostgres({ url }), openPostgres({ url })] as const;
+    const nodes = [openPostgres({ url, withinMs: 30_000 }), openPostgres({ url, withinMs: 30_000 })] as const;
     t.after(() => Promise.all(nodes.map((db) => db.close())));
     await nodes[0].write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
     const owners = numbers(30);

@@ -37,21 +37,26 @@ async function count(db: Database, table: string): Promise<number | undefined> {
 }
 
 /** Takes the write lock on a thread of its own, as the command line would. */
-async function holdLock(file: string, ms: number): Promise<{ released: Promise<unknown> }> {
+async function holdLock(file: string, ms?: number): Promise<{ released: Promise<unknown>; release: () => void }> {
+  const free = new Int32Array(new SharedArrayBuffer(4));
   const program = `
     const { parentPort, workerData } = require('node:worker_threads');
     const { DatabaseSync } = require('node:sqlite');
     const db = new DatabaseSync(workerData.file);
     db.exec('BEGIN IMMEDIATE');
     parentPort.postMessage('held');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData.ms);
+    Atomics.wait(workerData.free, 0, 0, workerData.ms);
     db.exec('COMMIT');
     db.close();
   `;
-  const worker = new Worker(program, { eval: true, workerData: { file, ms } });
+  const worker = new Worker(program, { eval: true, workerData: { file, ms, free } });
   const released = once(worker, 'exit');
   await once(worker, 'message');
-  return { released };
+  const release = (): void => {
+    Atomics.store(free, 0, 1);
+    Atomics.notify(free, 0);
+  };
+  return { released, release };
 }
 
 databaseConformance('SQLite', async (t) => open(t));
@@ -137,7 +142,7 @@ describe('SQLite', () => {
     const file = temporaryFile(t);
     const db = await withTables(openSqlite({ file }), 'things');
     t.after(() => db.close());
-    const { released } = await holdLock(file, 700);
+    const { released } = await holdLock(file, 2_000);
     const started = performance.now();
     let longestGap = 0;
     let last = started;
@@ -157,13 +162,14 @@ describe('SQLite', () => {
 
   test('gives up on another process in time, and serves those who can still wait', async (t) => {
     const file = temporaryFile(t);
-    const db = await withTables(openSqlite({ file, waitMs: 300 }), 'things');
+    const db = await withTables(openSqlite({ file, waitMs: 2_000 }), 'things');
     t.after(() => db.close());
-    const { released } = await holdLock(file, 500);
+    const { released, release } = await holdLock(file);
     const refused = assert.rejects(add(db, 'things'), StorageUnavailable);
-    await delay(250);
+    await delay(1_500);
     const later = add(db, 'things');
     await refused;
+    release();
     await Promise.all([later, released]);
     assert.equal(await count(db, 'things'), 1);
   });
