@@ -43,10 +43,12 @@ test('days are those of the platform’s zone, exact to the satang, and grow wit
 
   await record('2026-11-15T05:00:00.000Z', 0.01);
   assert.deepEqual((await filled()).at(-1), ['2026-11-14T17', 10000000, 2], 'today goes on');
+  await record('2026-11-15T05:00:00.000Z', 0.02); // in the same millisecond
+  assert.deepEqual((await filled()).at(-1), ['2026-11-14T17', 10000002, 3], 'with others at the same instant');
   clock.set('2026-11-16T17:00:00.000Z');
-  assert.deepEqual(await filled(), [expected[1], ['2026-11-14T17', 10000000, 2]], 'days move on without tips');
+  assert.deepEqual(await filled(), [expected[1], ['2026-11-14T17', 10000002, 3]], 'days move on without tips');
   await record('2026-11-16T17:00:00.000Z', 3);
-  assert.deepEqual(await filled(), [expected[1], ['2026-11-14T17', 10000000, 2], ['2026-11-16T17', 300, 1]]);
+  assert.deepEqual(await filled(), [expected[1], ['2026-11-14T17', 10000002, 3], ['2026-11-16T17', 300, 1]]);
 });
 
 test('a clock that is behind the history shows the history’s days', async (t) => {
@@ -55,4 +57,21 @@ test('a clock that is behind the history shows the history’s days', async (t) 
   await runtime.tips.record({ creatorId, app: null, amount: 5, name: 'NOK', displayName: null, message: null });
   clock.advance(-86_400_000);
   assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.totalMinor, 500);
+});
+
+test('what was summed before is not read again', async (t) => {
+  const { runtime, clock } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const record = () =>
+    runtime.tips.record({ creatorId, app: null, amount: 5, name: 'NOK', displayName: null, message: null });
+  const today = async () => (await runtime.tips.days(creatorId, 30)).at(-1)?.count;
+  await Promise.all([record(), record()]);
+  clock.advance(1);
+  await record();
+  assert.equal(await today(), 3);
+  // A change that no record of ours makes is seen only where it is read.
+  await runtime.db.write((tx) => tx.run('DELETE FROM tips WHERE creator_id = $1 AND sequence <= 2', [creatorId]));
+  clock.advance(1);
+  await record();
+  assert.equal(await today(), 4);
 });

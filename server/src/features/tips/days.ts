@@ -2,8 +2,9 @@
  * Sums by day, of the newest days. Invariants:
  *
  * - Each is the sum of one stretch of the index by (creator, time), and other requests get their turn between two of them.
- * - A creator's history only grows at its end. So a day that ended before the newest record is over for good and its sum
- *   is kept in memory, and a day after it is empty; only the newest one is summed each time.
+ * - A creator's history only grows at its end: what is older than the newest record is there for good. So the sums up to
+ *   that instant are kept in memory, of the newest day too, and an open dashboard that looks again at every tip sums only
+ *   what is new. A day after the newest record is empty.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
@@ -16,37 +17,48 @@ export interface DayTotal {
   readonly count: number;
 }
 
+/** The sum of a day's records before `until`, to which none can be added. */
+interface Part extends DayTotal {
+  readonly until: number;
+}
+
 /** Creators whose days are kept; those that were not asked for longest are forgotten. */
 const mostKept = 500;
 
 export function createDays({ db, zone }: { db: Database; zone: Zone }) {
-  const kept = new Map<string, ReadonlyMap<number, DayTotal>>();
+  const kept = new Map<string, ReadonlyMap<number, Part>>();
 
-  function keep(creatorId: string, days: readonly DayTotal[]): void {
+  function keep(creatorId: string, parts: readonly Part[]): void {
     kept.delete(creatorId);
-    kept.set(creatorId, new Map(days.map((day) => [day.startsAt, day])));
+    kept.set(creatorId, new Map(parts.map((part) => [part.startsAt, part])));
     for (const oldest of kept.keys()) {
       if (kept.size <= mostKept) return;
       kept.delete(oldest);
     }
   }
 
+  /** With what follows, until another instant. */
+  async function extend(creatorId: string, part: Part, until: number): Promise<Part> {
+    if (until <= part.until) return part;
+    const { totalMinor, count } = await sumBetween(db, creatorId, part.until, until);
+    await nextTurn();
+    return { ...part, totalMinor: part.totalMinor + totalMinor, count: part.count + count, until };
+  }
+
   /** `lastAt`: the creator's newest record. */
   return async (creatorId: string, asOf: number, lastAt: number, count: number): Promise<DayTotal[]> => {
     const known = kept.get(creatorId);
     const starts = zone.lastDays(asOf, count);
-    const days: DayTotal[] = [];
+    const [days, parts]: [DayTotal[], Part[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
       const startsAt = starts[index] ?? 0;
-      const empty = { startsAt, totalMinor: 0, count: 0 };
-      const day = startsAt > lastAt ? empty : known?.get(startsAt);
-      days.push(day ?? { ...empty, ...(await sumBetween(db, creatorId, startsAt, endsAt)) });
-      if (!day) await nextTurn();
+      const before = known?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
+      const part = await extend(creatorId, before, Math.min(lastAt, endsAt));
+      const { until: _, ...day } = startsAt > lastAt ? part : await extend(creatorId, part, endsAt);
+      parts.push(part);
+      days.push(day);
     }
-    keep(
-      creatorId,
-      days.filter((_, index) => (starts[index + 1] ?? 0) <= lastAt),
-    );
+    keep(creatorId, parts);
     return days;
   };
 }

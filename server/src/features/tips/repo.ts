@@ -66,13 +66,17 @@ export function tipsPage(
   return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
-/** What was recorded from one instant until another, which is no longer in it. */
-export function sumBetween(db: Reader, creatorId: string, from: number, before: number) {
-  return db.get<{ totalMinor: number; count: number }>(
+/**
+ * What was recorded from one instant until another, which is no longer in it. By `all`, because it may take long, and
+ * nobody should wait for it in a group of quick reads.
+ */
+export async function sumBetween(db: Reader, creatorId: string, from: number, before: number) {
+  const [sum] = await db.all<{ totalMinor: number; count: number }>(
     `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS "totalMinor", COUNT(*) AS count
      FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3`,
     [creatorId, from, before],
   );
+  return sum ?? { totalMinor: 0, count: 0 };
 }
 
 /** Every status but `queued` is final: this one update decides who was first. */
