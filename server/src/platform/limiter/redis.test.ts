@@ -14,7 +14,10 @@ import { limiterConformance } from './conformance.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { createRedisLimiter } from './redis.ts';
 
-async function openNode(t: TestContext, url: string) {
+/** For what only Redis can decide, however busy the machine is. */
+const patient = { deadlineMs: 20_000 };
+
+async function openNode(t: TestContext, url: string, options: { deadlineMs?: number } = {}) {
   const node = { fallbacks: 0, errors: 0 };
   const { client, close } = await connectRedis({
     url,
@@ -28,6 +31,7 @@ async function openNode(t: TestContext, url: string) {
     onFallback: () => {
       node.fallbacks += 1;
     },
+    ...options,
   });
   t.after(async () => {
     await limiter.close();
@@ -52,19 +56,19 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
   after(() => redis?.stop());
 
   limiterConformance('redis', async (t) => {
-    const node = await openNode(t, redis.url);
+    const node = await openNode(t, redis.url, patient);
     t.after(() => assert.equal(node.fallbacks, 0, 'decided without Redis'));
     return { limiter: node.limiter, advance: (ms) => sleep(ms + 2).then(() => {}) };
   });
 
   it('lets nodes that race for one key through no more often than the limit in any window', async (t) => {
-    const nodes = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
+    const nodes = await Promise.all([openNode(t, redis.url, patient), openNode(t, redis.url, patient)]);
     const key = randomUUID();
     const rule = { limit: 20, windowMs: 300 };
     const allowed: { from: number; to: number }[] = [];
-    const end = performance.now() + 1_500;
+    const [enough, giveUpAt] = [5 * rule.limit, performance.now() + 30_000];
     const race = async ({ limiter }: (typeof nodes)[number]) => {
-      while (performance.now() < end) {
+      while (allowed.length < enough && performance.now() < giveUpAt) {
         const from = performance.now();
         const verdict = await limiter.take(key, rule);
         if (verdict.allowed) allowed.push({ from, to: performance.now() });
@@ -76,7 +80,7 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
       const within = allowed.filter((other) => other.from >= from && other.to < from + rule.windowMs);
       assert.ok(within.length <= rule.limit, `${within.length} let through in one window`);
     }
-    assert.ok(allowed.length >= 4 * rule.limit, `only ${allowed.length} let through in five windows`);
+    assert.ok(allowed.length >= enough, `only ${allowed.length} let through`);
     assert.deepEqual(
       nodes.map((node) => node.fallbacks),
       [0, 0],

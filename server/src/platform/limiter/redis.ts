@@ -11,8 +11,6 @@ import type { Limiter, LimitRule, LimitVerdict } from './limiter.ts';
 import { createRedisPlaces, type PlacesClient } from './redis-places.ts';
 import { createRedisScript } from './redis-script.ts';
 
-const DEADLINE_MS = 250;
-
 // The second condition drops what a clock that was set back left in the far future. Times are formatted by hand because
 // Lua would print so large a number with too few digits. The expiry has a second to spare: it only frees memory.
 const SCRIPT = `
@@ -40,13 +38,15 @@ export interface RedisLimiterOptions {
   readonly fallback: Limiter;
   /** Called for each request and each place that was decided on this node alone. */
   readonly onFallback?: () => void;
+  /** How long a request waits for Redis. */
+  readonly deadlineMs?: number;
   /** How long the places of a node that died stay taken. */
   readonly leaseMs?: number;
 }
 
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { client, fallback, onFallback = () => {}, leaseMs } = options;
-  const script = createRedisScript(client, SCRIPT, DEADLINE_MS);
+  const { client, fallback, onFallback = () => {}, deadlineMs = 250, leaseMs } = options;
+  const script = createRedisScript(client, SCRIPT, deadlineMs);
   const places = createRedisPlaces({ client, onFallback, leaseMs });
 
   function takeAlone(key: string, rule: LimitRule): LimitVerdict | Promise<LimitVerdict> {
