@@ -188,9 +188,9 @@ test('places over two nodes are as many as in one process', {
     await nodes.node(0).kill('SIGKILL');
     assert.equal((await app.socket(there)).outcome, 4429, 'nobody knows yet');
     while ((await app.socket(there)).outcome !== 'live')
-      assert.ok(performance.now() - killedAt < 20_000, 'the places never became free');
+      assert.ok(performance.now() - killedAt < 60_000, 'the places never became free');
     const freedAfter = performance.now() - killedAt;
-    assert.ok(freedAfter < 17_000, `after ${freedAfter} ms`);
+    assert.ok(freedAfter < 20_000, `after ${freedAfter} ms`);
     const rest = await app.sockets(50, there);
     assert.deepEqual([count(rest, 'live'), count(rest, 4429)], [49, 1]);
     t.diagnostic(`free after ${Math.round(freedAfter)} ms`);

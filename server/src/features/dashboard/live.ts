@@ -3,7 +3,7 @@ import { PageError } from '../../platform/http/pages/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { EventStream, type Streams } from '../sockets/index.ts';
 
-/** Dashboards of one creator that are open at once on this node. */
+/** Dashboards of one creator that are open at once, over all nodes. */
 const mostDashboards = 20;
 
 /**
