@@ -128,7 +128,7 @@ test('what can be registered', async (t) => {
 
 test('security 32: a receiver that never answers, answers for ever or sends a gigabyte costs a bounded time and little memory', async (t) => {
   const receiver = await startReceiver(t);
-  const fetch = fetchWith(t, { allowCidrs: loopback, timeoutMs: 300 });
+  const fetch = fetchWith(t, { allowCidrs: loopback, timeoutMs: 1_500 });
   const timed = async () => {
     const started = performance.now();
     const answer = await fetch.post(post(receiver.url));
@@ -138,8 +138,8 @@ test('security 32: a receiver that never answers, answers for ever or sends a gi
   receiver.answer = () => {};
   const never = await timed();
   assert.deepEqual([never.status, never.timedOut], [null, true]);
-  assert.equal(never.error, 'no complete answer within 0.3 seconds');
-  assert.ok(never.ms >= 290 && never.ms < 2000, `${never.ms} ms`);
+  assert.equal(never.error, 'no complete answer within 1.5 seconds');
+  assert.ok(never.ms >= 1_490 && never.ms < 6_000, `${never.ms} ms`);
 
   receiver.answer = (response) => {
     response.writeHead(200);
@@ -148,7 +148,7 @@ test('security 32: a receiver that never answers, answers for ever or sends a gi
   };
   const endless = await timed();
   assert.deepEqual([endless.status, endless.timedOut], [200, true]);
-  assert.ok(endless.ms < 2000, `${endless.ms} ms`);
+  assert.ok(endless.ms < 6_000, `${endless.ms} ms`);
 
   let sent = 0;
   receiver.answer = (response) => {
