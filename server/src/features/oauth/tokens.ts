@@ -56,7 +56,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
     const { kid, privateKey } = await keys.signing();
     const issuedAt = Math.floor(clock() / 1000);
     const expiresAt = issuedAt + lives[kind];
-    const token = await signJwt(
+    const token = signJwt(
       { alg: 'ES256', typ: types[kind], kid },
       {
         client_id: subject.clientId,
