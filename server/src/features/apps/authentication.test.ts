@@ -55,6 +55,26 @@ test('security 18: a suspended app gets 401 at the token endpoint and 403 with i
   assert.equal((await callMe(app.http, tokens.access_token)).json().error.code, 'grant_unusable');
 });
 
+test('a client that has just been accepted, or was unknown, is judged by what other processes change too', async (t) => {
+  const app = await buildApp(t);
+  const client = await makeApp(app.runtime);
+  const works = async (who: Client) => (await introspect(app.http, who, 'x')).statusCode;
+  const { apps, grants } = (await buildApp(t, app.env)).runtime;
+  assert.equal(await works(client), 200);
+  const suspend = (at: number | null) => grants.suspend((tx, when) => apps.setSuspended(tx, client.clientId, when), at);
+  await suspend(app.clock());
+  assert.equal(await works(client), 401);
+  await suspend(null);
+  const second = { ...client, clientSecret: await apps.rotateSecret(client.clientId) };
+  assert.deepEqual([await works(client), await works(second)], [200, 200]);
+  const third = { ...client, clientSecret: await apps.rotateSecret(client.clientId) };
+  assert.deepEqual([await works(client), await works(second), await works(third)], [401, 200, 200]);
+  const clientId = `app_${'1'.repeat(26)}`;
+  assert.equal(await works({ ...client, clientId }), 401);
+  await app.runtime.db.write((tx) => tx.run('UPDATE apps SET id = $2 WHERE id = $1', [client.clientId, clientId]));
+  assert.deepEqual([await works({ ...third, clientId }), await works(third)], [200, 401]);
+});
+
 test('after 20 failures a minute further ones are 429 with Retry-After; a right secret is always accepted', async (t) => {
   const app = await buildApp(t, { TRUST_PROXY: '127.0.0.1' });
   const client = await makeApp(app.runtime);

@@ -4,7 +4,8 @@ import type { Database } from '../../platform/db/database.ts';
 import { countHeader } from '../../platform/http/headers.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { hashSecret, sameHash } from '../../platform/secrets.ts';
-import { type AppRow, appById } from './repo.ts';
+import { createAppLookup } from './lookup.ts';
+import type { AppRow } from './repo.ts';
 
 /**
  * Client authentication.
@@ -27,9 +28,10 @@ export const clientIdForm = /^app_[0-9a-z]{26}$/;
 const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
 
 export function createAuthentication({ db, clock, limiter }: { db: Database; clock: Clock; limiter: Limiter }) {
+  const appNow = createAppLookup(db);
   /** `address` is where the request comes from: failures are counted for each client and address. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
-    const app = clientIdForm.test(clientId) ? await appById(db, clientId) : undefined;
+    const app = clientIdForm.test(clientId) ? await appNow(clientId) : undefined;
     const known = isSecretOf(app ?? nobody, clientSecret, clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';
