@@ -39,16 +39,16 @@ export function createIds(clock: Clock): NewId {
     pool[at] = (pool[at]! & 0x0f) | 0x70; // version 7
     pool[at + 2] = (pool[at + 2]! & 0x3f) | 0x80; // variant 2
     const ms = clock();
-    if (ms !== last.ms) last = { ms, text: encodeTime(ms) };
+    if (ms !== last.ms) last = { ms, text: timeText(ms) };
     return `${prefix}_${last.text}${encodeFive(pool, at)}${encodeFive(pool, at + 5)}`;
   };
 }
 
 /** Sorts before every id that was made at this instant or later, and behind all earlier ones. */
-export const firstId = (prefix: IdPrefix, ms: number): string => `${prefix}_${encodeTime(ms)}`;
+export const firstId = (prefix: IdPrefix, ms: number): string => `${prefix}_${timeText(ms)}`;
 
-/** 26 characters hold 130 bits: two that are zero and the 48 of time make the first ten. */
-function encodeTime(ms: number): string {
+/** Sorts as time does. 26 characters hold 130 bits: two that are zero and the 48 of time make these first ten. */
+export function timeText(ms: number): string {
   let text = '';
   for (let rest = ms; text.length < 10; rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
   return text;

@@ -1,9 +1,9 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
-import { hashSecret } from '../../platform/secrets.ts';
 import type { Issued } from './exchange.ts';
 import { OAuthError, ReuseError } from './oauth-error.ts';
 import * as repo from './refresh-repo.ts';
+import { refreshKey } from './refresh-tokens.ts';
 import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
 import type { Grants } from './service.ts';
 
@@ -30,7 +30,7 @@ export interface RefreshParts {
 
 export function createRefresh({ db, clock, grants, raceMs }: RefreshParts) {
   async function attempt(tx: Tx, clientId: string, request: Refresh): Promise<Issued | OAuthError> {
-    const hash = hashSecret(request.refreshToken);
+    const hash = refreshKey(request.refreshToken);
     const token = await repo.refreshTokenByHash(tx, hash);
     if (!token || token.client_id !== clientId) return refused('The refresh token is unknown.');
     if (token.grant_ended_at !== null || token.family_ended_at !== null)

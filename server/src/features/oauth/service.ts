@@ -2,9 +2,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
-import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import { appsEver, connectionsOf, isConnected } from './connections-repo.ts';
 import * as repo from './grants-repo.ts';
+import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
 import type { TokenResponse } from './schemas.ts';
 import { formatScopes, parseScopes, type Scope } from './scopes.ts';
 import { tokenResponse } from './token-response.ts';
@@ -77,10 +77,10 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
     tx: Tx,
     of: { creatorId: string; familyId: string; parentHash: string | null; familyExpiresAt: number },
   ): Promise<string> {
-    const refreshToken = newSecret('njr');
     const now = clock();
+    const refreshToken = newRefreshToken(now);
     await repo.insertRefreshToken(tx, {
-      hash: hashSecret(refreshToken),
+      hash: refreshKey(refreshToken),
       creator_id: of.creatorId,
       family_id: of.familyId,
       parent_hash: of.parentHash,

@@ -1,6 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { hashSecret } from '../../platform/secrets.ts';
 import type { AccessLookup } from './access.ts';
 import { required } from './client.ts';
 import { createExchange, type ExchangeParts } from './exchange.ts';
@@ -8,6 +7,7 @@ import type { Keys } from './keys.ts';
 import { OAuthError } from './oauth-error.ts';
 import { chooseScopes, createRefresh } from './refresh.ts';
 import { refreshTokenByHash } from './refresh-repo.ts';
+import { refreshKey } from './refresh-tokens.ts';
 import type { Introspection, TokenRequest, TokenResponse } from './schemas.ts';
 import { formatScopes } from './scopes.ts';
 import { tokenResponse } from './token-response.ts';
@@ -55,7 +55,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
   };
 
   const introspectRefresh = async (clientId: string, token: string): Promise<Introspection | undefined> => {
-    const row = await refreshTokenByHash(db, hashSecret(token));
+    const row = await refreshTokenByHash(db, refreshKey(token));
     if (!row || row.client_id !== clientId || row.expires_at <= clock()) return undefined;
     const over = [row.used_at, row.family_ended_at, row.grant_ended_at, row.creator_suspended_at];
     if (over.some((at) => at !== null)) return undefined;
@@ -87,7 +87,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
     async revoke(clientId: string, token: string): Promise<void> {
       const claims = await tokens.identify(token);
       if (claims?.clientId === clientId) await grants.revokeById(claims.creatorId, claims.grantId, 'app');
-      const row = await refreshTokenByHash(db, hashSecret(token));
+      const row = await refreshTokenByHash(db, refreshKey(token));
       if (row?.client_id === clientId) await grants.revokeById(row.creator_id, row.grant_id, 'app');
     },
 

@@ -54,7 +54,7 @@ test('security 8: JSON, a form with the secret, and a form with Basic, percent-e
       ['access_token', 'refresh_token', 'token_type', 'expires_in', 'scope'],
       name,
     );
-    assert.match(refresh_token, /^njr_[A-Za-z0-9]{43}$/);
+    assert.match(refresh_token, /^njr_[0-9a-z]{10}[A-Za-z0-9]{43}$/);
     assert.equal(tokens.expires_in, 3600);
     assert.equal(answer.json().token_type, 'Bearer');
     assert.equal(answer.headers['cache-control'], 'no-store');
