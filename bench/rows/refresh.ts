@@ -11,7 +11,7 @@ export const refresh: Row = {
   name: 'refresh',
   title: 'Refreshing a token, durable',
   what: 'refresh at the token endpoint, durable',
-  measuredAs: 'requests/s ÷ node-oidc-provider with its in-memory adapter',
+  measuredAs: 'requests/s ÷ node-oidc-provider in memory',
   goal: atLeast(3),
   cheap: true,
   lasts: { setup: 10, round: 6 },
