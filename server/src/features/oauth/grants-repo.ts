@@ -100,8 +100,15 @@ export async function sweepGrant(tx: Tx, creatorId: string, grantId: string): Pr
   const under = [creatorId, grantId];
   await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', under);
   await tx.run(
-    `DELETE FROM refresh_tokens WHERE creator_id = $1
-       AND family_id IN (SELECT id FROM families WHERE creator_id = $1 AND grant_id = $2)`,
+    `WITH RECURSIVE chain (hash) AS (
+       SELECT r.hash FROM families f
+       JOIN refresh_tokens r ON r.creator_id = f.creator_id AND r.family_id = f.id AND r.parent_hash IS NULL
+       WHERE f.creator_id = $1 AND f.grant_id = $2
+       UNION ALL
+       SELECT r.successor_hash FROM chain JOIN refresh_tokens r ON r.hash = chain.hash
+       WHERE r.successor_hash IS NOT NULL
+     )
+     DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM chain)`,
     under,
   );
   await tx.run('DELETE FROM families WHERE creator_id = $1 AND grant_id = $2', under);

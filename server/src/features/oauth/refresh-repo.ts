@@ -8,6 +8,7 @@ export interface RefreshRow {
   created_at: number;
   expires_at: number;
   used_at: number | null;
+  successor_hash: string | null;
   family_scope: string;
   family_expires_at: number;
   family_ended_at: number | null;
@@ -21,7 +22,7 @@ export interface RefreshRow {
 
 export function refreshTokenByHash(db: Reader, hash: string): Promise<RefreshRow | undefined> {
   return db.get<RefreshRow>(
-    `SELECT r.hash, r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at,
+    `SELECT r.hash, r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at, r.successor_hash,
        f.scope AS family_scope, f.expires_at AS family_expires_at, f.ended_at AS family_ended_at,
        g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
        c.suspended_at AS creator_suspended_at, c.username
@@ -34,22 +35,18 @@ export function refreshTokenByHash(db: Reader, hash: string): Promise<RefreshRow
   );
 }
 
-/** Decides who of many has used the token. */
-export async function useRefreshToken(tx: Tx, hash: string, at: number): Promise<boolean> {
-  const changed = await tx.run('UPDATE refresh_tokens SET used_at = $2 WHERE hash = $1 AND used_at IS NULL', [
-    hash,
-    at,
-  ]);
+/** Decides who of many has used the token, and so which one takes its place. */
+export async function useRefreshToken(tx: Tx, hash: string, successorHash: string, at: number): Promise<boolean> {
+  const changed = await tx.run(
+    'UPDATE refresh_tokens SET used_at = $3, successor_hash = $2 WHERE hash = $1 AND used_at IS NULL',
+    [hash, successorHash, at],
+  );
   return changed === 1;
 }
 
 /** Whether the token that replaced this one is still unused. */
-export async function hasUnusedSuccessor(db: Reader, { creator_id, family_id, hash }: RefreshRow): Promise<boolean> {
-  const row = await db.get(
-    `SELECT hash FROM refresh_tokens
-     WHERE creator_id = $1 AND family_id = $2 AND parent_hash = $3 AND used_at IS NULL`,
-    [creator_id, family_id, hash],
-  );
+export async function hasUnusedSuccessor(db: Reader, { successor_hash }: RefreshRow): Promise<boolean> {
+  const row = await db.get('SELECT hash FROM refresh_tokens WHERE hash = $1 AND used_at IS NULL', [successor_hash]);
   return row !== undefined;
 }
 

@@ -9,6 +9,14 @@ import { hashSecret, newSecret } from '../../platform/secrets.ts';
  */
 const withTime = /^njr_([0-9a-z]{10})[A-Za-z0-9]{43}$/;
 
-export const newRefreshToken = (now: number): string => newSecret('njr').replace('_', `_${timeText(now)}`);
+export interface NewRefreshToken {
+  readonly token: string;
+  readonly key: string;
+}
+
+export function newRefreshToken(now: number): NewRefreshToken {
+  const token = newSecret('njr').replace('_', `_${timeText(now)}`);
+  return { token, key: refreshKey(token) };
+}
 
 export const refreshKey = (token: string): string => (withTime.exec(token)?.[1] ?? '') + hashSecret(token);

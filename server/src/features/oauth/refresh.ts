@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../platform/db/database.ts';
 import type { Issued } from './exchange.ts';
 import { OAuthError, ReuseError } from './oauth-error.ts';
 import * as repo from './refresh-repo.ts';
-import { refreshKey } from './refresh-tokens.ts';
+import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
 import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
 import type { Grants } from './service.ts';
 
@@ -41,16 +41,17 @@ export function createRefresh({ db, clock, grants, raceMs }: RefreshParts) {
     const scopes = chooseScopes(token, request.scope);
     if (!scopes) return new OAuthError('invalid_scope');
 
-    if (!(await repo.useRefreshToken(tx, hash, clock())))
+    const next = newRefreshToken(clock());
+    if (!(await repo.useRefreshToken(tx, hash, next.key, clock())))
       return reused(tx, (await repo.refreshTokenByHash(tx, hash)) ?? token);
-    const refreshToken = await grants.addRefreshToken(tx, {
+    await grants.addRefreshToken(tx, next, {
       creatorId: token.creator_id,
       familyId: token.family_id,
       parentHash: hash,
       familyExpiresAt: token.family_expires_at,
     });
     return {
-      refreshToken,
+      refreshToken: next.token,
       subject: {
         creatorId: token.creator_id,
         clientId,

@@ -183,17 +183,22 @@ test('what hung on a grant is swept a month after its end; the living is left al
   const { creator, client } = await parties(app);
   const { db, grants, codes } = app.runtime;
   const old = await connect(app, creator, client);
+  const next = tokensOf(await refresh(app.http, client, old.refresh_token));
+  tokensOf(await refresh(app.http, client, next.refresh_token));
+  const beside = await connect(app, creator, client);
+  tokensOf(await refresh(app.http, client, beside.refresh_token));
   await approve(app.runtime, creator, client);
   await grants.revoke(creator.creatorId, client.clientId, 'creator');
   app.clock.advance(31 * 86_400_000);
   const live = await connect(app, creator, client);
+  tokensOf(await refresh(app.http, client, live.refresh_token));
   const unused = await approve(app.runtime, creator, client);
   await grants.sweepEnded();
   await codes.prune();
   const count = async (table: string) => (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n;
   assert.deepEqual(
     [await count('families'), await count('refresh_tokens'), await count('authorization_codes')],
-    [1, 1, 2],
+    [1, 2, 2],
   );
   assertRefused(await refresh(app.http, client, old.refresh_token), 400, 'invalid_grant');
   assert.equal((await callMe(app.http, live.access_token)).statusCode, 200);

@@ -4,7 +4,7 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import { appsEver, connectionsOf, isConnected } from './connections-repo.ts';
 import * as repo from './grants-repo.ts';
-import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
+import { type NewRefreshToken, newRefreshToken } from './refresh-tokens.ts';
 import type { TokenResponse } from './schemas.ts';
 import { formatScopes, parseScopes, type Scope } from './scopes.ts';
 import { tokenResponse } from './token-response.ts';
@@ -66,28 +66,26 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
       created_at: now,
       expires_at: expiresAt,
     });
-    return {
-      familyId,
-      refreshToken: await addRefreshToken(tx, { creatorId, familyId, parentHash: null, familyExpiresAt: expiresAt }),
-    };
+    const first = newRefreshToken(now);
+    await addRefreshToken(tx, first, { creatorId, familyId, parentHash: null, familyExpiresAt: expiresAt });
+    return { familyId, refreshToken: first.token };
   }
 
   /** The newest refresh token of a family: lives while it is used, never longer than its family. */
   async function addRefreshToken(
     tx: Tx,
+    { key }: NewRefreshToken,
     of: { creatorId: string; familyId: string; parentHash: string | null; familyExpiresAt: number },
-  ): Promise<string> {
+  ): Promise<void> {
     const now = clock();
-    const refreshToken = newRefreshToken(now);
     await repo.insertRefreshToken(tx, {
-      hash: refreshKey(refreshToken),
+      hash: key,
       creator_id: of.creatorId,
       family_id: of.familyId,
       parent_hash: of.parentHash,
       created_at: now,
       expires_at: Math.min(now + refreshIdleMs, of.familyExpiresAt),
     });
-    return refreshToken;
   }
 
   /** What the creator agrees to, at once: the live grant of (creator, app), new or with exactly these scopes. */

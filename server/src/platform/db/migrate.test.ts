@@ -86,3 +86,35 @@ test("brings an empty database to this program's schema", async (t) => {
   assert.equal((await migrate(db)).length, migrations.length);
   assert.ok((await tables(db))?.includes('tips'));
 });
+
+test('refresh tokens that are there already name who took their place', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await migrate(db, { migrations: migrations.slice(0, 6) });
+  await db.write(async (tx) => {
+    for (const [hash, family, parent] of [
+      ['c', 'fam_1', 'b'],
+      ['a', 'fam_1', null],
+      ['b', 'fam_1', 'a'],
+      ['x', 'fam_2', null],
+    ] as const)
+      await tx.run(
+        `INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at)
+         VALUES ($1, 'crt_1', $2, $3, 1, 2)`,
+        [hash, family, parent],
+      );
+  });
+  await migrate(db);
+  const rows = await db.all<{ hash: string; successor_hash: string | null }>(
+    'SELECT hash, successor_hash FROM refresh_tokens ORDER BY hash',
+  );
+  assert.deepEqual(
+    rows.map(({ hash, successor_hash }) => [hash, successor_hash]),
+    [
+      ['a', 'b'],
+      ['b', 'c'],
+      ['c', null],
+      ['x', null],
+    ],
+  );
+});

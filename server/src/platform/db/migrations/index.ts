@@ -4,6 +4,7 @@ import { accounts } from './0003-accounts.ts';
 import { webhooks } from './0004-webhooks.ts';
 import { overlay } from './0005-overlay.ts';
 import { profile } from './0006-profile.ts';
+import { refreshChains } from './0007-refresh-chains.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: string }[] = [
@@ -13,4 +14,5 @@ export const migrations: readonly { name: string; sql: string }[] = [
   { name: '0004-webhooks', sql: webhooks },
   { name: '0005-overlay', sql: overlay },
   { name: '0006-profile', sql: profile },
+  { name: '0007-refresh-chains', sql: refreshChains },
 ];
