@@ -45,7 +45,7 @@ export interface RedisLimiterOptions {
 }
 
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { client, fallback, onFallback = () => {}, deadlineMs = 250, leaseMs } = options;
+  const { client, fallback, onFallback = () => {}, deadlineMs = 1_000, leaseMs } = options;
   const script = createRedisScript(client, SCRIPT, deadlineMs);
   const places = createRedisPlaces({ client, onFallback, leaseMs });
 
