@@ -18,7 +18,8 @@ test(
   'security 34: a full disk gives 502 and no half record, and the API serves again by itself',
   needsMount,
   async (t) => {
-    const directory = smallDisk(t, 8);
+    // Room for the log of all tips even if each had a commit of its own: it must be full only while it is filled.
+    const directory = smallDisk(t, 64);
     const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent' };
     const pairs = await withStore(env, (runtime) => makePairs(runtime, 10, 30));
     const server = await startServer({ env });
