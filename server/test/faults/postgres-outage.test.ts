@@ -94,7 +94,7 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
     await delay(300);
     const { answered, refused, slowest } = await running.stop();
     assert.ok(refused > 0);
-    assert.ok(slowest < 7_000, `one was answered after ${slowest} ms`);
+    assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);
     await assertWhole(db, answered);
   });
 
@@ -109,13 +109,13 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
       assert.rejects(pair(db, -2), StorageUnavailable),
       assert.rejects(db.writeOne('owner', 'DELETE FROM a WHERE n = -3'), StorageUnavailable),
     ]);
-    assert.ok(performance.now() - started < 7_000);
+    assert.ok(performance.now() - started < 5_000);
     server.resume();
     await eventually(db, -1);
     await delay(300);
     const { answered, refused, slowest } = await running.stop();
     assert.ok(refused > 0);
-    assert.ok(slowest < 7_000, `one was answered after ${slowest} ms`);
+    assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);
     await assertWhole(db, answered);
   });
 });

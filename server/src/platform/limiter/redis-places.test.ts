@@ -183,10 +183,9 @@ describe('places without Redis', { skip: skipWithoutRedisServer }, () => {
     const from = performance.now();
     assert.equal(await take(here, key, 4, 3), 2);
     const first = performance.now();
-    assert.ok(first - from < 5_000, 'the first waited too long');
+    assert.ok(first - from < 2_000, 'the first waited too long');
     for (let i = 0; i < 50; i++) assert.equal(await take(here, randomUUID(), 1, 1), 1);
-    // Each for itself would have waited a second.
-    assert.ok(performance.now() - first < 10_000, 'later ones waited');
+    assert.ok(performance.now() - first < 1_000, 'later ones waited');
     here.places.giveBack(key);
     server.resume();
     await until('it is told', async () => String(await counts(there, key)) === '3');

@@ -180,13 +180,12 @@ describe('redis limiter without Redis', { skip: skipWithoutRedisServer }, () => 
     await node.limiter.take(key, rule);
 
     server.pause();
-    assert.ok((await timeOf(() => node.limiter.take(key, rule))) < 5_000, 'the first took too long');
+    assert.ok((await timeOf(() => node.limiter.take(key, rule))) < 2_000, 'the first took too long');
     assert.equal(node.fallbacks, 1);
     const later = await timeOf(async () => {
       for (let i = 0; i < 50; i++) await node.limiter.take(randomUUID(), rule);
     });
-    // Each for itself would have waited a second.
-    assert.ok(later < 10_000, 'later ones waited');
+    assert.ok(later < 1_000, 'later ones waited');
     assert.equal(node.fallbacks, 51);
 
     server.resume();
