@@ -1,4 +1,5 @@
 import { messages } from '../../platform/http/pages/i18n.ts';
+import { channelTypes } from './schemas.ts';
 
 export const profileWords = messages({
   en: {
@@ -37,12 +38,7 @@ export const profileWords = messages({
     save: 'Save profile',
     saved: 'Your profile is saved.',
     takes: 'Takes tips by',
-    promptpay: 'PromptPay',
-    truemoney: 'TrueMoney Wallet',
-    bank_transfer: 'Bank transfer',
-    card: 'Card',
-    shopeepay: 'ShopeePay',
-    line_pay: 'LINE Pay',
+    ...channelTypes,
   },
   th: {
     title: 'โปรไฟล์',
