@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Database, UniqueViolation, type Value } from './database.ts';
 import { migrate } from './migrate.ts';
+import { procedure } from './procedure.ts';
 
 const schema = `
 CREATE TABLE notes (
@@ -45,6 +46,12 @@ const increment = 'UPDATE counters SET n = n + 1 WHERE id = $1 RETURNING n';
 async function ids(db: Database): Promise<string[]> {
   return (await db.all<{ id: string }>('SELECT id FROM notes ORDER BY id')).map(({ id }) => id);
 }
+
+/** Adds notes, and answers how many there are then. */
+export const addNotes = procedure(import.meta.url, 'addNotes', async (tx, names: readonly string[]) => {
+  for (const name of names) await tx.run(insert, note(name));
+  return (await tx.all('SELECT id FROM notes')).length;
+});
 
 function atomicity(check: Check): void {
   check('records all statements of a write', async (db) => {
@@ -97,6 +104,12 @@ function atomicity(check: Check): void {
     await assert.rejects(db.writeOne('owner', insert, note('a')), UniqueViolation);
     const twice = "INSERT INTO notes (id) VALUES ('c'), ('a')";
     await assert.rejects(db.writeOne('owner', twice), UniqueViolation);
+    assert.deepEqual(await ids(db), ['a', 'b']);
+  });
+
+  check('calls a procedure: all of it or nothing, with its answer', async (db) => {
+    assert.equal(await db.call(addNotes, ['a', 'b']), 2);
+    await assert.rejects(db.call(addNotes, ['c', 'a']), UniqueViolation);
     assert.deepEqual(await ids(db), ['a', 'b']);
   });
 

@@ -32,9 +32,23 @@ export interface Tx extends Reader {
   run(sql: Sql, params?: readonly Value[]): Promise<number>;
 }
 
+/**
+ * A write that stands by itself: a function at the top of a module that takes and gives plain data only. So it can run
+ * where its database is, also on another thread, which finds it by its module and the name it is exported under.
+ * What it needs from outside (the time, new ids) is handed to it. A refusal is something it answers: of an error that
+ * it throws only the message is sure to arrive.
+ */
+export interface Procedure<Input, Output> {
+  readonly module: string;
+  readonly name: string;
+  readonly run: (tx: Tx, input: Input) => Promise<Output>;
+}
+
 export interface Database extends Reader {
   readonly engine: 'sqlite' | 'postgres';
   write<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /** `write((tx) => procedure.run(tx, input))`, for hot paths: it need not run on this thread. */
+  call<Input, Output>(procedure: Procedure<Input, Output>, input: Input): Promise<Output>;
   /**
    * A write of one statement, giving its first row: `write((tx) => tx.get(sql, params))`. For hot paths: those that
    * arrive together share one commit, in the order of their owners. So that no two of them ever wait for each other,

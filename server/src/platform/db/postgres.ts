@@ -150,6 +150,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
         return reads.add({ until, statement, params, owner: '' });
       }),
     write,
+    call: (procedure, input) => write((tx) => procedure.run(tx, input)),
     writeOne: (owner, sql, params) =>
       call(async (until) => {
         const statement = statements.find(sql);

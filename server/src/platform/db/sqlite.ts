@@ -57,6 +57,7 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
     all,
     get,
     write,
+    call: (procedure, input) => write((tx) => procedure.run(tx, input)),
     writeOne: (_owner, sql, params) => write((tx) => tx.get(sql, params)),
     version: versions.version,
     onExternalChange: versions.onExternalChange,
