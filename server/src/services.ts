@@ -70,6 +70,7 @@ export function createServices(platform: Platform) {
     access,
     grants,
     raceMs: config.refreshRaceMs,
+    refreshIdleMs: config.refreshIdleMs,
     issuer: config.authUrl,
     audience: config.baseUrl,
   });

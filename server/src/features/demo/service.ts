@@ -2,7 +2,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
-import { allScopes, type Grants, type Tokens } from '../oauth/index.ts';
+import { allScopes, formatScopes, type Grants, type Tokens } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 
@@ -97,7 +97,7 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
         clientId,
         grantId: family.grant_id,
         familyId: family.family_id,
-        scopes: allScopes,
+        scope: formatScopes(allScopes),
       });
       return token;
     },

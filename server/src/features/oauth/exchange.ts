@@ -6,9 +6,9 @@ import { hashSecret, sameText } from '../../platform/secrets.ts';
 import * as repo from './codes-repo.ts';
 import { OAuthError, ReuseError } from './oauth-error.ts';
 import { endFamily } from './refresh-repo.ts';
-import { intersectScopes, parseScopes } from './scopes.ts';
+import { formatScopes, intersectScopes, parseScopes } from './scopes.ts';
 import type { Grants } from './service.ts';
-import type { TokenSubject } from './tokens.ts';
+import type { NewTokenSubject } from './tokens.ts';
 
 /**
  * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).
@@ -34,7 +34,7 @@ export interface ExchangeParts {
 }
 
 export interface Issued {
-  readonly subject: TokenSubject;
+  readonly subject: NewTokenSubject;
   readonly refreshToken: string;
 }
 
@@ -64,7 +64,7 @@ export function createExchange({ db, clock, newId, grants, raceMs }: ExchangePar
         clientId,
         grantId: code.grant_id,
         familyId,
-        scopes: intersectScopes(approved, parseScopes(code.grant_scope).scopes),
+        scope: formatScopes(intersectScopes(approved, parseScopes(code.grant_scope).scopes)),
       },
     };
   }

@@ -4,7 +4,8 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import { appsEver, connectionsOf, isConnected } from './connections-repo.ts';
 import * as repo from './grants-repo.ts';
-import { type NewRefreshToken, newRefreshToken } from './refresh-tokens.ts';
+import { newRefreshToken } from './refresh-tokens.ts';
+import { refreshEnd } from './rotate.ts';
 import type { TokenResponse } from './schemas.ts';
 import { formatScopes, parseScopes, type Scope } from './scopes.ts';
 import { tokenResponse } from './token-response.ts';
@@ -67,25 +68,15 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
       expires_at: expiresAt,
     });
     const first = newRefreshToken(now);
-    await addRefreshToken(tx, first, { creatorId, familyId, parentHash: null, familyExpiresAt: expiresAt });
-    return { familyId, refreshToken: first.token };
-  }
-
-  /** The newest refresh token of a family: lives while it is used, never longer than its family. */
-  async function addRefreshToken(
-    tx: Tx,
-    { key }: NewRefreshToken,
-    of: { creatorId: string; familyId: string; parentHash: string | null; familyExpiresAt: number },
-  ): Promise<void> {
-    const now = clock();
     await repo.insertRefreshToken(tx, {
-      hash: key,
-      creator_id: of.creatorId,
-      family_id: of.familyId,
-      parent_hash: of.parentHash,
+      hash: first.key,
+      creator_id: creatorId,
+      family_id: familyId,
+      parent_hash: null,
       created_at: now,
-      expires_at: Math.min(now + refreshIdleMs, of.familyExpiresAt),
+      expires_at: refreshEnd(now, refreshIdleMs, expiresAt),
     });
+    return { familyId, refreshToken: first.token };
   }
 
   /** What the creator agrees to, at once: the live grant of (creator, app), new or with exactly these scopes. */
@@ -129,7 +120,6 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
   return {
     approve,
     startFamily,
-    addRefreshToken,
 
     /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
@@ -140,7 +130,11 @@ export function createGrants({ db, hub, clock, newId, tokens, listener, refreshI
         return { grantId: id, ...(await startFamily(tx, id, creatorId, scopes)) };
       });
       hub.publish(accessTopic, creatorId);
-      return tokenResponse(tokens, { creatorId, clientId, grantId, familyId, scopes }, refreshToken);
+      return tokenResponse(
+        tokens,
+        { creatorId, clientId, grantId, familyId, scope: formatScopes(scopes) },
+        refreshToken,
+      );
     },
 
     /** Called after a commit that ended a family. A lost hint costs a socket's end up to ten seconds. */

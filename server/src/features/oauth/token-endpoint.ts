@@ -5,15 +5,16 @@ import { required } from './client.ts';
 import { createExchange, type ExchangeParts } from './exchange.ts';
 import type { Keys } from './keys.ts';
 import { OAuthError } from './oauth-error.ts';
-import { chooseScopes, createRefresh } from './refresh.ts';
+import { createRefresh, type RefreshParts } from './refresh.ts';
 import { refreshTokenByHash } from './refresh-repo.ts';
 import { refreshKey } from './refresh-tokens.ts';
+import { chooseScopes } from './rotate.ts';
 import type { Introspection, TokenRequest, TokenResponse } from './schemas.ts';
 import { formatScopes } from './scopes.ts';
 import { tokenResponse } from './token-response.ts';
 import type { Tokens } from './tokens.ts';
 
-export interface TokenEndpointParts extends ExchangeParts {
+export interface TokenEndpointParts extends ExchangeParts, RefreshParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly keys: Keys;

@@ -190,9 +190,10 @@ test('storage that is gone is 502 temporarily_unavailable, and the token is not 
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
   const tokens = await connect(app, creator, client);
-  const write = app.runtime.db.write;
-  Object.assign(app.runtime.db, { write: () => Promise.reject(new StorageUnavailable('gone')) });
+  const { call, write } = app.runtime.db;
+  const gone = () => Promise.reject(new StorageUnavailable('gone'));
+  Object.assign(app.runtime.db, { call: gone, write: gone });
   assertRefused(await refresh(app.http, client, tokens.refresh_token), 502, 'temporarily_unavailable');
-  Object.assign(app.runtime.db, { write });
+  Object.assign(app.runtime.db, { call, write });
   tokensOf(await refresh(app.http, client, tokens.refresh_token));
 });

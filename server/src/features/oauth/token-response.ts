@@ -1,11 +1,10 @@
 import type { TokenResponse } from './schemas.ts';
-import { formatScopes } from './scopes.ts';
-import type { TokenSubject, Tokens } from './tokens.ts';
+import type { NewTokenSubject, Tokens } from './tokens.ts';
 
 /** The token endpoint's success, and what `grant add` prints. */
 export async function tokenResponse(
   tokens: Tokens,
-  subject: TokenSubject,
+  subject: NewTokenSubject,
   refreshToken: string,
 ): Promise<TokenResponse> {
   const access = await tokens.issue('access', subject);
@@ -14,6 +13,6 @@ export async function tokenResponse(
     refresh_token: refreshToken,
     token_type: 'Bearer',
     expires_in: access.expiresIn,
-    scope: formatScopes(subject.scopes),
+    scope: subject.scope,
   };
 }

@@ -21,6 +21,8 @@ export interface TokenClaims {
 }
 
 export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
+/** What a new token is to say: its scopes as they stand in it. */
+export type NewTokenSubject = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
 export type Verified = TokenClaims | 'invalid' | 'expired';
 export type TokenKind = 'access' | 'socket';
 
@@ -52,7 +54,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
   // By the signature, the last part: to hash a whole token takes as long as all other checks together.
   const known = { access: new Map<string, Known>(), socket: new Map<string, Known>() };
 
-  async function issue(kind: TokenKind, subject: TokenSubject) {
+  async function issue(kind: TokenKind, subject: NewTokenSubject) {
     const { kid, privateKey } = await keys.signing();
     const issuedAt = Math.floor(clock() / 1000);
     const expiresAt = issuedAt + lives[kind];
@@ -60,7 +62,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
       { alg: 'ES256', typ: types[kind], kid },
       {
         client_id: subject.clientId,
-        scope: subject.scopes.join(' '),
+        scope: subject.scope,
         grant_id: subject.grantId,
         family_id: subject.familyId,
         iss: issuer,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { toTimestamp } from '../../platform/clock.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { EventLog } from '../events/index.ts';
-import { protectedErrors } from '../oauth/index.ts';
+import { formatScopes, protectedErrors } from '../oauth/index.ts';
 import { tipExample } from '../tips/index.ts';
 import { type LiveRoutesParts, liveRoutes } from './live-routes.ts';
 import { EventPage, EventQuery, SocketToken } from './schemas.ts';
@@ -37,7 +37,7 @@ export function socketRoutes(instance: FastifyInstance, parts: SocketRoutesParts
       },
     },
     handler: async ({ grant }) => {
-      const { token, expiresAt } = await tokens.issue('socket', grant);
+      const { token, expiresAt } = await tokens.issue('socket', { ...grant, scope: formatScopes(grant.scopes) });
       return { socket_token: token, expires_in: 600 as const, expires_at: toTimestamp(expiresAt), url };
     },
   });
