@@ -11,6 +11,7 @@ export interface Hub {
   /**
    * Tells every subscriber of the topic, on every node, this one included. Never throws and calls no listener itself:
    * they are called at the end of this turn of the event loop, once for a hint that was published many times in it.
+   * A message is a single line.
    */
   publish(topic: string, message: string): void;
   /** Calls `listener` for each message of the topic until the returned function is called. */

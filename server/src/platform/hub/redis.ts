@@ -4,7 +4,8 @@
  * - One channel a topic, subscribed while somebody here listens: a node gets no message that it has no use for, and
  *   plain PUBLISH also reaches every node of a Redis Cluster.
  * - Subscribers here are told directly, so they neither wait for Redis nor miss anything while it is away. Messages
- *   carry the id of the node that sent them, and a node skips its own.
+ *   carry the id of the node that sent them, and a node skips its own. What one turn has for a topic
+ *   is one message, a hint a line.
  * - While Redis is away hints to other nodes are dropped. The client subscribes again to what it had when it comes
  *   back; this module adds what was asked for, and ends what was given up, in the meantime.
  */
@@ -26,14 +27,14 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
   /** Topics without a listener whose channel the client may still hold. */
   const abandoned = new Set<string>();
 
-  const publishLater = createOutbox((topic, message) => {
-    subscriptions.deliver(topic, message);
-    if (client.isReady) client.publish(CHANNEL_PREFIX + topic, nodeId + message).catch(ignore);
+  const publishLater = createOutbox((topic, messages) => {
+    subscriptions.deliver(topic, messages);
+    if (client.isReady) client.publish(CHANNEL_PREFIX + topic, nodeId + messages.join('\n')).catch(ignore);
   });
 
   function receive(payload: string, channel: string): void {
     if (payload.startsWith(nodeId)) return;
-    subscriptions.deliver(channel.slice(CHANNEL_PREFIX.length), payload.slice(nodeId.length));
+    subscriptions.deliver(channel.slice(CHANNEL_PREFIX.length), payload.slice(nodeId.length).split('\n'));
   }
 
   function listen(topics: string[]): void {

@@ -19,7 +19,7 @@ interface Subscription {
 export interface Subscriptions {
   /** `isFirst` and `wasLast` tell whether the topic came into being or ceased to be. */
   add(topic: string, listener: HintListener): { isFirst: boolean; remove: () => { wasLast: boolean } };
-  deliver(topic: string, message: string): void;
+  deliver(topic: string, messages: readonly string[]): void;
   has(topic: string): boolean;
   topics(): string[];
   clear(): void;
@@ -42,16 +42,18 @@ export function createSubscriptions({ onListenerError = warn }: HubOptions): Sub
         },
       };
     },
-    deliver(topic, message) {
-      const subscribers = byTopic.get(topic);
-      if (subscribers === undefined) return;
-      // A copy, because a listener may subscribe; the check, because it may end the subscription of another.
-      for (const subscription of [...subscribers]) {
-        if (!subscribers.has(subscription)) continue;
-        try {
-          subscription.listener(message);
-        } catch (error) {
-          onListenerError(error);
+    deliver(topic, messages) {
+      for (const message of messages) {
+        const subscribers = byTopic.get(topic);
+        if (subscribers === undefined) return;
+        // A copy, because a listener may subscribe; the check, because it may end the subscription of another.
+        for (const subscription of [...subscribers]) {
+          if (!subscribers.has(subscription)) continue;
+          try {
+            subscription.listener(message);
+          } catch (error) {
+            onListenerError(error);
+          }
         }
       }
     },
@@ -68,13 +70,15 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-/** Gathers hints and hands each distinct one over once, in order of first mention, at the end of the turn. */
-export function createOutbox(send: (topic: string, message: string) => void): (topic: string, message: string) => void {
+/** Gathers hints and hands over each topic's distinct ones, in order of first mention, at the end of the turn. */
+export function createOutbox(
+  send: (topic: string, messages: readonly string[]) => void,
+): (topic: string, message: string) => void {
   let waiting = new Map<string, Set<string>>();
   function flush(): void {
     const batch = waiting;
     waiting = new Map();
-    for (const [topic, messages] of batch) for (const message of messages) send(topic, message);
+    for (const [topic, messages] of batch) send(topic, [...messages]);
   }
   return (topic, message) => {
     if (waiting.size === 0) setImmediate(flush);

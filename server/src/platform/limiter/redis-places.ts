@@ -148,7 +148,7 @@ export function createRedisPlaces({ client, onFallback, leaseMs = 15_000 }: Redi
       if (!script.answers) throw new Error('Redis is away');
       held.askedAt = performance.now();
       const args = [node, held.most, count, wanted, leaseMs];
-      const granted = Number(await script.run(`namjai:places:{${held.key}}`, args));
+      const granted = Number(await script.run([`namjai:places:{${held.key}}`], args));
       held.told = count + granted;
       held.count += granted;
       for (const { resolve } of waiters.splice(0, granted)) resolve(true);

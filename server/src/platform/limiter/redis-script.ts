@@ -18,10 +18,9 @@ export interface RedisScript {
   /** Redis is there and, as far as is known, answers in time. */
   readonly answers: boolean;
   /** What the script returned. Rejects when Redis is away, slow or failing; a slow one may still have run it. */
-  run(key: string, args: readonly (string | number)[]): Promise<unknown>;
+  run(keys: string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
-/** A script of one key, so it works in Redis Cluster. */
 export function createRedisScript(client: ScriptClient, script: string, deadlineMs: number): RedisScript {
   const sha = createHash('sha1').update(script).digest('hex');
   /** Redis has let a deadline pass and has not answered since; until it does, nobody waits for it again. */
@@ -41,8 +40,8 @@ export function createRedisScript(client: ScriptClient, script: string, deadline
     get answers() {
       return client.isReady && !overdue;
     },
-    run(key, args) {
-      const answer = evaluate({ keys: [key], arguments: args.map(String) }).finally(() => {
+    run(keys, args) {
+      const answer = evaluate({ keys, arguments: args.map(String) }).finally(() => {
         overdue = false;
       });
       return withinDeadline(answer, deadlineMs, () => {

@@ -9,7 +9,7 @@ import {
   startRedisServer,
   type TestRedis,
 } from '../../../test/redis.ts';
-import { connectRedis } from '../redis.ts';
+import { connectRedis, type RedisClient } from '../redis.ts';
 import { limiterConformance } from './conformance.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { createRedisLimiter } from './redis.ts';
@@ -87,6 +87,28 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
     );
   });
 
+  it('lets one of those asked for at once fail alone', async (t) => {
+    const node = await openNode(t, redis.url, patient);
+    const [before, bad, after] = [randomUUID(), randomUUID(), randomUUID()];
+    await node.client.set(`namjai:limit:{${bad}}`, 'not a list', { PX: 60_000 });
+    const rule = { limit: 3, windowMs: 60_000 };
+    const keys = [before, bad, bad, after, before];
+    const verdicts = await Promise.all(keys.map((key) => node.limiter.take(key, rule)));
+    assert.deepEqual(
+      verdicts.map(({ allowed, remaining }) => [allowed, remaining]),
+      [
+        [true, 2],
+        [true, 2],
+        [true, 1],
+        [true, 2],
+        [true, 1],
+      ],
+    );
+    assert.equal(node.fallbacks, 2);
+    const counted = [before, after].map((key) => node.client.lLen(`namjai:limit:{${key}}`));
+    assert.deepEqual(await Promise.all(counted), [2, 1]);
+  });
+
   it('leaves nothing behind in Redis once the window has passed', async (t) => {
     const { client, limiter } = await openNode(t, redis.url);
     const key = randomUUID();
@@ -137,8 +159,48 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
   });
 });
 
-describe('redis limiter without Redis', { skip: skipWithoutRedisServer }, () => {
+describe('redis limiter with a Redis of its own, that comes and goes', { skip: skipWithoutRedisServer }, () => {
   const rule = { limit: 3, windowMs: 60_000 };
+
+  it('asks for what comes in one turn at once, and decides as if each had come by itself', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const nodes = await Promise.all([openNode(t, server.url, patient), openNode(t, server.url, patient)]);
+    const [few, many, alone] = [randomUUID(), randomUUID(), randomUUID()];
+    const asked = [
+      ...Array.from({ length: 6 }, () => ({ key: few, rule: { limit: 4, windowMs: 60_000 } })),
+      ...Array.from({ length: 150 }, () => ({ key: many, rule: { limit: 200, windowMs: 30_000 } })),
+      { key: alone, rule: { limit: 1, windowMs: 2_000 } },
+    ];
+    const verdicts = await Promise.all(
+      nodes.map(({ limiter }) => Promise.all(asked.map(({ key, rule }) => limiter.take(key, rule)))),
+    );
+    const calls = await scriptCalls(nodes[0]!.client);
+    // In bites of 64, twice; each is refused and sent again with the script at worst.
+    assert.ok(calls <= 12, `${calls} calls`);
+    const allowed = (key: string) =>
+      verdicts.flatMap((own) => own.filter((verdict, i) => asked[i]!.key === key && verdict.allowed));
+    assert.deepEqual(
+      [few, many, alone].map((key) => allowed(key).length),
+      [4, 200, 1],
+    );
+    for (const [key, limit] of [
+      [few, 4],
+      [many, 200],
+    ] as const)
+      assert.deepEqual(
+        allowed(key)
+          .map(({ remaining }) => remaining)
+          .sort((a, b) => b - a),
+        Array.from({ length: limit }, (_, i) => limit - 1 - i),
+      );
+    assert.deepEqual(new Set(allowed(few).map(({ resetSeconds }) => resetSeconds)), new Set([60]));
+    assert.deepEqual(new Set(allowed(alone).map(({ resetSeconds }) => resetSeconds)), new Set([2]));
+    assert.deepEqual(
+      nodes.map((node) => node.fallbacks),
+      [0, 0],
+    );
+  });
 
   it('goes on when Redis is killed, forgetting nothing of its own, and returns to Redis by itself', async (t) => {
     const server = await startRedisServer();
@@ -196,6 +258,22 @@ describe('redis limiter without Redis', { skip: skipWithoutRedisServer }, () => 
     }, 'Redis decides again');
   });
 
+  it('answers all that were asked for at once when Redis is killed before it answers', async (t) => {
+    const server = await startRedisServer();
+    t.after(() => server.stop());
+    const node = await openNode(t, server.url, patient);
+    const keys = Array.from({ length: 100 }, () => randomUUID());
+    for (const key of keys) await node.limiter.take(key, rule);
+    server.pause();
+    const pending = keys.map((key) => node.limiter.take(key, rule));
+    await new Promise(setImmediate);
+    await server.kill();
+    const verdicts = await Promise.all(pending);
+    assert.ok(verdicts.every(({ allowed, remaining }) => allowed && remaining === 1));
+    assert.equal(node.fallbacks, keys.length);
+    assert.equal((await node.limiter.take(keys[0]!, rule)).remaining, 0, 'counted once, on this node');
+  });
+
   it('starts without Redis and takes it up when it appears', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
@@ -210,6 +288,11 @@ describe('redis limiter without Redis', { skip: skipWithoutRedisServer }, () => 
     assert.equal(node.fallbacks, 1);
   });
 });
+
+async function scriptCalls(client: RedisClient): Promise<number> {
+  const stats = await client.info('commandstats');
+  return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
 
 async function timeOf(work: () => unknown): Promise<number> {
   const from = performance.now();
