@@ -17,6 +17,7 @@ import {
   createGrantUses,
   createGuard,
   createKeys,
+  createSigner,
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
@@ -41,8 +42,10 @@ export function createServices(platform: Platform) {
   const recovery = createRecovery({ db, clock, sessions, throttle });
   const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });
+  const signer = createSigner();
   const tokens = createTokens({
     keys,
+    signer,
     clock,
     issuer: config.authUrl,
     baseUrl: config.baseUrl,
@@ -93,6 +96,7 @@ export function createServices(platform: Platform) {
     recovery,
     apps,
     keys,
+    signer,
     tokens,
     grants,
     codes,

@@ -2,16 +2,15 @@ import { type KeyObject, sign } from 'node:crypto';
 
 /**
  * A JWT signed with ES256 (RFC 7515). Written by hand, because most of what a library does here is to check and to
- * copy what we know to be right; what comes from outside is verified by jose. It signs in place: to hand a signature
- * to another thread and to be woken by it takes longer than to make it.
+ * copy what we know to be right; what comes from outside is verified by jose. `header` and `claims` are JSON.
  */
-export function signJwt(header: object, claims: object, key: KeyObject): string {
+export function signJwt(header: string, claims: string, key: KeyObject): string {
   const text = `${encode(header)}.${encode(claims)}`;
   const signature = sign('sha256', Buffer.from(text), key);
   return `${text}.${sideBySide(signature).toString('base64url')}`;
 }
 
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+const encode = (part: string): string => Buffer.from(part).toString('base64url');
 
 /**
  * RFC 7518, section 3.4: r and s side by side, 32 bytes each, where OpenSSL gives a DER sequence of two integers.

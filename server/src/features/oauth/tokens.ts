@@ -3,7 +3,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Keys } from './keys.ts';
 import { parseScopes, type Scope } from './scopes.ts';
-import { signJwt } from './sign-jwt.ts';
+import type { Signer } from './signer.ts';
 
 /**
  * Access tokens (RFC 9068) and socket tokens: JWTs signed with ES256 that name a grant and a family.
@@ -40,6 +40,7 @@ interface Known {
 
 export interface TokensParts {
   readonly keys: Keys;
+  readonly signer: Signer;
   readonly clock: Clock;
   readonly issuer: string;
   readonly baseUrl: string;
@@ -48,7 +49,7 @@ export interface TokensParts {
 
 export type Tokens = ReturnType<typeof createTokens>;
 
-export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
+export function createTokens({ keys, signer, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
   const lives = { access: accessTokenSeconds, socket: socketSeconds };
   const audiences = { access: baseUrl, socket: `${baseUrl}/v1/socket` };
   // By the signature, the last part: to hash a whole token takes as long as all other checks together.
@@ -58,9 +59,9 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
     const { kid, privateKey } = await keys.signing();
     const issuedAt = Math.floor(clock() / 1000);
     const expiresAt = issuedAt + lives[kind];
-    const token = signJwt(
-      { alg: 'ES256', typ: types[kind], kid },
-      {
+    const token = await signer.sign(
+      JSON.stringify({ alg: 'ES256', typ: types[kind], kid }),
+      JSON.stringify({
         client_id: subject.clientId,
         scope: subject.scope,
         grant_id: subject.grantId,
@@ -71,7 +72,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         jti: randomUUID(),
         iat: issuedAt,
         exp: expiresAt,
-      },
+      }),
       privateKey,
     );
     return { token, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
