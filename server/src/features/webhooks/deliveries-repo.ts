@@ -133,18 +133,21 @@ const settleSql = (list: string): string =>
      tries = CAST(s.value ->> 5 AS BIGINT), due_at = CAST(s.value ->> 6 AS BIGINT), lease = NULL
    FROM ${list} AS s
    WHERE d.endpoint_id = s.value ->> 0 AND d.id = s.value ->> 1 AND d.lease = s.value ->> 2 AND d.status = 'pending'
-   RETURNING id`;
+   RETURNING id, endpoint_id, status`;
 
 const settleAll: Sql = {
   sqlite: settleSql('json_each($1)'),
   postgres: settleSql('(SELECT jsonb_array_elements(CAST($1 AS jsonb)) AS value)'),
 };
 
-/** Only who still holds the lease can settle. Answers the ids of those that were. */
-export async function settle(tx: Tx, list: readonly Settlement[]): Promise<Set<string>> {
-  const rows = list.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]);
-  const settled = await tx.all<{ id: string }>(settleAll, [JSON.stringify(rows)]);
-  return new Set(settled.map(({ id }) => id));
+export const settlementsText = (list: readonly Settlement[]): string =>
+  JSON.stringify(
+    list.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]),
+  );
+
+/** Only who still holds the lease can settle. Answers those that were. */
+export function settle(tx: Tx, settlements: string): Promise<Pick<DeliveryRow, 'id' | 'endpoint_id' | 'status'>[]> {
+  return tx.all(settleAll, [settlements]);
 }
 
 /** Ends every lease: whoever held one is gone. */

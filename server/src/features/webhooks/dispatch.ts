@@ -7,23 +7,20 @@
  * - Recording a tip costs nothing here: creators nobody subscribes to are moved on by the sweep, many in one write,
  *   and none are while there is no endpoint at all.
  */
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Vault } from '../../platform/secrets.ts';
-import { type Claimed, createTarget, leaseMs } from './claims.ts';
-import { insertDeliveries } from './deliveries-repo.ts';
+import { type Claimed, claimedOf, createTarget, newLease } from './claims.ts';
 import * as repo from './dispatch-repo.ts';
 import { anyEndpoint } from './endpoints-repo.ts';
-import type { Lanes } from './lanes.ts';
+import { handOver } from './hand-over.ts';
+import type { Lanes, Take } from './lanes.ts';
 
 export interface DispatcherParts {
   readonly db: Database;
   readonly clock: Clock;
-  readonly newId: NewId;
   readonly vault: Vault;
-  readonly lanes: Pick<Lanes, 'room' | 'take' | 'kick'>;
+  readonly lanes: Pick<Lanes, 'room' | 'claiming' | 'kick'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -32,8 +29,10 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 const eventsAtOnce = 200;
 const creatorsAtOnce = 32;
 const sweepPage = 500;
+/** A delivery that was just made. */
+const fresh = { attempts: '[]', tries: 0 };
 
-export function createDispatcher({ db, clock, newId, vault, lanes, onError }: DispatcherParts) {
+export function createDispatcher({ db, clock, vault, lanes, onError }: DispatcherParts) {
   let hinted = new Set<string>();
   let running: Promise<void> | undefined;
 
@@ -44,75 +43,36 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
       if (!lag || lag.head <= lag.position) return true;
       const known = await repo.subscribers(db, creatorId);
       if (known.length === 0) return false;
-      const since = Math.min(...known.map((subscriber) => subscriber.since));
-      const events = await repo.eventsBetween(db, creatorId, { ...lag, since, limit: eventsAtOnce });
-      const last = events.length === eventsAtOnce ? events.at(-1)!.sequence : lag.head;
-      const made = await db.write(async (tx) => {
-        if (!(await repo.movePosition(tx, creatorId, lag.position, last))) return [];
-        return handOver(tx, creatorId, events);
-      });
-      for (const { endpointId, claimed, more } of made) {
-        lanes.take(claimed);
-        if (more) lanes.kick(endpointId);
-      }
+      await lanes.claiming((take) => handOn(lag, known, take));
     }
   }
 
-  /** Who gets an event is decided here, in the transaction that hands it over. */
-  async function handOver(tx: Tx, creatorId: string, events: readonly repo.LoggedEvent[]) {
-    const [now, lease] = [clock(), randomUUID()];
-    const made: { endpointId: string; claimed: Claimed[]; more: boolean }[] = [];
-    for (const subscriber of await repo.subscribers(tx, creatorId)) {
-      const { id: endpointId, enabled, suspended, grant_id } = subscriber;
-      const wanted = events.filter(isFor(subscriber));
-      if (wanted.length === 0) continue;
-      // What its lane has room for is claimed as it is made, which saves a claim of its own.
-      const room = enabled && suspended === null ? lanes.room(endpointId) : 0;
-      const target = room > 0 ? createTarget(vault, subscriber, now) : undefined;
-      const leaseUntil = now + leaseMs;
-      const deliveries = wanted.map((event, index) => {
-        const taken = index < room;
-        return {
-          event,
-          row: {
-            event_id: event.id,
-            id: newId('dlv'),
-            event_type: event.type,
-            sequence: event.sequence,
-            body: null,
-            due_at: taken ? leaseUntil : enabled ? now : null,
-            lease: taken ? lease : null,
-          },
-        };
-      });
-      const fresh = await insertDeliveries(
-        tx,
-        {
-          creator_id: creatorId,
-          endpoint_id: endpointId,
-          grant_id,
-          status: enabled ? 'pending' : 'skipped',
-          created_at: now,
-        },
-        deliveries.map(({ row }) => row),
-      );
+  async function handOn(lag: repo.Lagging, known: readonly repo.Subscriber[], take: Take): Promise<void> {
+    const lease = newLease(clock());
+    const { events, made } = await db.call(handOver, {
+      ...lag,
+      ...lease,
+      since: Math.min(...known.map((subscriber) => subscriber.since)),
+      limit: eventsAtOnce,
+      room: Object.fromEntries(known.map(({ id }) => [id, lanes.room(id)])),
+    });
+    for (const { endpoint, ids, more } of made) {
+      const target = createTarget(vault, endpoint, lease.now);
       const claimed: Claimed[] = [];
-      for (const { event, row } of deliveries)
-        if (target && row.lease && fresh.has(row.id))
-          claimed.push({
-            ...target,
-            creator_id: creatorId,
-            id: row.id,
-            event_id: event.id,
-            attempts: '[]',
-            tries: 0,
-            body: event.body,
-            lease,
-            leaseUntil,
-          });
-      made.push({ endpointId, claimed, more: enabled === 1 && claimed.length < wanted.length });
+      for (const [index, event] of events.entries()) {
+        const id = ids[index];
+        if (id)
+          claimed.push(
+            claimedOf(
+              target,
+              { ...fresh, creator_id: lag.creator_id, id, event_id: event.id, body: event.body },
+              lease,
+            ),
+          );
+      }
+      take(endpoint.id, claimed);
+      if (more) lanes.kick(endpoint.id);
     }
-    return made;
   }
 
   async function run(): Promise<void> {
@@ -160,11 +120,4 @@ export function createDispatcher({ db, clock, newId, vault, lanes, onError }: Di
       while (running) await running;
     },
   };
-}
-
-function isFor({ types, since, excluded }: repo.Subscriber): (event: repo.LoggedEvent) => boolean {
-  const wanted: string[] | null = types === null ? null : JSON.parse(types);
-  const earlier: string[] = JSON.parse(excluded);
-  return ({ id, type, created_at }) =>
-    created_at >= since && (wanted === null || wanted.includes(type)) && !earlier.includes(id);
 }

@@ -18,6 +18,21 @@ export interface EndpointRow {
   created_at: number;
 }
 
+/** What is needed to send to an endpoint. */
+export type SigningEndpoint = Pick<
+  EndpointRow,
+  'id' | 'url' | 'sealed_secret' | 'sealed_old_secret' | 'old_secret_until'
+>;
+
+/** Without what a row may be large of. */
+export const signingPart = (row: EndpointRow): SigningEndpoint => ({
+  id: row.id,
+  url: row.url,
+  sealed_secret: row.sealed_secret,
+  sealed_old_secret: row.sealed_old_secret,
+  old_secret_until: row.old_secret_until,
+});
+
 /** Keeps two requests of one app from both taking its last place. */
 const lockApp: Sql = {
   sqlite: 'SELECT id FROM apps WHERE id = $1',

@@ -3,6 +3,7 @@
  *
  * - A lane has a few requests under way at a time: one at first, more as answers come, one again when none came.
  * - All lanes share a fixed number of slots, of which those whose receiver does not answer get at most half.
+ * - What changes while a claim is on its way from the database holds for it too.
  * - A claim that could not be sent and settled within its lease is given back.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -36,6 +37,10 @@ interface Lane {
   more: boolean;
 }
 
+/** Hands deliveries that were claimed to their endpoint's lane. */
+export type Take = (endpointId: string, claimed: readonly Claimed[]) => void;
+type Recall = (claimed: Claimed) => boolean;
+
 export type Lanes = ReturnType<typeof createLanes>;
 
 const widest = 16;
@@ -60,6 +65,8 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
   /** Lanes that found no slot, first come first served. */
   const waiting = new Set<Lane>();
   const waitingSlow = new Set<Lane>();
+  /** For each claim that is on its way, what was recalled since. */
+  const coming = new Set<Recall[]>();
   let [used, usedSlow] = [0, 0];
   let stopped = false;
   let onQuiet: (() => void)[] = [];
@@ -100,18 +107,47 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     lane.claiming = true;
     lane.more = false;
     try {
-      const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : aheadOf(lane));
-      lane.more ||= more;
-      if (lane.fresh) lane.slow = failing;
-      lane.fresh = false;
-      lane.queue.push(...claimed);
-      if (stopped) release(lane);
+      await claiming(async (take) => {
+        const { claimed, more, failing } = await claim(lane.endpointId, lane.slow ? 1 : aheadOf(lane));
+        lane.more ||= more;
+        if (lane.fresh) lane.slow = failing;
+        lane.fresh = false;
+        take(lane.endpointId, claimed);
+      });
     } catch (error) {
       onError(error);
     } finally {
       lane.claiming = false;
     }
     pump(lane);
+  }
+
+  /** Whatever claims deliveries does it in here. */
+  async function claiming(work: (take: Take) => Promise<void>): Promise<void> {
+    const recalled: Recall[] = [];
+    coming.add(recalled);
+    try {
+      await work((endpointId, claimed) => arrive(endpointId, claimed, recalled));
+    } finally {
+      coming.delete(recalled);
+    }
+  }
+
+  function arrive(endpointId: string, claimed: readonly Claimed[], recalled: readonly Recall[]): void {
+    if (claimed.length === 0) return;
+    const lane = laneOf(endpointId);
+    lane.queue.push(...claimed);
+    for (const concerned of recalled) giveBack(lane, concerned);
+    if (stopped) release(lane);
+    pump(lane);
+  }
+
+  function giveBack(lane: Lane, concerned: Recall): void {
+    const back = lane.queue.filter(concerned);
+    if (back.length === 0) return;
+    lane.queue.splice(0, lane.queue.length, ...lane.queue.filter((claimed) => !concerned(claimed)));
+    for (const claimed of back) settler.release(claimed);
+    lane.more = true;
   }
 
   /** Gives back what waits here: it is due at once, for this node or another. */
@@ -185,14 +221,9 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     },
 
     /** Gives back what waits here and might not be sent as it was claimed: its grant or its endpoint has changed. */
-    recall(concerned: (claimed: Claimed) => boolean): void {
-      for (const lane of lanes.values()) {
-        const back = lane.queue.filter(concerned);
-        if (back.length === 0) continue;
-        lane.queue.splice(0, lane.queue.length, ...lane.queue.filter((claimed) => !concerned(claimed)));
-        for (const claimed of back) settler.release(claimed);
-        lane.more = true;
-      }
+    recall(concerned: Recall): void {
+      for (const lane of lanes.values()) giveBack(lane, concerned);
+      for (const recalled of coming) recalled.push(concerned);
     },
 
     /** How many fresh deliveries this endpoint's lane would take without a claim of its own. */
@@ -202,15 +233,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       return lane ? Math.max(0, aheadOf(lane) - lane.queue.length) : aheadOf({ answerMs: unknownMs });
     },
 
-    /** Deliveries that were claimed for this lane as they were made. */
-    take(claimed: readonly Claimed[]): void {
-      const [first] = claimed;
-      if (!first) return;
-      const lane = laneOf(first.endpointId);
-      lane.queue.push(...claimed);
-      if (stopped) release(lane);
-      pump(lane);
-    },
+    claiming,
 
     /** Forgets lanes that have nothing to do. */
     tidy(): void {

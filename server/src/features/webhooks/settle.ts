@@ -3,12 +3,12 @@
  * While the storage cannot write they are kept, until their lease has ended and somebody else may try.
  */
 import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Answer } from '../../platform/safe-fetch.ts';
 import type { Claimed } from './claims.ts';
-import * as repo from './deliveries-repo.ts';
-import { disableEndpoint, markFailing, markWorking } from './endpoints-repo.ts';
+import { type Settlement, settlementsText } from './deliveries-repo.ts';
 import { nextAttempt } from './schedule.ts';
+import { settleAll } from './settle-all.ts';
 
 /** One entry of a delivery's list, as the API shows it. */
 export interface Attempt {
@@ -43,7 +43,8 @@ const againMs = 1000;
 /** Retries by hand have no end; the list has. */
 const attemptsKept = 20;
 
-type Item = { readonly leaseUntil: number; readonly row: repo.Settlement; readonly ended?: Ended };
+/** `answered` is missing where nothing was sent. */
+type Item = { readonly leaseUntil: number; readonly row: Settlement; readonly answered?: number | null };
 
 export function createSettler({ db, clock, random, onError }: SettlerParts) {
   let waiting: Item[] = [];
@@ -60,7 +61,7 @@ export function createSettler({ db, clock, random, onError }: SettlerParts) {
       const batch = waiting.splice(0, atOnce);
       const started = performance.now();
       try {
-        await db.write((tx) => record(tx, batch));
+        await record(batch);
         const took = performance.now() - started;
         gather = Math.min(gatherMs.most, Math.max(gatherMs.least, took * gatherMs.perCommit));
         if (waiting.length > 0) await wait(gather);
@@ -73,27 +74,20 @@ export function createSettler({ db, clock, random, onError }: SettlerParts) {
     running = undefined;
   }
 
-  async function record(tx: Tx, batch: readonly Item[]): Promise<void> {
-    const working = new Map<string, boolean>();
-    const settled = await repo.settle(
-      tx,
-      batch.map(({ row }) => row),
-    );
-    for (const { row, ended } of batch) {
-      if (!settled.has(row.id) || !ended) continue;
-      const well = isSuccess(ended.answer);
-      working.set(row.endpointId, well || (working.get(row.endpointId) ?? false));
-      if (ended.answer.status === 410 && (await disableEndpoint(tx, row.endpointId, 'gone')) > 0)
-        await repo.skipPending(tx, row.endpointId, clock());
-    }
-    for (const [endpointId, well] of working)
-      await (well ? markWorking(tx, endpointId) : markFailing(tx, endpointId, clock()));
+  function record(batch: readonly Item[]): Promise<void> {
+    const ids = (isOne: (item: Item) => boolean): string[] => batch.filter(isOne).map(({ row }) => row.id);
+    return db.call(settleAll, {
+      settlements: settlementsText(batch.map(({ row }) => row)),
+      gone: ids(({ answered }) => answered === 410),
+      released: ids(({ answered }) => answered === undefined),
+      now: clock(),
+    });
   }
 
   return {
     /** The attempt is over. */
     ended(ended: Ended): void {
-      add({ leaseUntil: ended.claimed.leaseUntil, row: settlementOf(ended, random), ended });
+      add({ leaseUntil: ended.claimed.leaseUntil, row: settlementOf(ended, random), answered: ended.answer.status });
     },
 
     /** It was not sent: somebody else can have it at once. */
@@ -112,7 +106,7 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 /** Any 2xx; what comes after the status changes nothing. */
 export const isSuccess = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
 
-function settlementOf({ claimed, at, endedAt, durationMs, answer }: Ended, random: () => number): repo.Settlement {
+function settlementOf({ claimed, at, endedAt, durationMs, answer }: Ended, random: () => number): Settlement {
   const attempt: Attempt = {
     at: toTimestamp(at),
     status_code: answer.status,

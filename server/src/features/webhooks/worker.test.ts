@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Registry } from 'prom-client';
 import { createTestClock, storageSettings } from '../../../test/build-app.ts';
 import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { basic, buildWebhooks } from '../../../test/webhooks.ts';
 import { readConfig } from '../../config.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { createLog } from '../../platform/log.ts';
 import { createRuntime, type Runtime } from '../../runtime.ts';
+import { accessTopic } from '../oauth/index.ts';
 import { leaseMs } from './claims.ts';
 import { createWebhookWorker } from './worker.ts';
 
@@ -226,6 +229,49 @@ test('what waits to be sent is not sent any more once its grant has ended or its
     ...Array(3).fill('skipped'),
     'succeeded',
   ]);
+});
+
+test('what is recalled while its claim is on its way from the database is not sent either', async (t) => {
+  const { runtime, add, call, pair, deliveries } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  const { id } = await add(receiver.url, { types: ['tip.created'] });
+  const { db } = runtime;
+  let [held, written, letGo] = ['', () => {}, Promise.resolve()];
+  const slowly: Database['call'] = async (procedure, input) => {
+    const output = await db.call(procedure, input);
+    if (procedure.name === held) {
+      written();
+      await letGo;
+    }
+    return output;
+  };
+  const metrics = { registry: new Registry() };
+  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...db, call: slowly } });
+  t.after(() => worker.stop());
+  await worker.start();
+  const revokeDuring = async (procedure: string, begin: () => Promise<unknown>) => {
+    const [recorded, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    [held, written, letGo] = [procedure, recorded.resolve, released.promise];
+    await begin();
+    await recorded.promise;
+    const told = new Promise<void>((resolve) => runtime.hub.subscribe(accessTopic, () => resolve()));
+    await runtime.grants.revoke(pair.creatorId, pair.clientId, 'creator');
+    await told;
+    released.resolve();
+    await worker.pass();
+  };
+
+  await revokeDuring('handOver', () => tips(runtime, pair, 1));
+  assert.equal(receiver.requests.length, 0);
+  held = '';
+  await makePair(runtime, { app: pair, creator: pair });
+  await tips(runtime, pair, 1);
+  await receiver.waitFor(1);
+  await waitUntil(async () => !(await statusesOf(runtime)).includes('pending'));
+  const [delivered] = await deliveries(id, '?status=succeeded');
+  await revokeDuring('claimDue', () => call('POST', `/${id}/deliveries/${delivered!.id}/retry`));
+  assert.equal(receiver.requests.length, 1);
+  assert.deepEqual(await statusesOf(runtime), ['cancelled', 'cancelled']);
 });
 
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {

@@ -3,7 +3,6 @@ import { Counter, type Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
-import type { NewId } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
 import type { SafeFetch } from '../../platform/safe-fetch.ts';
 import type { Vault } from '../../platform/secrets.ts';
@@ -20,7 +19,6 @@ export interface WorkerParts {
   readonly db: Database;
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly newId: NewId;
   readonly vault: Vault;
   readonly fetch: SafeFetch;
   readonly log: Log;
@@ -36,7 +34,7 @@ const sweepMs = 10_000;
 const shareOfTime = 1 / 20;
 
 export function createWebhookWorker(parts: WorkerParts) {
-  const { db, hub, clock, newId, vault, fetch, log, metrics, random = Math.random } = parts;
+  const { db, hub, clock, vault, fetch, log, metrics, random = Math.random } = parts;
   const attempts = new Counter({
     name: 'namjai_webhook_attempts_total',
     help: 'Webhook requests sent',
@@ -54,7 +52,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     onAnswer: (answer) => (isSuccess(answer) ? succeeded : failed).inc(),
     onError,
   });
-  const dispatcher = createDispatcher({ db, clock, newId, vault, lanes, onError });
+  const dispatcher = createDispatcher({ db, clock, vault, lanes, onError });
 
   /** Finds what has become due: retries, and what a node left behind. */
   async function poll(): Promise<void> {
