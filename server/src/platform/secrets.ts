@@ -7,6 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
   randomBytes,
+  randomFillSync,
   timingSafeEqual,
 } from 'node:crypto';
 
@@ -15,12 +16,34 @@ export type SecretPrefix = 'njs' | 'njr' | 'njc' | 'njo';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** 43 characters of 62 hold 256 bits. A byte that would make some of them likelier than others is left out. */
-export function newSecret(prefix: SecretPrefix): string {
-  let text = '';
-  while (text.length < 43)
-    for (const byte of randomBytes(48)) if (byte < 248 && text.length < 43) text += base62[byte % 62];
-  return `${prefix}_${text}`;
+/**
+ * 43 characters of 62 hold 256 bits. A byte that would make some of them likelier than others is left out.
+ * `beginning` stands before them, and may be known.
+ */
+export function newSecret(prefix: SecretPrefix, beginning = ''): string {
+  let text = `${prefix}_${beginning}`;
+  for (let missing = 43; missing > 0; ) {
+    const byte = randomByte();
+    if (byte >= 248) continue;
+    text += base62[byte % 62];
+    missing -= 1;
+  }
+  return text;
+}
+
+/** Asking for a few thousand random bytes takes hardly longer than asking for the 43 of one secret. */
+const unused = Buffer.alloc(4096);
+let used = unused.length;
+
+function randomByte(): number {
+  if (used === unused.length) {
+    randomFillSync(unused);
+    used = 0;
+  }
+  const byte = unused[used]!;
+  // What has become a secret is not kept.
+  unused[used++] = 0;
+  return byte;
 }
 
 /** For secrets of full entropy that are only ever compared: a plain hash suffices and can be looked up. */

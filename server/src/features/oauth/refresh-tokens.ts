@@ -15,8 +15,9 @@ export interface NewRefreshToken {
 }
 
 export function newRefreshToken(now: number): NewRefreshToken {
-  const token = newSecret('njr').replace('_', `_${timeText(now)}`);
-  return { token, key: refreshKey(token) };
+  const time = timeText(now);
+  const token = newSecret('njr', time);
+  return { token, key: time + hashSecret(token) };
 }
 
 export const refreshKey = (token: string): string => (withTime.exec(token)?.[1] ?? '') + hashSecret(token);
