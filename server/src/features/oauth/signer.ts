@@ -26,7 +26,7 @@ interface Batch {
 /** Few enough that the event loop can go on with the first while the thread signs the rest. */
 const atOnce = 8;
 
-const newThread = (): Worker => new Worker(new URL('./signer-thread.ts', import.meta.url));
+const newThread = (): Worker => new Worker(new URL('./signer-thread.ts', import.meta.url), { execArgv: [] });
 
 export function createSigner(startThread = newThread) {
   let next: Batch | undefined;
