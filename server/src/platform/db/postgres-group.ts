@@ -13,7 +13,7 @@ import { sorted } from './postgres-errors.ts';
 import type { NamedStatement } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 
-export const maxGroup = 16;
+export const maxGroup = 32;
 
 export interface GroupedCall {
   readonly statement: NamedStatement;

@@ -3,8 +3,10 @@
  * round trip and a commit; a call that finds nobody else goes at once.
  *
  * - Nobody is answered before the whole group is committed.
- * - A group that fails because of one of its statements has left nothing behind: each is run again by itself, so that
- *   only that one fails. A group whose connection fails may have been recorded, whole: all are refused.
+ * - A group waits for the one before it, unless it is full or that one is slow: then it goes beside it.
+ * - What one owner writes is never in two groups at once, of which one would wait for the other.
+ * - A group that fails because of one of its statements has left nothing behind: each half is run again by itself, so
+ *   that in the end only that one fails. A group whose connection fails may have been recorded, whole: all are refused.
  * - A group is sorted by owner. As each statement locks a row of its owner first, and nodes take owners in the same
  *   order, no two groups wait for each other.
  */
@@ -15,6 +17,7 @@ import { checkParameters, noParameters } from './statement.ts';
 interface Call extends GroupedCall {
   /** When it must be answered, on the clock of `performance.now()`. */
   readonly until: number;
+  /** Whose rows it writes; empty if it writes none. */
   readonly owner: string;
 }
 
@@ -33,10 +36,17 @@ export interface LaneOptions {
   readonly alone: Send;
 }
 
+/** A group that takes longer than this is slow: something holds it up, and what can go beside it does. */
+const slowMs = 20;
+
 export class Lane {
   readonly #options: LaneOptions;
   #queue: Waiting[] = [];
+  /** Owners of what is under way. */
+  readonly #owners = new Set<string>();
   #underWay = 0;
+  /** How many of these are not slow. */
+  #quick = 0;
   #due = false;
 
   constructor(options: LaneOptions) {
@@ -54,40 +64,60 @@ export class Lane {
 
   /** At the end of the turn, so that what arrives in it goes together. */
   #goOn(): void {
-    if (this.#due || this.#queue.length === 0 || this.#underWay >= this.#options.atOnce) return;
+    if (this.#due || !this.#mayGo(this.#queue)) return;
     this.#due = true;
     setImmediate(() => {
       this.#due = false;
-      void this.#send(this.#queue.splice(0, maxGroup));
+      const free = this.#owners.size > 0 ? this.#queue.filter(({ owner }) => !this.#owners.has(owner)) : this.#queue;
+      if (!this.#mayGo(free)) return;
+      const group = free.slice(0, maxGroup);
+      const gone = new Set(group);
+      this.#queue = this.#queue.filter((call) => !gone.has(call));
+      void this.#send(group);
       this.#goOn();
     });
   }
 
-  async #send(group: Waiting[]): Promise<void> {
-    this.#underWay += 1;
-    // The first has waited longest.
-    const until = group[0]!.until;
-    // Within an owner the order of arrival stays: the sort is stable.
-    group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0));
-    try {
-      const results = await this.#options.together(until, group);
-      for (const [i, call] of group.entries()) settle(call, results[i]!);
-    } catch (error) {
-      if (error instanceof StorageUnavailable) for (const { reject } of group) reject(error);
-      else for (const call of group) await this.#alone(call);
-    }
-    this.#underWay -= 1;
-    this.#goOn();
+  #mayGo({ length }: readonly Waiting[]): boolean {
+    return length > 0 && this.#underWay < this.#options.atOnce && (this.#quick === 0 || length >= maxGroup);
   }
 
-  async #alone(call: Waiting): Promise<void> {
+  async #send(group: Waiting[]): Promise<void> {
+    const owners = new Set(group.map(({ owner }) => owner).filter((owner) => owner !== ''));
+    for (const owner of owners) this.#owners.add(owner);
+    this.#underWay += 1;
+    this.#quick += 1;
+    let quick = true;
+    const isSlow = (): void => {
+      if (quick) this.#quick -= 1;
+      quick = false;
+      this.#goOn();
+    };
+    const timer = setTimeout(isSlow, slowMs);
+    // Within an owner the order of arrival stays: the sort is stable.
+    await this.#run(group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0)));
+    clearTimeout(timer);
+    for (const owner of owners) this.#owners.delete(owner);
+    this.#underWay -= 1;
+    isSlow();
+  }
+
+  async #run(group: readonly Waiting[], send = this.#options.together): Promise<void> {
+    const until = Math.min(...group.map((call) => call.until));
     try {
-      const [result] = await this.#options.alone(call.until, [call]);
-      settle(call, result!);
+      const results = await send(until, group);
+      for (const [i, call] of group.entries()) settle(call, results[i]!);
     } catch (error) {
-      call.reject(error);
+      const { alone } = this.#options;
+      if (error instanceof StorageUnavailable || send === alone) for (const { reject } of group) reject(error);
+      else for (const half of halves(group)) await this.#run(half, half.length > 1 ? send : alone);
     }
   }
+}
+
+function halves<T>(list: readonly T[]): (readonly T[])[] {
+  const half = list.length >> 1;
+  return half > 0 ? [list.slice(0, half), list.slice(half)] : [list];
 }
 
 function settle({ resolve, reject }: Waiting, result: GroupedResult): void {

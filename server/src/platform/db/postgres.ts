@@ -29,9 +29,8 @@ export interface PostgresOptions {
 
 const maxConnectMs = 3_600;
 
-/** Groups that are under way at once; a few connections are left for transactions and long reads. */
-const readGroups = 4;
-const writeLanes = 4;
+/** Groups of a kind that may be under way at once; a few connections are left for transactions and long reads. */
+const groupsAtOnce = 4;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
@@ -126,10 +125,8 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   const together = (until: number, calls: readonly GroupedCall[]): Promise<GroupedResult[]> =>
     withClient(until, (client) => groups.send(client, calls));
   const alone: typeof together = (until, calls) => retrying(until, () => together(until, calls));
-  const lane = (atOnce: number): Lane => new Lane({ atOnce, together, alone });
-  const reads = lane(readGroups);
-  // One group at a time in each: what one owner writes is never in two groups, of which one would wait for the other.
-  const writes = Array.from({ length: writeLanes }, () => lane(1));
+  const reads = new Lane({ atOnce: groupsAtOnce, together, alone });
+  const writes = new Lane({ atOnce: groupsAtOnce, together, alone });
 
   async function close(): Promise<void> {
     if (calls > 0) {
@@ -154,7 +151,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     writeOne: (owner, sql, params) =>
       call(async (until) => {
         const statement = statements.find(sql);
-        return writes[placeOf(owner, writes.length)]!.add({ until, statement, params, owner });
+        return writes.add({ until, statement, params, owner });
       }),
     version: () => undefined,
     async ping() {
@@ -171,13 +168,6 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
 function refuseWrites({ writes, text }: NamedStatement): void {
   if (writes.length > 0) throw new Error(`A statement that writes, outside write(): ${text}`);
-}
-
-/** Spreads owners over so many places. */
-function placeOf(owner: string, places: number): number {
-  let sum = 0;
-  for (let i = 0; i < owner.length; i += 1) sum = (sum * 31 + owner.charCodeAt(i)) % 65_521;
-  return sum % places;
 }
 
 async function transaction<T>(client: pg.PoolClient, statements: Statements, fn: (tx: Tx) => Promise<T>): Promise<T> {

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import pg from 'pg';
+import { freshDatabase } from '../../../test/postgres.ts';
+import { openPostgres } from './postgres.ts';
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** Heads of so many owners, and another session, to be in the way. */
+async function open(t: TestContext, owners: number) {
+  const url = await freshDatabase(t);
+  const db = openPostgres({ url, withinMs: 30_000 });
+  const other = new pg.Client({ connectionString: url });
+  // The database is dropped while it is still connected.
+  other.on('error', () => {});
+  await other.connect();
+  t.after(async () => {
+    await other.end();
+    await db.close();
+  });
+  await db.write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
+  for (const id of numbers(owners)) await db.write((tx) => tx.run('INSERT INTO heads (id, n) VALUES ($1, 0)', [id]));
+  const advance = async (id: number, by = 1): Promise<number | undefined> =>
+    (
+      await db.writeOne<{ n: number }>(
+        String(id),
+        'UPDATE heads SET n = n + 12 / CAST($2 AS BIGINT) WHERE id = $1 RETURNING n',
+        [id, by],
+      )
+    )?.n;
+  /** Resolves when somebody waits for the other session. */
+  async function untilWaiting(): Promise<void> {
+    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
+    while ((await other.query(waiting)).rowCount === 0);
+  }
+  return { db, other, advance, untilWaiting };
+}
+
+describe('groups of statements', () => {
+  test('a write that is held up holds up those of its owner, and nobody else’s', async (t) => {
+    const { other, advance, untilWaiting } = await open(t, 100);
+    await other.query('BEGIN');
+    await other.query('SELECT n FROM heads WHERE id = 50 FOR UPDATE');
+    const order: string[] = [];
+    const first = advance(50).then((n) => order.push(`first ${n}`));
+    await untilWaiting();
+    const second = advance(50).then((n) => order.push(`second ${n}`));
+    const others = numbers(100).filter((id) => id !== 50);
+    for (let times = 1; times <= 3; times += 1) {
+      const seen = await Promise.all(others.map((id) => advance(id)));
+      assert.deepEqual(new Set(seen), new Set([12 * times]));
+    }
+    assert.deepEqual(order, []);
+    await other.query('ROLLBACK');
+    await Promise.all([first, second]);
+    assert.deepEqual(order, ['first 12', 'second 24']);
+  });
+
+  test('a read that is held up holds up no other', async (t) => {
+    const { db, other, untilWaiting } = await open(t, 1);
+    await other.query('SELECT pg_advisory_lock(7)');
+    const slow = db.get('SELECT pg_advisory_xact_lock(7)');
+    await untilWaiting();
+    const reads = numbers(100).map((i) => db.get<{ i: number }>('SELECT CAST($1 AS BIGINT) AS i', [i]));
+    assert.deepEqual(
+      (await Promise.all(reads)).map((row) => row?.i),
+      numbers(100),
+    );
+    await other.query('SELECT pg_advisory_unlock(7)');
+    await slow;
+  });
+
+  test('only those that fail are refused, wherever they stand and however many they are', async (t) => {
+    const { db, advance } = await open(t, 40);
+    for (const bad of [[0], [39], [3, 4, 20], numbers(40)]) {
+      const before = await db.all<{ id: number; n: number }>('SELECT id, n FROM heads ORDER BY id');
+      const done = await Promise.allSettled(numbers(40).map((id) => advance(id, bad.includes(id) ? 0 : 1)));
+      const expected = before.map(({ id, n }) => (bad.includes(id) ? 'rejected' : n + 12));
+      assert.deepEqual(
+        done.map((result) => (result.status === 'fulfilled' ? result.value : result.status)),
+        expected,
+      );
+      const after = await db.all<{ n: number }>('SELECT n FROM heads ORDER BY id');
+      assert.deepEqual(
+        after.map(({ n }) => n),
+        before.map(({ id, n }) => (bad.includes(id) ? n : n + 12)),
+      );
+    }
+  });
+});
