@@ -1,8 +1,9 @@
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database, Tx, Value } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Zone } from '../../platform/zone.ts';
+import { append, eventBody, type Place, type PreparedEvent } from './append.ts';
 import * as repo from './repo.ts';
 import type { EventType } from './types.ts';
 
@@ -22,11 +23,6 @@ export interface NewEvent {
   readonly amountMinor?: number;
   /** The event's data as JSON, once its place in the history is known. */
   readonly data: (place: Place) => string;
-}
-
-export interface Place {
-  readonly sequence: number;
-  readonly createdAt: number;
 }
 
 export interface EventLogParts {
@@ -51,39 +47,41 @@ export const anyEventTopic = 'events';
 const gap = '\0';
 
 export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
-  const growth = ({ amountMinor }: Pick<NewEvent, 'amountMinor'>, now: number): repo.Advance => ({
-    now,
-    month: zone.month(now).key,
-    amountMinor: amountMinor ?? 0,
-    tips: amountMinor === undefined ? 0 : 1,
-  });
+  /** All of an event but its place in the history, which `append` gives it. */
+  function prepare({
+    creatorId,
+    type,
+    test = false,
+    replay = false,
+    amountMinor,
+  }: Omit<NewEvent, 'data'>): PreparedEvent {
+    const now = clock();
+    return {
+      creatorId,
+      id: newId('evt'),
+      type,
+      test,
+      replay,
+      now,
+      month: zone.month(now).key,
+      amountMinor: amountMinor ?? 0,
+      tips: amountMinor === undefined ? 0 : 1,
+    };
+  }
 
   return {
-    async append(tx: Tx, event: NewEvent): Promise<Place> {
-      const now = clock();
-      const { sequence, last_at: createdAt } = await repo.advanceHead(tx, event.creatorId, growth(event, now));
-      const place = { sequence, createdAt };
-      const id = newId('evt');
-      await repo.insertEvent(tx, event.creatorId, {
-        id,
-        sequence,
-        type: event.type,
-        createdAt,
-        body: eventBody(id, event, sequence, toTimestamp(createdAt), event.data(place)),
-      });
-      return place;
-    },
+    prepare,
+    append: (tx: Tx, event: NewEvent): Promise<Place> => append(tx, prepare(event), event.data),
 
     /**
      * The parameters of `appendSql`, for a tip or the like whose data ends with the event's own time: `data` is what
      * stands before and after that.
      */
     appendParams(event: Omit<NewEvent, 'data'>, data: readonly [string, string]): Value[] {
-      const now = clock();
-      const id = newId('evt');
-      const body = eventBody(id, event, gap, gap, data.join(gap));
-      const { month, amountMinor, tips } = growth(event, now);
-      return [event.creatorId, now, month, amountMinor, tips, id, event.type, ...body.split(gap)];
+      const prepared = prepare(event);
+      const { creatorId, now, month, amountMinor, tips, id, type } = prepared;
+      const body = eventBody(prepared, gap, gap, data.join(gap));
+      return [creatorId, now, month, amountMinor, tips, id, type, ...body.split(gap)];
     },
 
     /** Called after the commit. A lost hint costs latency, never an event. */
@@ -117,18 +115,4 @@ export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
       }
     },
   };
-}
-
-function eventBody(
-  id: string,
-  event: Omit<NewEvent, 'data'>,
-  sequence: number | string,
-  createdAt: string,
-  data: string,
-): string {
-  return (
-    `{"id":"${id}","type":"${event.type}","sequence":${sequence},"test":${event.test ?? false},` +
-    `"replay":${event.replay ?? false},"creator_id":"${event.creatorId}","created_at":"${createdAt}",` +
-    `"data":${data}}`
-  );
 }
