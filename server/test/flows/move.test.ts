@@ -85,7 +85,10 @@ test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 180_
   const source = new DatabaseSync(file, { readOnly: true });
   const target = openPostgres({ url, withinMs: 60_000 });
   t.after(() => target.close());
-  const names = source.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  // How often tables have changed is kept for SQLite alone.
+  const names = source
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'table_versions'")
+    .all();
   assert.deepEqual((await tablesOf(url)).sort(), names.map(({ name }) => name).sort());
   for (const { name } of names) {
     if (name === 'schema_migrations') continue;

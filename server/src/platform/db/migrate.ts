@@ -2,12 +2,13 @@
  * Brings a database to the schema of this program. Each migration is one transaction together with its record,
  * under a lock, so that processes that start together apply it once. Statements end with a semicolon at a line's end.
  */
-import type { Database, Tx } from './database.ts';
+import type { Database, Sql, Tx } from './database.ts';
 import { migrations as known } from './migrations/index.ts';
+import { textFor } from './statement.ts';
 
 export interface Migration {
   readonly name: string;
-  readonly sql: string;
+  readonly sql: Sql;
 }
 
 /** The database was written by a newer program, whose data this one would misread. */
@@ -93,8 +94,8 @@ async function lock(db: Database, tx: Tx): Promise<void> {
   if (db.engine === 'postgres') await tx.get('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
 }
 
-function forEngine(engine: Database['engine'], sql: string): string {
-  return sql.replace(/\{(\w+)\}/g, (token, name: string) => {
+function forEngine(engine: Database['engine'], sql: Sql): string {
+  return textFor(engine, sql).replace(/\{(\w+)\}/g, (token, name: string) => {
     const type = columnTypes[engine][name];
     if (type === undefined) throw new Error(`Unknown column type ${token}`);
     return type;

@@ -97,8 +97,8 @@ function tablesOf(source: DatabaseSync): Table[] {
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     .all()
     .map(({ name }) => String(name))
-    // Written by the migrations of the target themselves.
-    .filter((name) => name !== 'schema_migrations');
+    // Written by the migrations of the target themselves; of use to SQLite alone.
+    .filter((name) => name !== 'schema_migrations' && name !== 'table_versions');
   return names.map((name) => ({
     name,
     columns: source

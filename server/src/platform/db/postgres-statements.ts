@@ -61,7 +61,7 @@ export class PostgresTx implements Tx {
   async run(sql: Sql, params?: readonly Value[]): Promise<number> {
     const { rowCount } = await this.#execute(sql, params);
     // For a statement that reads, this is how many rows it gave.
-    return this.#statements.find(sql).writes.length > 0 ? (rowCount ?? 0) : 0;
+    return this.#statements.find(sql).writes ? (rowCount ?? 0) : 0;
   }
 
   /** Takes no more statements, waits for those that nobody waited for, and throws what failed. */

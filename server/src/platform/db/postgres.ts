@@ -167,7 +167,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 }
 
 function refuseWrites({ writes, text }: NamedStatement): void {
-  if (writes.length > 0) throw new Error(`A statement that writes, outside write(): ${text}`);
+  if (writes) throw new Error(`A statement that writes, outside write(): ${text}`);
 }
 
 async function transaction<T>(client: pg.PoolClient, statements: Statements, fn: (tx: Tx) => Promise<T>): Promise<T> {

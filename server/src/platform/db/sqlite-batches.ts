@@ -16,6 +16,7 @@
  */
 import { StorageUnavailable, type Tx } from './database.ts';
 import { Busy, type SqliteConnection } from './sqlite-connection.ts';
+import { Turns } from './sqlite-turns.ts';
 import { PendingWrite, type QueuedWrite } from './sqlite-write.ts';
 
 /** Bounds how long one batch keeps the event loop: at some 40 µs a write, 10 ms. */
@@ -27,14 +28,16 @@ export interface BatchesOptions {
   connection: SqliteConnection;
   /** How long a write waits for another process before it is refused. */
   waitMs: number;
-  onCommit: (tables: ReadonlySet<string>) => void;
+  onCommit?: () => void;
+  /** Shared with others of this process that write. */
+  turns?: Turns;
 }
 
 export class Batches {
   readonly #connection: SqliteConnection;
   readonly #waitMs: number;
-  readonly #onCommit: (tables: ReadonlySet<string>) => void;
-  readonly #written = new Set<string>();
+  readonly #onCommit: () => void;
+  readonly #turns: Turns;
   #queue: QueuedWrite[] = [];
   #current: QueuedWrite | undefined;
   /** A turn is due or under way. */
@@ -44,19 +47,20 @@ export class Batches {
   #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
-  constructor({ connection, waitMs, onCommit }: BatchesOptions) {
+  constructor({ connection, waitMs, onCommit = () => {}, turns = new Turns() }: BatchesOptions) {
     this.#connection = connection;
     this.#waitMs = waitMs;
     this.#onCommit = onCommit;
-    connection.onWrite = (table) => this.#written.add(table);
+    this.#turns = turns;
   }
 
-  write<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+  /** One that has waited somewhere else already waits so much less for another process. */
+  write<T>(fn: (tx: Tx) => Promise<T>, waitedMs = 0): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push(new PendingWrite(fn, resolve, reject));
+      this.#queue.push(new PendingWrite(fn, resolve, reject, performance.now() - waitedMs));
       if (this.#active) return;
       this.#active = true;
-      setImmediate(() => this.#turn());
+      this.#goOn(0);
     });
   }
 
@@ -66,7 +70,7 @@ export class Batches {
     clearTimeout(this.#voidTimer);
   }
 
-  #turn(): void {
+  async #turn(): Promise<void> {
     try {
       this.#begin();
     } catch (error) {
@@ -74,7 +78,7 @@ export class Batches {
       this.#goOn(busyRetryMs);
       return;
     }
-    void this.#runBatch(this.#queue.splice(0, maxBatch));
+    await this.#runBatch(this.#queue.splice(0, maxBatch));
   }
 
   /** Everyone if the storage fails; only those who have waited long enough if it is busy. */
@@ -92,14 +96,16 @@ export class Batches {
     if (this.#queue.length === 0) {
       this.#active = false;
       for (const resolve of this.#onIdle.splice(0)) resolve();
-    } else if (delayMs === 0) setImmediate(() => this.#turn());
-    else setTimeout(() => this.#turn(), delayMs);
+      return;
+    }
+    const take = (): void => this.#turns.take(() => this.#turn());
+    if (delayMs === 0) setImmediate(take);
+    else setTimeout(take, delayMs);
   }
 
   async #runBatch(batch: readonly QueuedWrite[]): Promise<void> {
     const apart = this.#apart;
     this.#apart = false;
-    this.#written.clear();
     this.#watchForForeignAwaits();
     let committing = false;
     try {
@@ -108,7 +114,7 @@ export class Batches {
       }
       committing = true;
       this.#commit();
-      this.#onCommit(this.#written);
+      this.#onCommit();
     } catch (error) {
       this.#rollBack();
       if (committing) this.#voidRefusedFrames();

@@ -38,9 +38,6 @@ export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #mayWrite: boolean;
   readonly #prepared = new Map<string, Prepared>();
-  /** Told of every table that a statement is about to write. */
-  onWrite: (table: string) => void = () => {};
-
   constructor(file: string, { mayWrite }: { mayWrite: boolean }) {
     this.#mayWrite = mayWrite;
     try {
@@ -99,7 +96,7 @@ export class SqliteConnection {
     try {
       const { changes } = prepared.statement.run(...params.map(bindable));
       // For any other statement SQLite repeats the count of the last one that wrote.
-      return prepared.writes.length > 0 ? Number(changes) : 0;
+      return prepared.writes ? Number(changes) : 0;
     } catch (error) {
       throw sorted(error);
     }
@@ -114,8 +111,7 @@ export class SqliteConnection {
     let prepared = this.#prepared.get(text);
     if (!prepared) {
       const read = readStatement(text);
-      if (read.writes.length > 0 && !this.#mayWrite)
-        throw new Error(`A statement that writes, outside write(): ${text}`);
+      if (read.writes && !this.#mayWrite) throw new Error(`A statement that writes, outside write(): ${text}`);
       try {
         const statement = this.#db.prepare(read.questionMarks);
         statement.setReturnArrays(true);
@@ -127,7 +123,6 @@ export class SqliteConnection {
       this.#prepared.set(text, prepared);
     }
     checkParameters(prepared, params);
-    for (const table of prepared.writes) this.onWrite(table);
     return prepared;
   }
 }

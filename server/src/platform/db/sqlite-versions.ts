@@ -1,75 +1,51 @@
 /**
- * What may have changed since: counters of this process's own commits by table, and one for other processes.
+ * How often the remembered tables have changed. They are counted in the database itself (migration 0008), whoever
+ * writes; the counts are read again when `PRAGMA data_version` says that somebody has committed.
  *
- * - A counter moves after the COMMIT and before anybody is answered, so what is read under an equal version is current.
- * - Another process is seen by `PRAGMA data_version` on the writing connection, which its own commits do not move.
- *   It is asked at most once per turn of the event loop.
+ * That is asked once per turn of the event loop, and again after a commit of this process: nobody is answered before
+ * it is known here.
  */
 import type { SqliteConnection } from './sqlite-connection.ts';
 
-export function createVersions(writer: SqliteConnection, pollMs: number) {
-  const commits = new Map<string, number>();
-  let external = 0;
-  let lastSeen = dataVersion();
-  let askedThisTurn = false;
-  const listeners = new Set<() => void>();
-  let told = external;
-  let timer: NodeJS.Timeout | undefined;
+export function createVersions(reader: SqliteConnection) {
+  let counts = new Map<string, number>();
+  let seen: number | undefined;
+  let current = false;
 
-  function dataVersion(): number | undefined {
+  function look(): void {
     try {
-      return writer.get<{ data_version: number }>('PRAGMA data_version')?.data_version;
+      const version = reader.get<{ data_version: number }>('PRAGMA data_version')?.data_version;
+      if (version === seen) return;
+      const rows = reader.all<{ name: string; n: number }>('SELECT name, n FROM table_versions');
+      counts = new Map(rows.map(({ name, n }) => [name, n]));
+      seen = version;
     } catch {
-      return undefined;
+      // When it cannot be told, nothing is remembered.
+      counts = new Map();
+      seen = undefined;
     }
   }
 
-  function lookOutside(): void {
-    const seen = dataVersion();
-    // When it cannot be told, everything may have changed.
-    if (seen === undefined || seen !== lastSeen) external += 1;
-    lastSeen = seen;
-  }
-
-  function poll(): void {
-    lookOutside();
-    if (told === external) return;
-    told = external;
-    for (const listener of listeners) listener();
-  }
-
   return {
-    committed(tables: ReadonlySet<string>): void {
-      for (const table of tables) commits.set(table, (commits.get(table) ?? 0) + 1);
+    committed(): void {
+      current = false;
     },
 
-    version(tables: readonly string[]): number {
-      if (!askedThisTurn) {
-        askedThisTurn = true;
+    version(tables: readonly string[]): number | undefined {
+      if (!current) {
+        current = true;
         setImmediate(() => {
-          askedThisTurn = false;
+          current = false;
         });
-        lookOutside();
+        look();
       }
-      let sum = external;
-      for (const table of tables) sum += commits.get(table) ?? 0;
+      let sum = 0;
+      for (const table of tables) {
+        const count = counts.get(table);
+        if (count === undefined) return undefined;
+        sum += count;
+      }
       return sum;
-    },
-
-    onExternalChange(listener: () => void): () => void {
-      if (listeners.size === 0) told = external;
-      listeners.add(listener);
-      timer ??= setInterval(poll, pollMs).unref();
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size > 0) return;
-        clearInterval(timer);
-        timer = undefined;
-      };
-    },
-
-    stop(): void {
-      clearInterval(timer);
     },
   };
 }

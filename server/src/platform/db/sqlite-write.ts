@@ -16,14 +16,20 @@ export interface QueuedWrite {
 
 /** One call of `write`: its function, what became of it, and who waits for the answer. */
 export class PendingWrite<T> implements QueuedWrite {
-  readonly since = performance.now();
+  readonly since: number;
   readonly #fn: (tx: Tx) => Promise<T>;
   readonly #resolve: (value: T) => void;
   readonly #reject: (error: unknown) => void;
   #outcome: Outcome<T> | undefined;
   #abandon: (error: Error) => void = () => {};
 
-  constructor(fn: (tx: Tx) => Promise<T>, resolve: (value: T) => void, reject: (error: unknown) => void) {
+  constructor(
+    fn: (tx: Tx) => Promise<T>,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+    since: number,
+  ) {
+    this.since = since;
     this.#fn = fn;
     this.#resolve = resolve;
     this.#reject = reject;

@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { databaseConformance } from './conformance.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
+import { countChanges, createTableVersions } from './migrations/0008-table-versions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
 import { backupSqlite } from './sqlite-backup.ts';
 
@@ -26,6 +27,14 @@ function open(t: TestContext, options: Partial<SqliteOptions> = {}): Database {
 
 async function withTables(db: Database, ...names: string[]): Promise<Database> {
   for (const name of names) await db.write((tx) => tx.run(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY) STRICT`));
+  return db;
+}
+
+/** Tables whose changes are counted. */
+async function withCounted(db: Database, ...names: string[]): Promise<Database> {
+  await withTables(db, ...names);
+  const sql = createTableVersions + names.map(countChanges).join('');
+  await migrate(db, { migrations: [{ name: 'counted', sql }] });
   return db;
 }
 
@@ -175,7 +184,7 @@ describe('SQLite', () => {
   });
 
   test('moves the version of a table with its own commits only', async (t) => {
-    const db = await withTables(open(t), 'things', 'others');
+    const db = await withCounted(open(t), 'things', 'others');
     const things = db.version(['things']);
     const both = db.version(['things', 'others']);
     await add(db, 'others');
@@ -200,7 +209,7 @@ describe('SQLite', () => {
 
   test('sees the changes of another process, and tells who listens', async (t) => {
     const file = temporaryFile(t);
-    const db = await withTables(openSqlite({ file, pollMs: 5 }), 'things');
+    const db = await withCounted(openSqlite({ file, pollMs: 5 }), 'things');
     const other = openSqlite({ file });
     t.after(() => Promise.all([db.close(), other.close()]));
     let calls = 0;

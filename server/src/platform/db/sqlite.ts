@@ -1,10 +1,13 @@
 /**
- * The database port on a SQLite file: one connection writes, in shared commits (sqlite-batches.ts),
- * another reads and so sees only what is committed.
+ * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batches.ts), another reads and
+ * so sees only what is committed. Procedures are written by a third, on a thread of its own (sqlite-thread.ts).
  */
 import type { Database, Reader } from './database.ts';
 import { Batches } from './sqlite-batches.ts';
 import { Busy, SqliteConnection } from './sqlite-connection.ts';
+import { createExternalChanges, createForeignCommits } from './sqlite-external.ts';
+import { WriterThread } from './sqlite-thread.ts';
+import { Turns } from './sqlite-turns.ts';
 import { createVersions } from './sqlite-versions.ts';
 
 export interface SqliteOptions {
@@ -20,8 +23,15 @@ const retryReadMs = 10;
 export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions): Database {
   const writer = new SqliteConnection(file, { mayWrite: true });
   const reader = new SqliteConnection(file, { mayWrite: false });
-  const versions = createVersions(writer, pollMs);
-  const batches = new Batches({ connection: writer, waitMs, onCommit: versions.committed });
+  const versions = createVersions(reader);
+  const turns = new Turns();
+  const batches = new Batches({ connection: writer, waitMs, turns, onCommit: versions.committed });
+  const thread = new WriterThread({ file, waitMs, turns, onCommit: versions.committed });
+  const external = createExternalChanges({
+    foreignCommits: createForeignCommits(writer),
+    foreignToThread: () => thread.foreignCommits(),
+    pollMs,
+  });
   let closed: Promise<void> | undefined;
 
   /** At once, unless the file is locked: then again by a timer. */
@@ -45,8 +55,8 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
     closed ? Promise.reject(new Error('The database is closed')) : batches.write(fn);
 
   async function close(): Promise<void> {
-    await batches.stop();
-    versions.stop();
+    external.stop();
+    await Promise.all([batches.stop(), thread.stop()]);
     reader.close();
     // Last, so that it folds the WAL into the main file.
     writer.close();
@@ -57,10 +67,11 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
     all,
     get,
     write,
-    call: (procedure, input) => write((tx) => procedure.run(tx, input)),
+    call: (procedure, input) =>
+      closed ? Promise.reject(new Error('The database is closed')) : thread.call(procedure, input),
     writeOne: (_owner, sql, params) => write((tx) => tx.get(sql, params)),
     version: versions.version,
-    onExternalChange: versions.onExternalChange,
+    onExternalChange: external.onExternalChange,
     async ping() {
       await get('SELECT count(*) FROM sqlite_schema');
       // Rewrites the file's header page, so it needs room on the disk and no table.

@@ -6,17 +6,17 @@ export interface StatementText {
   /** With `?1` for `$1`, as SQLite wants it. */
   readonly questionMarks: string;
   readonly parameters: number;
-  /** The tables that it writes. */
-  readonly writes: readonly string[];
+  /** Whether it changes rows. */
+  readonly writes: boolean;
 }
 
 export const noParameters: readonly Value[] = [];
 
 export function readStatement(text: string): StatementText {
   let parameters = 0;
-  // Quoted text and comments are passed over.
+  // Quoted text, comments and what a trigger does are passed over.
   const questionMarks = text.replace(
-    /'[^']*'|"[^"]*"|--[^\n]*|;\s*\S|(\bLIMIT\s+)?\$(\d+)/gi,
+    /'[^']*'|"[^"]*"|--[^\n]*|\bBEGIN\b.*\bEND\b|;\s*\S|(\bLIMIT\s+)?\$(\d+)/gis,
     (match, limit?: string, number?: string) => {
       // SQLite would run the first and say nothing.
       if (match.startsWith(';')) throw new Error(`More than one statement: ${text}`);
@@ -27,15 +27,10 @@ export function readStatement(text: string): StatementText {
       return limit ? `${limit}(?${number} + 0)` : `?${number}`;
     },
   );
-  return { text, questionMarks, parameters, writes: writtenTables(text) };
+  return { text, questionMarks, parameters, writes: changesRows.test(text) };
 }
 
-/** The tables named after INSERT INTO, UPDATE and the like. There are no triggers or cascades that write others. */
-function writtenTables(text: string): string[] {
-  const verbs =
-    /\b(?:(?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO|(?<!\bDO\s+)UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+"?(\w+)/gi;
-  return [...new Set([...text.matchAll(verbs)].map((match) => String(match[1]).toLowerCase()))];
-}
+const changesRows = /\b(?:(?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO|(?<!\bDO\s+)UPDATE|DELETE\s+FROM)\s/i;
 
 export function textFor(engine: 'sqlite' | 'postgres', sql: Sql): string {
   return typeof sql === 'string' ? sql : sql[engine];

@@ -1,3 +1,4 @@
+import type { Sql } from '../database.ts';
 import { foundation } from './0001-foundation.ts';
 import { oauth } from './0002-oauth.ts';
 import { accounts } from './0003-accounts.ts';
@@ -5,9 +6,10 @@ import { webhooks } from './0004-webhooks.ts';
 import { overlay } from './0005-overlay.ts';
 import { profile } from './0006-profile.ts';
 import { refreshChains } from './0007-refresh-chains.ts';
+import { tableVersions } from './0008-table-versions.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
-export const migrations: readonly { name: string; sql: string }[] = [
+export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0001-foundation', sql: foundation },
   { name: '0002-oauth', sql: oauth },
   { name: '0003-accounts', sql: accounts },
@@ -15,4 +17,5 @@ export const migrations: readonly { name: string; sql: string }[] = [
   { name: '0005-overlay', sql: overlay },
   { name: '0006-profile', sql: profile },
   { name: '0007-refresh-chains', sql: refreshChains },
+  { name: '0008-table-versions', sql: tableVersions },
 ];
