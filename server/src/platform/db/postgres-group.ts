@@ -12,6 +12,7 @@ import type { Value } from './database.ts';
 import { sorted } from './postgres-errors.ts';
 import type { NamedStatement } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
+import { Messages } from './postgres-wire.ts';
 
 export const maxGroup = 32;
 
@@ -30,29 +31,28 @@ interface Column {
 
 /** What a connection has prepared. */
 interface Prepared {
-  /** By name, the columns that each gives: while it stays prepared they stay. */
-  readonly columns: Map<string, readonly Column[]>;
+  /** The columns that each statement gives: while it stays prepared they stay. */
+  readonly columns: Map<NamedStatement, readonly Column[]>;
   /** After a failure there may be more than that. */
   mayHoldOthers: boolean;
 }
 
 export class GroupSender {
   readonly #prepared = new WeakMap<pg.Connection, Prepared>();
+  readonly #messages = new Messages();
 
   send(client: pg.PoolClient, calls: readonly GroupedCall[]): Promise<GroupedResult[]> {
     return new Promise((resolve, reject) => {
-      client.query(new Group(calls, this.#prepared, resolve, reject));
+      client.query(new Group(calls, this.#prepared, this.#messages, resolve, reject));
     });
   }
 }
-
-/** Not the name under which the driver may have prepared it. */
-const nameOf = ({ name }: NamedStatement): string => `${name}+`;
 
 /** The driver hands the server's answers to the methods below. */
 class Group implements pg.Submittable {
   readonly #calls: readonly GroupedCall[];
   readonly #all: WeakMap<pg.Connection, Prepared>;
+  readonly #messages: Messages;
   readonly #resolve: (results: GroupedResult[]) => void;
   readonly #reject: (error: unknown) => void;
   readonly #results: GroupedResult[] = [];
@@ -62,11 +62,13 @@ class Group implements pg.Submittable {
   constructor(
     calls: readonly GroupedCall[],
     prepared: WeakMap<pg.Connection, Prepared>,
+    messages: Messages,
     resolve: (results: GroupedResult[]) => void,
     reject: (error: unknown) => void,
   ) {
     this.#calls = calls;
     this.#all = prepared;
+    this.#messages = messages;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -74,33 +76,34 @@ class Group implements pg.Submittable {
   submit(connection: pg.Connection): null {
     this.#prepared = this.#all.get(connection) ?? this.#prepared;
     this.#all.set(connection, this.#prepared);
-    connection.stream.cork();
+    const messages = this.#messages;
+    const { columns, mayHoldOthers } = this.#prepared;
     for (const { statement, params } of this.#calls) {
-      const name = nameOf(statement);
-      const { columns, mayHoldOthers } = this.#prepared;
-      const isNew = !columns.has(name);
+      const { groupName: name } = statement;
+      const isNew = !columns.has(statement);
       if (isNew) {
         // To close what is not there is no error.
-        if (mayHoldOthers) connection.close({ type: 'S', name }, true);
-        connection.parse({ name, text: statement.text, types: [] }, true);
-        columns.set(name, []);
+        if (mayHoldOthers) messages.closeStatement(name);
+        messages.parse(name, statement.text);
+        columns.set(statement, []);
       }
-      connection.bind({ statement: name, values: params.map(toText) }, true);
-      if (isNew) connection.describe({ type: 'P' }, true);
-      connection.execute(null, true);
+      messages.bind(name, params);
+      if (isNew) messages.describePortal();
+      messages.execute();
     }
-    connection.sync();
-    connection.stream.uncork();
+    messages.sync();
+    const bytes = messages.take();
+    if (connection.stream.writable) connection.stream.write(bytes);
     return null;
   }
 
-  #currentName(): string {
-    return nameOf(this.#calls[this.#results.length]!.statement);
+  #currentStatement(): NamedStatement {
+    return this.#calls[this.#results.length]!.statement;
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
     this.#prepared.columns.set(
-      this.#currentName(),
+      this.#currentStatement(),
       fields.map(({ name, dataTypeID }) => ({ name, parse: columnTypes.getTypeParser(dataTypeID, 'text') })),
     );
   }
@@ -109,7 +112,9 @@ class Group implements pg.Submittable {
     if ('error' in this.#current || this.#current.row) return;
     try {
       const row: Record<string, unknown> = {};
-      for (const [i, { name, parse }] of this.#prepared.columns.get(this.#currentName())!.entries()) {
+      const columns = this.#prepared.columns.get(this.#currentStatement())!;
+      for (let i = 0; i < columns.length; i += 1) {
+        const { name, parse } = columns[i]!;
         const text = fields[i] ?? null;
         row[name] = text === null ? null : parse(text);
       }
@@ -136,11 +141,4 @@ class Group implements pg.Submittable {
   handleReadyForQuery(): void {
     this.#resolve(this.#results);
   }
-}
-
-/** Values are checked before they come here: strings, safe integers, bytes and null. */
-function toText(value: Value): string | Buffer | null {
-  if (value === null || typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

@@ -70,6 +70,31 @@ describe('groups of statements', () => {
     await slow;
   });
 
+  test('values arrive as they were given, however long, with and without bytes among them', async (t) => {
+    const { db } = await open(t, 1);
+    const texts = ['', 'a', "o'\\n\n", 'น้ำใจ', '🙏🏽', '\u{10FFFF}', 'ก'.repeat(700_000), '0'.repeat(5_000), null];
+    const integers = [0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, null];
+    const allBytes = Uint8Array.from(numbers(256));
+    const bytes = [new Uint8Array(0), allBytes.subarray(7, 9), null, allBytes, new Uint8Array(100_000).fill(255)];
+    const plainSql = 'SELECT CAST($1 AS TEXT) AS text, CAST($2 AS BIGINT) AS "integer"';
+    const mixed = numbers(90).map((i) => ({
+      text: texts[i % texts.length]!,
+      integer: integers[i % integers.length]!,
+      bytes: bytes[i % bytes.length]!,
+    }));
+    const rows = await Promise.all(
+      mixed.flatMap((value) => [
+        db.get(`${plainSql}, CAST($3 AS BYTEA) AS bytes`, [value.text, value.integer, value.bytes]),
+        db.get(plainSql, [value.text, value.integer]),
+      ]),
+    );
+    const expected = mixed.flatMap(({ text, integer, bytes: given }) => [
+      { text, integer, bytes: given && Buffer.from(given) },
+      { text, integer },
+    ]);
+    assert.deepEqual(rows, expected);
+  });
+
   test('only those that fail are refused, wherever they stand and however many they are', async (t) => {
     const { db, advance } = await open(t, 40);
     for (const bad of [[0], [39], [3, 4, 20], numbers(40)]) {

@@ -7,6 +7,8 @@ import { checkParameters, noParameters, readStatement, type StatementText, textF
 export interface NamedStatement extends StatementText {
   /** The same on every node, so that they can share connections through a pooler. */
   readonly name: string;
+  /** In groups: not the name under which the driver may have prepared it. */
+  readonly groupName: string;
 }
 
 /** Statements by their text; each connection prepares one when it first meets the name. */
@@ -17,7 +19,8 @@ export class Statements {
     const text = textFor('postgres', sql);
     let statement = this.#known.get(text);
     if (!statement) {
-      statement = { ...readStatement(text), name: createHash('sha256').update(text).digest('base64url') };
+      const name = createHash('sha256').update(text).digest('base64url');
+      statement = { ...readStatement(text), name, groupName: `${name}+` };
       this.#known.set(text, statement);
     }
     return statement;
