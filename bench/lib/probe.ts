@@ -4,8 +4,10 @@ import { Session } from 'node:inspector/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { answerCalls, endWithParent } from './calls.ts';
+import { attachToThreads, type Post } from './threads.ts';
 
 const inspector = new Session();
+let threads: Post[] = [];
 
 answerCalls({
   cpu: () => process.cpuUsage(),
@@ -22,14 +24,20 @@ answerCalls({
   },
   async startProfile() {
     inspector.connect();
-    await inspector.post('Profiler.enable');
-    await inspector.post('Profiler.setSamplingInterval', { interval: 200 });
-    await inspector.post('Profiler.start');
+    threads = await attachToThreads(inspector);
+    for (const post of [inspector.post.bind(inspector), ...threads]) {
+      await post('Profiler.enable');
+      await post('Profiler.setSamplingInterval', { interval: 200 });
+      await post('Profiler.start');
+    }
   },
+  /** One file for the event loop and one for each thread beside it. */
   async stopProfile(file: string) {
-    const { profile } = await inspector.post('Profiler.stop');
+    for (const [i, post] of [inspector.post.bind(inspector), ...threads].entries()) {
+      const { profile } = await post('Profiler.stop');
+      writeFileSync(i === 0 ? file : file.replace(/(?=\.cpuprofile$)/, `-thread-${i}`), JSON.stringify(profile));
+    }
     inspector.disconnect();
-    writeFileSync(file, JSON.stringify(profile));
   },
 });
 endWithParent();
