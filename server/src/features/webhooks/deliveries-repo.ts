@@ -21,39 +21,52 @@ export interface DeliveryRow {
 }
 
 /** What the deliveries made together for one endpoint share. */
-export type DeliveryBatch = Pick<DeliveryRow, 'creator_id' | 'endpoint_id' | 'grant_id' | 'status' | 'created_at'>;
-export type NewDelivery = Pick<
+export type DeliveryBatch = Pick<
   DeliveryRow,
-  'event_id' | 'id' | 'event_type' | 'sequence' | 'body' | 'due_at' | 'lease'
+  'creator_id' | 'endpoint_id' | 'grant_id' | 'status' | 'created_at' | 'due_at' | 'lease'
 >;
 
-const insertSql = (list: string): string =>
-  `INSERT INTO webhook_deliveries
-     (creator_id, endpoint_id, grant_id, status, created_at, event_id, id, event_type, sequence, body, due_at, lease)
-   SELECT $1, $2, $3, $4, CAST($5 AS BIGINT), s.value ->> 0, s.value ->> 1, s.value ->> 2,
-     CAST(s.value ->> 3 AS BIGINT), s.value ->> 4, CAST(s.value ->> 5 AS BIGINT), s.value ->> 6
-   FROM ${list} AS s WHERE true
-   ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING
-   RETURNING id`;
+const columns = 'creator_id, endpoint_id, grant_id, status, created_at, due_at, lease, event_id, id, event_type';
 
-const insertAll: Sql = {
-  sqlite: insertSql('json_each($6)'),
-  postgres: insertSql('(SELECT jsonb_array_elements(CAST($6 AS jsonb)) AS value)'),
+const ofEventsSql = (list: string, join: string): string =>
+  `INSERT INTO webhook_deliveries (${columns}, sequence)
+   SELECT $1, $2, $3, $4, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7, e.id, s.value, e.type, e.sequence
+   FROM ${list} AS s ${join} JOIN events e ON e.creator_id = $1 AND e.sequence = CAST(s.key AS BIGINT) WHERE true
+   ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING`;
+
+/** CROSS: by the list, however long the log. */
+const ofEvents: Sql = {
+  sqlite: ofEventsSql('json_each($8)', 'CROSS'),
+  postgres: ofEventsSql('jsonb_each_text(CAST($8 AS jsonb))', ''),
 };
 
-/** Answers the ids of those that are new: an event goes to an endpoint once. */
-export async function insertDeliveries(tx: Tx, batch: DeliveryBatch, list: readonly NewDelivery[]) {
-  const rows = list.map((row) => [row.event_id, row.id, row.event_type, row.sequence, row.body, row.due_at, row.lease]);
-  const made = await tx.all<{ id: string }>(insertAll, [
-    batch.creator_id,
-    batch.endpoint_id,
-    batch.grant_id,
-    batch.status,
-    batch.created_at,
-    JSON.stringify(rows),
-  ]);
-  return new Set(made.map(({ id }) => id));
+/**
+ * A delivery for each of these events of the log: ids by sequence. Answers how many are new: an event goes to an
+ * endpoint once.
+ */
+export function insertOfEvents(tx: Tx, batch: DeliveryBatch, ids: Readonly<Record<number, string>>): Promise<number> {
+  return tx.run(ofEvents, [...valuesOf(batch), JSON.stringify(ids)]);
 }
+
+export type NewNotice = DeliveryBatch & Pick<DeliveryRow, 'event_id' | 'id' | 'event_type' | 'body'>;
+
+/** A delivery of what is in no log. */
+export async function insertNotice(tx: Tx, row: NewNotice): Promise<void> {
+  await tx.run(
+    `INSERT INTO webhook_deliveries (${columns}, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [...valuesOf(row), row.event_id, row.id, row.event_type, row.body],
+  );
+}
+
+const valuesOf = (row: DeliveryBatch) => [
+  row.creator_id,
+  row.endpoint_id,
+  row.grant_id,
+  row.status,
+  row.created_at,
+  row.due_at,
+  row.lease,
+];
 
 /** A grant that lives and lets its app receive events. */
 const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;

@@ -41,7 +41,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
         creatorId: null,
         data: {},
       });
-      await db.write((tx) => repo.insertDeliveries(tx, row, [row]));
+      await db.write((tx) => repo.insertNotice(tx, row));
       announce(id);
       return toDelivery(row);
     },
@@ -101,9 +101,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 /** Sorts behind every id. */
 const afterAll = '~';
 
-function toDelivery(
-  row: Pick<repo.DeliveryRow, keyof repo.NewDelivery | keyof repo.DeliveryBatch | 'attempts'>,
-): Delivery {
+function toDelivery(row: Pick<repo.DeliveryRow, keyof repo.NewNotice | 'attempts'>): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,

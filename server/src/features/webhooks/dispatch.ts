@@ -3,6 +3,8 @@
  *
  * - A creator's position and the deliveries up to it commit together, and the position moves only from where it was
  *   read: of several dispatchers one writes them, and a crash repeats or leaves out nothing.
+ * - While every lane that an event would go to has enough to send, the log keeps the rest, so that it can be claimed as
+ *   it is made, in one write. A lane whose receiver does not answer keeps nobody waiting.
  * - A hint makes it quick, the sweep makes it certain.
  * - Recording a tip costs nothing here: creators nobody subscribes to are moved on by the sweep, many in one write,
  *   and none are while there is no endpoint at all.
@@ -20,7 +22,7 @@ export interface DispatcherParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly vault: Vault;
-  readonly lanes: Pick<Lanes, 'room' | 'claiming' | 'kick'>;
+  readonly lanes: Pick<Lanes, 'isFull' | 'room' | 'claiming' | 'kick'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -34,6 +36,8 @@ const fresh = { attempts: '[]', tries: 0 };
 
 export function createDispatcher({ db, clock, vault, lanes, onError }: DispatcherParts) {
   let hinted = new Set<string>();
+  /** Creators whose log waits for an endpoint's lane. */
+  const held = new Map<string, Set<string>>();
   let running: Promise<void> | undefined;
 
   /** Answers whether anybody subscribes to this creator. */
@@ -43,18 +47,24 @@ export function createDispatcher({ db, clock, vault, lanes, onError }: Dispatche
       if (!lag || lag.head <= lag.position) return true;
       const known = await repo.subscribers(db, creatorId);
       if (known.length === 0) return false;
+      // Each is asked, so that the first that has room again tells.
+      if (known.filter(({ id }) => lanes.isFull(id)).length === known.length) {
+        for (const { id } of known) held.set(id, (held.get(id) ?? new Set()).add(creatorId));
+        return true;
+      }
       await lanes.claiming((take) => handOn(lag, known, take));
     }
   }
 
   async function handOn(lag: repo.Lagging, known: readonly repo.Subscriber[], take: Take): Promise<void> {
     const lease = newLease(clock());
+    const room = Object.fromEntries(known.map(({ id }) => [id, lanes.room(id)]));
     const { events, made } = await db.call(handOver, {
       ...lag,
       ...lease,
       since: Math.min(...known.map((subscriber) => subscriber.since)),
-      limit: eventsAtOnce,
-      room: Object.fromEntries(known.map(({ id }) => [id, lanes.room(id)])),
+      limit: Math.min(eventsAtOnce, Math.max(...Object.values(room)) || eventsAtOnce),
+      room,
     });
     for (const { endpoint, ids, more } of made) {
       const target = createTarget(vault, endpoint, lease.now);
@@ -90,11 +100,20 @@ export function createDispatcher({ db, clock, vault, lanes, onError }: Dispatche
     }
   }
 
+  /** This creator's log has grown. */
+  function hint(creatorId: string): void {
+    hinted.add(creatorId);
+    running ??= Promise.resolve().then(run);
+  }
+
   return {
-    /** This creator's log has grown. */
-    hint(creatorId: string): void {
-      hinted.add(creatorId);
-      running ??= Promise.resolve().then(run);
+    hint,
+
+    /** An endpoint's lane that was full has room. */
+    roomFor(endpointId: string): void {
+      const creators = held.get(endpointId);
+      held.delete(endpointId);
+      for (const creatorId of creators ?? []) hint(creatorId);
     },
 
     /** Looks at every creator's position. */
@@ -119,5 +138,7 @@ export function createDispatcher({ db, clock, vault, lanes, onError }: Dispatche
     async idle(): Promise<void> {
       while (running) await running;
     },
+
+    isIdle: (): boolean => running === undefined,
   };
 }

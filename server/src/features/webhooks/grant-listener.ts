@@ -2,13 +2,7 @@ import { type Clock, toTimestamp } from '../../platform/clock.ts';
 import type { Tx } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { GrantListener } from '../oauth/index.ts';
-import {
-  cancelGrant,
-  type DeliveryBatch,
-  type DeliveryRow,
-  insertDeliveries,
-  type NewDelivery,
-} from './deliveries-repo.ts';
+import { cancelGrant, type DeliveryRow, insertNotice, type NewNotice } from './deliveries-repo.ts';
 import { type EndpointRow, endpointsOf } from './endpoints-repo.ts';
 
 export interface NoticeParts {
@@ -21,7 +15,7 @@ export function notice(
   { clock, newId }: NoticeParts,
   endpoint: Pick<EndpointRow, 'id' | 'enabled'>,
   event: { id: string; type: string; creatorId: string | null; data: object },
-): DeliveryBatch & NewDelivery & Pick<DeliveryRow, 'attempts'> {
+): NewNotice & Pick<DeliveryRow, 'attempts'> {
   const now = clock();
   return {
     creator_id: '',
@@ -30,7 +24,6 @@ export function notice(
     id: newId('dlv'),
     grant_id: null,
     event_type: event.type,
-    sequence: null,
     body: JSON.stringify({
       id: event.id,
       type: event.type,
@@ -68,8 +61,7 @@ export function createGrantListener(parts: NoticeParts): GrantListener {
       };
       for (const endpoint of await endpointsOf(tx, clientId))
         if (endpoint.types === null || JSON.parse(endpoint.types).includes(event.type)) {
-          const row = notice(parts, endpoint, event);
-          await insertDeliveries(tx, row, [row]);
+          await insertNotice(tx, notice(parts, endpoint, event));
         }
     },
   };

@@ -5,7 +5,7 @@
  */
 import { procedure } from '../../platform/db/procedure.ts';
 import { createIds } from '../../platform/ids.ts';
-import { insertDeliveries } from './deliveries-repo.ts';
+import { insertOfEvents } from './deliveries-repo.ts';
 import * as repo from './dispatch-repo.ts';
 import { type SigningEndpoint, signingPart } from './endpoints-repo.ts';
 
@@ -47,31 +47,30 @@ export const handOver = procedure(import.meta.url, 'handOver', async (tx, stretc
     const wanted = events.filter(isFor(subscriber));
     if (wanted.length === 0) continue;
     const room = enabled && suspended === null ? (stretch.room[subscriber.id] ?? 0) : 0;
-    const rows = wanted.map((event, index) => ({
-      event_id: event.id,
-      id: newId('dlv'),
-      event_type: event.type,
-      sequence: event.sequence,
-      body: null,
-      due_at: index < room ? stretch.leaseUntil : enabled ? now : null,
-      lease: index < room ? stretch.lease : null,
-    }));
-    const fresh = await insertDeliveries(
-      tx,
-      {
-        creator_id,
-        endpoint_id: subscriber.id,
-        grant_id,
-        status: enabled ? 'pending' : 'skipped',
-        created_at: now,
-      },
-      rows,
-    );
-    const taken = new Map<string, string>();
-    for (const { event_id, id, lease } of rows) if (lease !== null && fresh.has(id)) taken.set(event_id, id);
+    const ids = new Map(wanted.map(({ sequence }) => [sequence, newId('dlv')]));
+    const insert = (some: readonly repo.LoggedEvent[], due_at: number | null, lease: string | null) =>
+      insertOfEvents(
+        tx,
+        {
+          creator_id,
+          endpoint_id: subscriber.id,
+          grant_id,
+          status: enabled ? 'pending' : 'skipped',
+          created_at: now,
+          due_at,
+          lease,
+        },
+        Object.fromEntries(some.map(({ sequence }) => [sequence, ids.get(sequence)!])),
+      );
+    const [first, rest] = [wanted.slice(0, room), wanted.slice(room)];
+    const taken = new Set<number>();
+    // If one was there before it is not known which: then all wait for the end of their lease.
+    if (first.length > 0 && (await insert(first, stretch.leaseUntil, stretch.lease)) === first.length)
+      for (const { sequence } of first) taken.add(sequence);
+    if (rest.length > 0) await insert(rest, enabled ? now : null, null);
     made.push({
       endpoint: signingPart(subscriber),
-      ids: events.map(({ id }) => taken.get(id) ?? null),
+      ids: events.map(({ sequence }) => (taken.has(sequence) ? ids.get(sequence)! : null)),
       more: enabled === 1 && taken.size < wanted.length,
     });
   }

@@ -18,6 +18,8 @@ export interface LanesParts {
   readonly fetch: SafeFetch;
   readonly settler: Settler;
   readonly onAnswer: (answer: Answer) => void;
+  /** A lane that was full has room again. */
+  readonly onRoom: (endpointId: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -35,6 +37,8 @@ interface Lane {
   claiming: boolean;
   /** There may be more to claim. */
   more: boolean;
+  /** Somebody found it full. */
+  wanted: boolean;
 }
 
 /** Hands deliveries that were claimed to their endpoint's lane. */
@@ -60,7 +64,7 @@ const slowSlots = slots / 2;
 const aheadOf = ({ answerMs }: Pick<Lane, 'answerMs'>): number =>
   Math.round(Math.min(ahead.most, Math.max(ahead.least, (widest * aheadMs) / answerMs)));
 
-export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }: LanesParts) {
+export function createLanes({ clock, claim, fetch, settler, onAnswer, onRoom, onError }: LanesParts) {
   const lanes = new Map<string, Lane>();
   /** Lanes that found no slot, first come first served. */
   const waiting = new Set<Lane>();
@@ -82,6 +86,7 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       answerMs: unknownMs,
       claiming: false,
       more: false,
+      wanted: false,
     };
     lanes.set(endpointId, lane);
     return lane;
@@ -96,12 +101,18 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
       void send(lane, lane.queue.shift()!);
     }
     if (!stopped && lane.more && !lane.claiming && isLow(lane)) void refill(lane);
+    if (lane.wanted && !isFull(lane)) {
+      lane.wanted = false;
+      onRoom(lane.endpointId);
+    }
     if (onQuiet.length > 0 && isQuiet(lane)) quiet();
   }
 
   /** A slow lane claims one delivery after another, so that none waits past its lease. */
   const isLow = (lane: Lane): boolean =>
     lane.slow ? lane.queue.length + lane.underWay === 0 : lane.queue.length < aheadOf(lane) / 2;
+
+  const isFull = (lane: Lane): boolean => !stopped && !lane.slow && lane.queue.length >= aheadOf(lane) / 2;
 
   async function refill(lane: Lane): Promise<void> {
     lane.claiming = true;
@@ -224,6 +235,14 @@ export function createLanes({ clock, claim, fetch, settler, onAnswer, onError }:
     recall(concerned: Recall): void {
       for (const lane of lanes.values()) giveBack(lane, concerned);
       for (const recalled of coming) recalled.push(concerned);
+    },
+
+    /** It has enough to send for now. Then `onRoom` tells when that is over, also because its receiver stopped answering. */
+    isFull(endpointId: string): boolean {
+      const lane = lanes.get(endpointId);
+      if (!lane || !isFull(lane)) return false;
+      lane.wanted = true;
+      return true;
     },
 
     /** How many fresh deliveries this endpoint's lane would take without a claim of its own. */

@@ -274,6 +274,84 @@ test('what is recalled while its claim is on its way from the database is not se
   assert.deepEqual(await statusesOf(runtime), ['cancelled', 'cancelled']);
 });
 
+test('the log keeps what a receiver has no room for, and it is claimed as it is made', async (t) => {
+  const { runtime, add, pair } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  const held: (() => void)[] = [];
+  receiver.answer = (response) => held.push(() => response.writeHead(204).end());
+  await add(receiver.url);
+  const called: string[] = [];
+  const call: Database['call'] = (procedure, input) => {
+    called.push(procedure.name);
+    return runtime.db.call(procedure, input);
+  };
+  const metrics = { registry: new Registry() };
+  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...runtime.db, call } });
+  t.after(() => worker.stop());
+  await tips(runtime, pair, 400);
+  const passing = worker.pass();
+  await receiver.waitFor(1);
+  const made = (await statusesOf(runtime)).length;
+  assert.ok(made > 0 && made < 200, `${made} were made of 400`);
+  receiver.answer = (response) => response.writeHead(204).end();
+  for (const release of held) release();
+  await passing;
+  assert.equal(receiver.requests.length, 400);
+  assert.deepEqual(await statusesOf(runtime), Array(400).fill('succeeded'));
+  assert.ok(!called.includes('claimDue'), 'none needed a claim of its own');
+});
+
+test('a receiver that does not answer keeps nothing in the log from another', async (t) => {
+  const { runtime, worker, add, pair } = await buildWebhooks(t);
+  const [silent, quick] = [await startReceiver(t), await startReceiver(t)];
+  const held: (() => void)[] = [];
+  silent.answer = (response) => held.push(() => response.writeHead(204).end());
+  await add(silent.url);
+  await add(quick.url);
+  await tips(runtime, pair, 400);
+  const passing = worker.pass();
+  await quick.waitFor(400);
+  assert.equal(silent.requests.length, 1);
+  silent.answer = (response) => response.writeHead(204).end();
+  for (const release of held) release();
+  await passing;
+  assert.equal(silent.requests.length, 400);
+});
+
+test('nor for long from itself: once it is given up, what waited for room is made and stays due', async (t) => {
+  const { runtime, worker, add, pair } = await buildWebhooks(t, { timeoutMs: 500 });
+  const silent = await startReceiver(t);
+  silent.answer = () => {};
+  await add(silent.url);
+  await tips(runtime, pair, 400);
+  // Looks at every log once.
+  const passing = worker.pass();
+  await waitUntil(async () => (await statusesOf(runtime)).length === 400);
+  await worker.stop();
+  await passing;
+  assert.deepEqual(await statusesOf(runtime), Array(400).fill('pending'));
+});
+
+test('an event whose delivery exists is not delivered again, and those made beside it are not lost', async (t) => {
+  const { runtime, worker, add, pair, clock } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  await add(receiver.url);
+  await tips(runtime, pair, 2);
+  await worker.pass();
+  await runtime.db.write((tx) => tx.run('UPDATE webhook_positions SET sequence = 0'));
+  await tips(runtime, pair, 1);
+  await worker.pass();
+  clock.advance(leaseMs);
+  await worker.pass();
+  const ids = receiver.requests.map(({ headers }) => headers['webhook-id']);
+  assert.deepEqual([ids.length, new Set(ids).size], [3, 3]);
+  assert.deepEqual(await statusesOf(runtime), Array(3).fill('succeeded'));
+});
+
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+  const until = performance.now() + 10_000;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < until, 'it did not come to be so');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }

@@ -49,6 +49,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     claim: createClaim({ db, clock, vault }),
     fetch,
     settler,
+    onRoom: (endpointId) => dispatcher.roomFor(endpointId),
     onAnswer: (answer) => (isSuccess(answer) ? succeeded : failed).inc(),
     onError,
   });
@@ -96,7 +97,10 @@ export function createWebhookWorker(parts: WorkerParts) {
       await dispatcher.idle();
       await dispatcher.sweep();
       await poll();
-      await lanes.idle();
+      do {
+        await dispatcher.idle();
+        await lanes.idle();
+      } while (!dispatcher.isIdle());
       await settler.idle();
     },
 
