@@ -1,7 +1,7 @@
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { EventLog } from '../events/index.ts';
-import { type FirstUse, firstUse, type Recorded, record } from './record-procedure.ts';
+import { type FirstUse, firstUse, packTip, type Recorded, record } from './record-procedure.ts';
 import * as repo from './repo.ts';
 import { toTip } from './tip.ts';
 
@@ -16,7 +16,7 @@ export type RecordRow = (creatorId: string, row: repo.TipRow, key?: repo.NewKey)
 
 export function createRecord({ db, events }: { db: Database; events: EventLog }): RecordRow {
   const byProcedure: RecordRow = (creatorId, row, key) =>
-    db.call(record, { event: events.prepare(eventOf(creatorId, row)), row, key });
+    db.call(record, packTip(events.prepare(eventOf(creatorId, row)), row, key));
 
   const inOneStatement: RecordRow = async (creatorId, row, key) => {
     const [beforeTime, afterTime] = aroundTime(row);
