@@ -40,20 +40,13 @@ export function createRefresh({ db, clock, grants, raceMs, refreshIdleMs }: Refr
   return async (clientId: string, { refreshToken, scope: asked }: Refresh): Promise<Issued> => {
     const now = clock();
     const next = newRefreshToken(now);
-    const outcome = await db.call(rotate, {
-      clientId,
-      key: refreshKey(refreshToken),
-      asked,
-      nextKey: next.key,
-      now,
-      idleMs: refreshIdleMs,
-      raceMs,
-    });
+    const key = refreshKey(refreshToken);
+    const outcome = await db.call(rotate, [clientId, key, next.key, asked, now, refreshIdleMs, raceMs]);
     if ('refused' in outcome) {
       if (outcome.refused === 'used') grants.announce(outcome.creatorId);
       throw toError(outcome);
     }
-    const { creatorId, grantId, familyId, scope } = outcome;
+    const [creatorId, grantId, familyId, scope] = outcome;
     return { refreshToken: next.token, subject: { creatorId, clientId, grantId, familyId, scope } };
   };
 }

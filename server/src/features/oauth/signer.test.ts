@@ -54,11 +54,17 @@ test('what is wanted in one turn is signed by the thread in a few messages, each
   await signMany(signer);
 });
 
-test('a signature that is wanted alone is made in place', async (t) => {
+test('a signature that is wanted alone is made in place, unless the thread is at work anyway', async (t) => {
   const { signer, answers } = await withThread(t);
-  for (let jti = 0; jti < 3; jti++)
-    await assertSigned(await signer.sign(header, claims(jti), one.privateKey), jti, one.publicKey);
+  const signOne = async (jti: number) =>
+    assertSigned(await signer.sign(header, claims(jti), one.privateKey), jti, one.publicKey);
+  for (let jti = 0; jti < 3; jti++) await signOne(jti);
   assert.equal(answers(), 0);
+  const many = signMany(signer);
+  // Once these have been sent, and before the event loop can hear of the thread.
+  await new Promise<void>((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+  await Promise.all([many, signOne(3)]);
+  assert.equal(answers(), 6);
 });
 
 test('a thread that dies leaves nobody waiting: what it had, and all that follows, is signed in place', async (t) => {

@@ -5,7 +5,7 @@ import type { ToSign } from './signer-thread.ts';
 
 /**
  * Signs JWTs without keeping the event loop: what is wanted in one of its turns goes to a thread in a few messages.
- * One by one that would take longer than to sign, so a signature that is wanted alone is made in place; so is
+ * To wake it takes as long as to sign, so a signature that is wanted alone while it sleeps is made in place; so is
  * everything while there is no thread: until it is first needed and has started, and once it has ended.
  */
 export type Signer = ReturnType<typeof createSigner>;
@@ -52,7 +52,7 @@ export function createSigner(startThread = newThread) {
     const batch = next;
     next = undefined;
     if (!batch) return;
-    const alone = batch.wanted.length === 1;
+    const alone = batch.wanted.length === 1 && sent.length === 0;
     if (!alone && !thread && !ended) start();
     if (alone || !thread || !ready) signHere(batch);
     else send(thread, batch);
