@@ -12,6 +12,7 @@ const [one] = pairs as [(typeof pairs)[number]];
 const header = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'one' });
 const claims = (jti: number) => JSON.stringify({ jti, name: 'น้ำใจ\n' });
 const program = new URL('./signer.ts', import.meta.url);
+const threadProgram = new URL('./signer-thread.ts', import.meta.url);
 
 async function assertSigned(token: string, jti: number, key: KeyObject): Promise<void> {
   const { payload } = await jwtVerify<{ name: string }>(token, key, { algorithms: ['ES256'], typ: 'at+jwt' });
@@ -30,14 +31,16 @@ async function signMany(signer: Signer, keys = [one]): Promise<void> {
 /** A signer whose thread is there, and how many messages came from it. */
 async function withThread(t: { after(end: () => Promise<void>): void }) {
   let thread: Worker | undefined;
+  let ready: Promise<unknown> | undefined;
   const signer = createSigner(() => {
-    thread = new Worker(new URL('./signer-thread.ts', import.meta.url));
+    thread = new Worker(threadProgram);
+    ready = once(thread, 'message');
     return thread;
   });
   t.after(() => signer.close());
   await signMany(signer);
   assert(thread, 'many at once start the thread, and do not wait for it');
-  await once(thread, 'message');
+  await ready;
   let answers = 0;
   thread.on('message', () => {
     answers += 1;
@@ -75,6 +78,14 @@ test('a thread that dies leaves nobody waiting: what it had, and all that follow
   assert(answers() < 10, 'the thread was gone before it was done');
 });
 
+test('where no thread can be started everything is signed in place', async () => {
+  const signer = createSigner(() => {
+    throw new Error('no more threads');
+  });
+  for (let i = 0; i < 2; i++) await signMany(signer);
+  await signer.close();
+});
+
 test('a key that cannot sign is an error of its own caller', async (t) => {
   const { signer } = await withThread(t);
   const wrong = generateKeyPairSync('x25519').privateKey;
@@ -94,22 +105,37 @@ test('close ends the thread, what was wanted before it is still signed, and so i
 });
 
 test('a thread at rest keeps no process alive; one that signs does', () => {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [
-      '--input-type=module',
-      '--eval',
-      `import { generateKeyPairSync } from 'node:crypto';
-       import { setTimeout as delay } from 'node:timers/promises';
-       import { createSigner } from ${JSON.stringify(program.href)};
-       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-       const signer = createSigner();
-       const many = () => Promise.all([1, 2, 3].map((jti) => signer.sign('{}', JSON.stringify({ jti }), privateKey)));
-       await many();
-       await delay(1000);
-       console.log((await many()).length);`,
-    ],
-    { encoding: 'utf8', timeout: 20_000 },
-  );
-  assert.deepEqual([status, stdout, stderr], [0, '3\n', '']);
+  for (const [last, said] of [
+    ['', ''],
+    ['console.log((await many()).length);', '400\n'],
+  ]) {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { generateKeyPairSync } from 'node:crypto';
+         import { once } from 'node:events';
+         import { Worker } from 'node:worker_threads';
+         import { createSigner } from ${JSON.stringify(program.href)};
+         const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+         const claims = Array.from({ length: 400 }, (_, jti) => JSON.stringify({ jti }));
+         let ready;
+         const threadProgram = new URL(${JSON.stringify(threadProgram.href)});
+         const signer = createSigner(() => {
+           const thread = new Worker(threadProgram, { execArgv: [] });
+           ready = once(thread, 'message');
+           return thread;
+         });
+         const many = () => Promise.all(claims.map((one) => signer.sign('{}', one, privateKey)));
+         await many();
+         const alive = setInterval(() => {}, 1000);
+         await ready;
+         clearInterval(alive);
+         ${last}`,
+      ],
+      { encoding: 'utf8', timeout: 20_000 },
+    );
+    assert.deepEqual([status, stdout, stderr], [0, said, '']);
+  }
 });

@@ -38,14 +38,20 @@ export function createSigner(startThread = newThread) {
   let sentKey: KeyObject | undefined;
 
   function start(): void {
-    thread = startThread();
-    thread.unref();
+    try {
+      thread = startThread();
+    } catch {
+      ended = true;
+      return;
+    }
     thread.once('message', () => {
       ready = !ended;
-      thread?.on('message', receive);
+      thread?.on('message', receive).unref();
     });
     // Nobody waits for a thread that has died: what it had is signed here.
     thread.on('error', end).on('exit', end);
+    // Last, here and above: whoever listens to a thread keeps the process alive for it.
+    thread.unref();
   }
 
   function flush(): void {
