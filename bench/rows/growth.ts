@@ -77,7 +77,7 @@ export const endpoints: Row = {
   lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const { origin, receiver: generator } = await startReceiver(bench);
-    const deliveries = bench.short ? 100 : 4_000;
+    const deliveries = bench.short ? 100 : 20_000;
     const side = async (count: number) => {
       const { child, deliver } = await startDeliveries(bench, { origin, endpoints: count });
       return { label: `endpoints: ${count}`, child, generator, run: () => deliver(deliveries) };

@@ -36,17 +36,17 @@ export interface Claims {
 export interface ClaimsParts {
   readonly db: Database;
   readonly clock: Clock;
-  readonly vault: Vault;
+  readonly targetOf: TargetOf;
 }
 
 export type Claim = (endpointId: string, limit: number) => Promise<Claims>;
 
-export function createClaim({ db, clock, vault }: ClaimsParts): Claim {
+export function createClaim({ db, clock, targetOf }: ClaimsParts): Claim {
   return async (endpointId, limit) => {
     const claim = newLease(clock());
     const { endpoint, due, sending } = await db.call(claimDue, { endpointId, limit, ...claim });
     if (!endpoint) return { claimed: [], more: due > 0, failing: false };
-    const target = createTarget(vault, endpoint, claim.now);
+    const target = targetOf(endpoint, claim.now);
     return {
       claimed: sending.map((delivery) => claimedOf(target, delivery, claim)),
       more: due >= limit,
@@ -77,12 +77,32 @@ export const claimedOf = (target: Target, delivery: DueToSend, { lease, leaseUnt
   leaseUntil,
 });
 
-export function createTarget(vault: Vault, endpoint: SigningEndpoint, now: number): Target {
-  const { id, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
-  const sealed = [sealed_secret];
-  if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
-  const keys = sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { endpointId: id, url: new URL(url), keys };
+export type TargetOf = (endpoint: SigningEndpoint, now: number) => Target;
+
+/** More endpoints than are busy at a time. */
+const mostTargets = 1_000;
+
+/** Remembers what an endpoint's row means: to open its secret costs more than to sign with it. */
+export function createTargets(vault: Vault): TargetOf {
+  const known = new Map<
+    string,
+    { readonly row: SigningEndpoint; readonly twoKeys: boolean; readonly target: Target }
+  >();
+  return (row, now) => {
+    const twoKeys = row.sealed_old_secret !== null && row.old_secret_until !== null && now < row.old_secret_until;
+    const found = known.get(row.id);
+    if (found && found.twoKeys === twoKeys && isSame(found.row, row)) return found.target;
+    const sealed = twoKeys ? [row.sealed_secret, row.sealed_old_secret!] : [row.sealed_secret];
+    const keys = sealed.map((secret) => webhookKey(vault.open(secret, sealContext(row.id))));
+    const target = { endpointId: row.id, url: new URL(row.url), keys };
+    if (known.size >= mostTargets) known.clear();
+    known.set(row.id, { row, twoKeys, target });
+    return target;
+  };
 }
+
+/** A secret that is sealed anew has other bytes, and an old one is always one that was new. */
+const isSame = (one: SigningEndpoint, other: SigningEndpoint): boolean =>
+  one.url === other.url && Buffer.compare(one.sealed_secret, other.sealed_secret) === 0;
 
 export const sealContext = (endpointId: string): string => `webhook:${endpointId}`;

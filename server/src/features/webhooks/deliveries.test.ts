@@ -60,6 +60,24 @@ test('for 24 hours after a rotation two signatures, then one', async (t) => {
   await assert.rejects(verifyWebhook({ headers: later.headers, body: later.body, secret, now: clock }));
 });
 
+test('a new secret or address holds for the next delivery, also of an endpoint that was just sent to', async (t) => {
+  const { add, call, tip, worker, clock } = await buildWebhooks(t);
+  clock.set(Date.now());
+  const [old, next] = [await startReceiver(t), await startReceiver(t)];
+  const { id } = await add(old.url);
+  await tip();
+  await worker.pass();
+  const rotated = (await call('POST', `/${id}/rotate-secret`)).json();
+  await tip();
+  await worker.pass();
+  await call('PATCH', `/${id}`, { url: next.url });
+  await tip();
+  await worker.pass();
+  assert.deepEqual([old.requests.length, next.requests.length], [2, 1]);
+  for (const { body, headers } of [old.requests[1]!, next.requests[0]!])
+    new Webhook(rotated.secret).verify(body, headers as Record<string, string>);
+});
+
 test('only events committed after the creation, of the types asked for, of creators who let the app receive them', async (t) => {
   const { add, tip, worker, runtime, pair, otherApp } = await buildWebhooks(t);
   const [all, alerts, foreign] = [await startReceiver(t), await startReceiver(t), await startReceiver(t)];

@@ -11,8 +11,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { Vault } from '../../platform/secrets.ts';
-import { type Claimed, claimedOf, createTarget, newLease } from './claims.ts';
+import { type Claimed, claimedOf, newLease, type TargetOf } from './claims.ts';
 import * as repo from './dispatch-repo.ts';
 import { anyEndpoint } from './endpoints-repo.ts';
 import { handOver } from './hand-over.ts';
@@ -21,20 +20,21 @@ import type { Lanes, Take } from './lanes.ts';
 export interface DispatcherParts {
   readonly db: Database;
   readonly clock: Clock;
-  readonly vault: Vault;
+  readonly targetOf: TargetOf;
   readonly lanes: Pick<Lanes, 'isFull' | 'room' | 'claiming' | 'kick'>;
   readonly onError: (error: unknown) => void;
 }
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-const eventsAtOnce = 200;
+/** In one write, which keeps others waiting as long as it takes: with many endpoints these are fewer events. */
+const atOnce = { events: 400, deliveries: 2_000 };
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 /** A delivery that was just made. */
 const fresh = { attempts: '[]', tries: 0 };
 
-export function createDispatcher({ db, clock, vault, lanes, onError }: DispatcherParts) {
+export function createDispatcher({ db, clock, targetOf, lanes, onError }: DispatcherParts) {
   let hinted = new Set<string>();
   /** Creators whose log waits for an endpoint's lane. */
   const held = new Map<string, Set<string>>();
@@ -59,15 +59,16 @@ export function createDispatcher({ db, clock, vault, lanes, onError }: Dispatche
   async function handOn(lag: repo.Lagging, known: readonly repo.Subscriber[], take: Take): Promise<void> {
     const lease = newLease(clock());
     const room = Object.fromEntries(known.map(({ id }) => [id, lanes.room(id)]));
+    const most = Math.max(...Object.values(room)) || atOnce.events;
     const { events, made } = await db.call(handOver, {
       ...lag,
       ...lease,
       since: Math.min(...known.map((subscriber) => subscriber.since)),
-      limit: Math.min(eventsAtOnce, Math.max(...Object.values(room)) || eventsAtOnce),
+      limit: Math.max(1, Math.min(atOnce.events, most, Math.floor(atOnce.deliveries / known.length))),
       room,
     });
     for (const { endpoint, ids, more } of made) {
-      const target = createTarget(vault, endpoint, lease.now);
+      const target = targetOf(endpoint, lease.now);
       const claimed: Claimed[] = [];
       for (const [index, event] of events.entries()) {
         const id = ids[index];

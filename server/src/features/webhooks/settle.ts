@@ -37,7 +37,7 @@ export interface SettlerParts {
 export type Settler = ReturnType<typeof createSettler>;
 
 const atOnce = 500;
-/** Nobody waits for a settlement, so more can join it: the longer a commit takes, the more share the next one. */
+/** Nobody waits for a settlement, so more can join it, until there are enough: the longer a commit takes, the more share the next one. */
 const gatherMs = { least: 20, most: 50, perCommit: 4 };
 const againMs = 1000;
 /** Retries by hand have no end; the list has. */
@@ -64,7 +64,7 @@ export function createSettler({ db, clock, random, onError }: SettlerParts) {
         await record(batch);
         const took = performance.now() - started;
         gather = Math.min(gatherMs.most, Math.max(gatherMs.least, took * gatherMs.perCommit));
-        if (waiting.length > 0) await wait(gather);
+        if (waiting.length > 0 && waiting.length < atOnce) await wait(gather);
       } catch (error) {
         onError(error);
         await wait(againMs);

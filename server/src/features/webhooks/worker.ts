@@ -8,7 +8,7 @@ import type { SafeFetch } from '../../platform/safe-fetch.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
-import { createClaim } from './claims.ts';
+import { createClaim, createTargets } from './claims.ts';
 import { endLeases, waitingEndpoints } from './deliveries-repo.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createLanes } from './lanes.ts';
@@ -44,16 +44,17 @@ export function createWebhookWorker(parts: WorkerParts) {
   const [succeeded, failed] = [attempts.labels('succeeded'), attempts.labels('failed')];
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
   const settler = createSettler({ db, clock, random, onError });
+  const targetOf = createTargets(vault);
   const lanes = createLanes({
     clock,
-    claim: createClaim({ db, clock, vault }),
+    claim: createClaim({ db, clock, targetOf }),
     fetch,
     settler,
     onRoom: (endpointId) => dispatcher.roomFor(endpointId),
     onAnswer: (answer) => (isSuccess(answer) ? succeeded : failed).inc(),
     onError,
   });
-  const dispatcher = createDispatcher({ db, clock, vault, lanes, onError });
+  const dispatcher = createDispatcher({ db, clock, targetOf, lanes, onError });
 
   /** Finds what has become due: retries, and what a node left behind. */
   async function poll(): Promise<void> {
