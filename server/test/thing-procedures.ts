@@ -14,6 +14,9 @@ export const fail = procedure(import.meta.url, 'fail', async (tx, message: strin
   throw new RangeError(message);
 });
 
+/** The thread does not find it. */
+export const unknown = { ...addThing, name: 'nowhere' };
+
 export const endThread = procedure(import.meta.url, 'endThread', async (tx) => {
   await tx.run(insert, [0]);
   process.exit(1);

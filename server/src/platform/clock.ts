@@ -5,6 +5,9 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
+/** Milliseconds that only go forward, the same on all threads of a process. */
+export const steadyMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
 /** Lets time pass, as a delay that someone is meant to feel. */
 export type Wait = (ms: number) => Promise<void>;
 

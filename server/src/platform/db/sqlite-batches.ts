@@ -29,6 +29,8 @@ export interface BatchesOptions {
   /** How long a write waits for another process before it is refused. */
   waitMs: number;
   onCommit?: () => void;
+  /** Another process has the database, and whatever waits here goes on waiting. */
+  onLocked?: () => void;
   /** Shared with others of this process that write. */
   turns?: Turns;
 }
@@ -37,6 +39,7 @@ export class Batches {
   readonly #connection: SqliteConnection;
   readonly #waitMs: number;
   readonly #onCommit: () => void;
+  readonly #onLocked: () => void;
   readonly #turns: Turns;
   #queue: QueuedWrite[] = [];
   #current: QueuedWrite | undefined;
@@ -47,10 +50,11 @@ export class Batches {
   #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
-  constructor({ connection, waitMs, onCommit = () => {}, turns = new Turns() }: BatchesOptions) {
+  constructor({ connection, waitMs, onCommit = () => {}, onLocked = () => {}, turns = new Turns() }: BatchesOptions) {
     this.#connection = connection;
     this.#waitMs = waitMs;
     this.#onCommit = onCommit;
+    this.#onLocked = onLocked;
     this.#turns = turns;
   }
 
@@ -74,15 +78,16 @@ export class Batches {
     try {
       this.#begin();
     } catch (error) {
-      this.#refuse(error);
+      this.refuse(error);
+      if (error instanceof Busy) this.#onLocked();
       this.#goOn(busyRetryMs);
       return;
     }
     await this.#runBatch(this.#queue.splice(0, maxBatch));
   }
 
-  /** Everyone if the storage fails; only those who have waited long enough if it is busy. */
-  #refuse(error: unknown): void {
+  /** Everyone who waits if the storage fails; only those who have waited long enough if it is busy. */
+  refuse(error: unknown): void {
     const latest = error instanceof Busy ? performance.now() - this.#waitMs : Number.POSITIVE_INFINITY;
     const refused = this.#queue.filter((write) => write.since <= latest);
     this.#queue = this.#queue.filter((write) => write.since > latest);

@@ -16,7 +16,6 @@ import { checkParameters, noParameters, readStatement, type StatementText, textF
 const code = { busy: 5, readonly: 8, ioerr: 10, full: 13, cantopen: 14, protocol: 15 };
 const constraint = { primaryKey: 1555, unique: 2067, rowid: 2579 };
 
-const waitAtOpenMs = 5_000;
 const cacheKib = 32 * 1024;
 /** Texts are written by hand, so there are few; the bound is against one that is built with values in it. */
 const maxStatements = 1_000;
@@ -38,11 +37,13 @@ export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #mayWrite: boolean;
   readonly #prepared = new Map<string, Prepared>();
-  constructor(file: string, { mayWrite }: { mayWrite: boolean }) {
+
+  /** One that is opened at the start of a program waits for another process, and holds up its thread meanwhile. */
+  constructor(file: string, { mayWrite, waitMs = 5_000 }: { mayWrite: boolean; waitMs?: number }) {
     this.#mayWrite = mayWrite;
     try {
       if (mayWrite) ensurePrivateFile(file);
-      this.#db = new DatabaseSync(file, { readOnly: !mayWrite, timeout: waitAtOpenMs });
+      this.#db = new DatabaseSync(file, { readOnly: !mayWrite, timeout: waitMs });
     } catch (error) {
       throw sorted(error);
     }
@@ -63,8 +64,19 @@ export class SqliteConnection {
     this.#db.exec('PRAGMA journal_mode = WAL');
     this.#db.exec('PRAGMA synchronous = FULL');
     this.#db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
-    // SQLite falls back to a read-only connection, which would stay one after the file is writable again.
-    this.#db.exec('BEGIN; PRAGMA user_version = 1; ROLLBACK');
+    this.#refuseReadOnly();
+  }
+
+  /** SQLite falls back to a read-only connection, which would stay one after the file is writable again. */
+  #refuseReadOnly(): void {
+    this.#db.exec('BEGIN');
+    try {
+      this.#db.exec('PRAGMA user_version = 1');
+    } catch (error) {
+      // One that is locked could be written.
+      if (!(sorted(error) instanceof Busy)) throw error;
+    }
+    this.#db.exec('ROLLBACK');
   }
 
   get inTransaction(): boolean {

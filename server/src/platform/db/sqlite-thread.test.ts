@@ -8,11 +8,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
-import { addThing, endThread, fail, insert } from '../../../test/thing-procedures.ts';
+import { addThing, endThread, fail, insert, unknown } from '../../../test/thing-procedures.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
 import { countChanges, createTableVersions } from './migrations/0008-table-versions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { WriterThread } from './sqlite-thread.ts';
+import { Turns } from './sqlite-turns.ts';
 
 const sql = `CREATE TABLE things (n {int}){options};\n${createTableVersions}${countChanges('things')}`;
 
@@ -102,6 +105,69 @@ test('a thread that ends is told to who waits, and the next call has a new one',
   assert.equal(await count(db), recorded + 2);
 });
 
+test('one that cannot be found takes nothing of the others with it', async (t) => {
+  const db = await open(t);
+  const results = await Promise.allSettled([db.call(addThing, 1), db.call(unknown, 2), db.call(addThing, 3)]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.equal(await count(db), 2);
+});
+
+test('where no thread can be started calls are refused, and all goes on when one can', async () => {
+  const turns = new Turns();
+  const thread = new WriterThread({
+    file: 'none',
+    waitMs: 0,
+    turns,
+    onCommit() {},
+    onLocked() {},
+    startThread() {
+      throw new Error('EAGAIN');
+    },
+  });
+  for (let i = 0; i < 2; i++) await assert.rejects(thread.call(addThing, 1), StorageUnavailable);
+  await new Promise<void>((resolve) => turns.take(async () => resolve()));
+  await thread.stop();
+});
+
+/** Takes the write lock, as another process would; gives back how to let go of it. */
+function lock(t: TestContext, file: string): () => void {
+  const other = new SqliteConnection(file, { mayWrite: true });
+  t.after(() => other.close());
+  other.run('BEGIN IMMEDIATE');
+  return () => other.run('ROLLBACK');
+}
+
+test('a thread that starts while the database is locked waits as long as its calls may, and is then told', async (t) => {
+  const db = await open(t, { waitMs: 1_000 });
+  const unlock = lock(t, db.file);
+  const started = performance.now();
+  await assert.rejects(db.call(addThing, 1), StorageUnavailable);
+  assert.ok(performance.now() - started < 4_000);
+  const waiting = db.call(addThing, 2);
+  await nextTurn();
+  unlock();
+  await waiting;
+  assert.equal(await count(db), 1);
+});
+
+test('a write is not kept waiting by a later call that waits for another process', async (t) => {
+  const db = await open(t, { waitMs: 400 });
+  await db.call(addThing, 1);
+  const unlock = lock(t, db.file);
+  const refused: string[] = [];
+  const write = db.write((tx) => tx.run(insert, [2])).catch(() => refused.push('write'));
+  await delay(200);
+  const call = db.call(addThing, 3).catch(() => refused.push('call'));
+  await Promise.all([write, call]);
+  assert.deepEqual(refused, ['write', 'call']);
+  unlock();
+  await db.write((tx) => tx.run(insert, [4]));
+  assert.equal(await count(db), 2);
+});
+
 test('a call has moved the version of what it wrote before it is answered', async (t) => {
   const db = await open(t);
   for (let i = 0; i < 20; i++) {
@@ -128,15 +194,34 @@ test('its commits are not taken for those of another process, and those are noti
   const stop = db.onExternalChange?.(() => {
     heard += 1;
   });
+  const hear = async (): Promise<void> => {
+    const until = performance.now() + 2_000;
+    while (heard === 0 && performance.now() < until) await delay(5);
+    assert.ok(heard > 0);
+    heard = 0;
+  };
+  // The first time it is asked it cannot know.
+  await db.call(addThing, 1);
+  await hear();
   for (let i = 0; i < 20; i++) {
     await db.call(addThing, i);
     await delay(2);
   }
   assert.equal(heard, 0);
   await other.write((tx) => tx.run(insert, [7]));
-  const until = performance.now() + 2_000;
-  while (heard === 0 && performance.now() < until) await delay(5);
-  assert.ok(heard > 0);
+  await hear();
+  stop?.();
+});
+
+test('what another process has changed just before the thread began is noticed', async (t) => {
+  const db = await open(t, { pollMs: 300 });
+  const other = openSqlite({ file: db.file });
+  t.after(() => other.close());
+  const { promise: noticed, resolve } = Promise.withResolvers<void>();
+  const stop = db.onExternalChange?.(resolve);
+  await other.write((tx) => tx.run(insert, [7]));
+  await db.call(addThing, 1);
+  await Promise.race([noticed, delay(3_000, undefined, { ref: false }).then(() => assert.fail('not noticed'))]);
   stop?.();
 });
 

@@ -7,6 +7,7 @@
  * - If it ends by itself, what it had is refused: it may have been recorded. The next call starts another.
  */
 import { Worker } from 'node:worker_threads';
+import { steadyMs } from '../clock.ts';
 import { type Procedure, StorageUnavailable, UniqueViolation } from './database.ts';
 import type { Turns } from './sqlite-turns.ts';
 
@@ -21,8 +22,8 @@ export type ToThread =
       readonly procedures: readonly Pick<Procedure<unknown, unknown>, 'module' | 'name'>[];
       /** Which of the procedures, and its input. */
       readonly calls: readonly (readonly [number, unknown])[];
-      /** How long the first of them has waited already. */
-      readonly waitedMs: number;
+      /** Since when the first of them has waited, by `steadyMs`. */
+      readonly since: number;
     }
   | { readonly kind: 'look' }
   | { readonly kind: 'close' };
@@ -38,7 +39,9 @@ export interface ThreadError {
 /** Groups are answered in the order in which they came, and so are looks. */
 export type FromThread =
   | { readonly kind: 'group'; readonly outcomes: readonly Outcome[] }
-  | { readonly kind: 'look'; readonly foreign: boolean };
+  | { readonly kind: 'look'; readonly foreign: boolean }
+  /** Another process has the database: the thread waits for it, with the turn. */
+  | { readonly kind: 'locked' };
 
 interface Waiting {
   readonly procedure: Procedure<never, unknown>;
@@ -51,11 +54,14 @@ interface Waiting {
 export interface WriterThreadParts extends ThreadOptions {
   readonly turns: Turns;
   readonly onCommit: () => void;
+  readonly onLocked: () => void;
+  readonly startThread?: (options: ThreadOptions) => Worker;
 }
 
 /** As many go over at once, before the loop's turn ends: else the thread would wait for the loop, and then the loop for it. */
 const groupSize = 8;
 const program = new URL('./sqlite-worker.ts', import.meta.url);
+const newThread = (workerData: ThreadOptions): Worker => new Worker(program, { workerData, execArgv: [] });
 
 export class WriterThread {
   readonly #parts: WriterThreadParts;
@@ -74,7 +80,7 @@ export class WriterThread {
 
   call<Input, Output>(procedure: Procedure<Input, Output>, input: Input): Promise<Output> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ procedure, input, since: performance.now(), resolve, reject });
+      this.#queue.push({ procedure, input, since: steadyMs(), resolve, reject });
       if (this.#queue.length >= groupSize) this.#goOn();
       if (this.#due) return;
       this.#due = true;
@@ -146,27 +152,32 @@ export class WriterThread {
       kind: 'group',
       procedures: procedures.map(({ module, name }) => ({ module, name })),
       calls: group.map(({ procedure, input }) => [procedures.indexOf(procedure), input]),
-      waitedMs: performance.now() - group[0]!.since,
+      since: group[0]!.since,
     };
-    this.#worker ??= this.#start();
-    this.#worker.ref();
     try {
+      this.#worker ??= this.#start();
+      this.#worker.ref();
       this.#worker.postMessage(message);
       this.#underWay.push(group);
     } catch (error) {
-      // Something in it is no plain data.
+      // Something in it is no plain data, or there is no thread to be had.
       for (const { reject } of group) reject(error);
       queueMicrotask(() => this.#goOn());
     }
   }
 
   #start(): Worker {
-    const { file, waitMs } = this.#parts;
-    const workerData: ThreadOptions = { file, waitMs };
-    const worker = new Worker(program, { workerData, execArgv: [] });
+    const { file, waitMs, startThread = newThread } = this.#parts;
+    let worker: Worker;
+    try {
+      worker = startThread({ file, waitMs });
+    } catch (error) {
+      throw new StorageUnavailable('The writing thread cannot be started', { cause: error });
+    }
     let failure = new StorageUnavailable('The writing thread has ended');
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'look') this.#onLook.shift()?.(message.foreign);
+      else if (message.kind === 'locked') this.#parts.onLocked();
       else this.#answer(message.outcomes);
     });
     worker.on('error', (error) => {

@@ -26,7 +26,14 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
   const versions = createVersions(reader);
   const turns = new Turns();
   const batches = new Batches({ connection: writer, waitMs, turns, onCommit: versions.committed });
-  const thread = new WriterThread({ file, waitMs, turns, onCommit: versions.committed });
+  const thread = new WriterThread({
+    file,
+    waitMs,
+    turns,
+    onCommit: versions.committed,
+    // Writes wait for the turn meanwhile, and perhaps longer already.
+    onLocked: () => batches.refuse(new Busy('The database is locked')),
+  });
   const external = createExternalChanges({
     foreignCommits: createForeignCommits(writer),
     foreignToThread: () => thread.foreignCommits(),
