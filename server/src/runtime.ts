@@ -78,7 +78,6 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       async close() {
         await platform.fetch.close();
         await services.uses.flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
-        await services.signer.close();
         await storage.close();
         log.flush();
       },

@@ -17,7 +17,6 @@ import {
   createGrantUses,
   createGuard,
   createKeys,
-  createSigner,
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
@@ -42,10 +41,8 @@ export function createServices(platform: Platform) {
   const recovery = createRecovery({ db, clock, sessions, throttle });
   const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });
-  const signer = createSigner();
   const tokens = createTokens({
     keys,
-    signer,
     clock,
     issuer: config.authUrl,
     baseUrl: config.baseUrl,
@@ -96,7 +93,6 @@ export function createServices(platform: Platform) {
     recovery,
     apps,
     keys,
-    signer,
     tokens,
     grants,
     codes,

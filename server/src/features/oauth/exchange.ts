@@ -8,7 +8,7 @@ import { OAuthError, ReuseError } from './oauth-error.ts';
 import { endFamily } from './refresh-repo.ts';
 import { formatScopes, intersectScopes, parseScopes } from './scopes.ts';
 import type { Grants } from './service.ts';
-import type { NewTokenSubject } from './tokens.ts';
+import type { NewTokenSubject } from './token-draft.ts';
 
 /**
  * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).

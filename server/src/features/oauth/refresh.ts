@@ -1,10 +1,13 @@
+import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { Issued } from './exchange.ts';
 import { OAuthError, ReuseError } from './oauth-error.ts';
 import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
 import { type Refused, rotate } from './rotate.ts';
+import type { TokenResponse } from './schemas.ts';
 import type { Grants } from './service.ts';
+import { toTokenResponse } from './token-response.ts';
+import type { Tokens } from './tokens.ts';
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
@@ -26,6 +29,7 @@ export interface RefreshParts {
   readonly grants: Grants;
   readonly raceMs: number;
   readonly refreshIdleMs: number;
+  readonly tokens: Tokens;
 }
 
 const words = {
@@ -36,18 +40,24 @@ const words = {
   used: 'The refresh token has been used.',
 } as const;
 
-export function createRefresh({ db, clock, grants, raceMs, refreshIdleMs }: RefreshParts) {
-  return async (clientId: string, { refreshToken, scope: asked }: Refresh): Promise<Issued> => {
+export function createRefresh({ db, clock, grants, raceMs, refreshIdleMs, tokens }: RefreshParts) {
+  return async (clientId: string, { refreshToken, scope: asked }: Refresh): Promise<TokenResponse> => {
+    // A signing key that cannot be had is found out before anything is used up.
+    const { unsigned, kid, key: signingKey, expiresIn } = await tokens.draft('access');
     const now = clock();
     const next = newRefreshToken(now);
     const key = refreshKey(refreshToken);
-    const outcome = await db.call(rotate, [clientId, key, next.key, asked, now, refreshIdleMs, raceMs]);
+    const rotateWith = (givenKey?: KeyObject) =>
+      db.call(rotate, [clientId, key, next.key, asked, now, refreshIdleMs, raceMs, unsigned, kid, givenKey]);
+    let outcome = await rotateWith();
+    // The first time with this key, where the procedure runs.
+    while (outcome === 'key wanted') outcome = await rotateWith(signingKey);
     if ('refused' in outcome) {
       if (outcome.refused === 'used') grants.announce(outcome.creatorId);
       throw toError(outcome);
     }
-    const [creatorId, grantId, familyId, scope] = outcome;
-    return { refreshToken: next.token, subject: { creatorId, clientId, grantId, familyId, scope } };
+    const [accessToken, scope] = outcome;
+    return toTokenResponse({ accessToken, expiresIn, refreshToken: next.token, scope });
   };
 }
 

@@ -1,13 +1,16 @@
+import type { KeyObject } from 'node:crypto';
 import type { Tx } from '../../platform/db/database.ts';
 import { procedure } from '../../platform/db/procedure.ts';
 import { insertRefreshToken } from './grants-repo.ts';
 import * as repo from './refresh-repo.ts';
 import { formatScopes, intersectScopes, parseScopes, type Scope } from './scopes.ts';
+import { signToken, type TokenDraft } from './token-draft.ts';
 
 /**
- * What a refresh writes, with everything that decides about it (refresh.ts has the rules). The database may run it on
- * a thread of its own, so it takes and gives plain data, and no more of it than its caller needs; as lists, because
- * with objects the names of their fields would cross over each time, which takes longer than what they hold.
+ * What a refresh writes, with everything that decides about it (refresh.ts has the rules), and the token that it gives.
+ * The database may run it on a thread of its own, so it takes and gives plain data, and no more of it than its caller
+ * needs; as lists, because with objects the names of their fields would cross over each time, which takes longer than
+ * what they hold. It signs too: that takes longer than all the rest, and the event loop goes on meanwhile.
  */
 export type Rotation = readonly [
   clientId: string,
@@ -20,9 +23,16 @@ export type Rotation = readonly [
   now: number,
   idleMs: number,
   raceMs: number,
+  draft: TokenDraft,
+  kid: string,
+  /** Handed over when it is wanted and not each time: to copy a key takes longer than all the rest. */
+  givenKey: KeyObject | undefined,
 ];
 
-export type Rotated = readonly [creatorId: string, grantId: string, familyId: string, scope: string];
+/** The key that was given last. */
+let signing: { readonly kid: string; readonly key: KeyObject } | undefined;
+
+export type Rotated = readonly [accessToken: string, scope: string];
 
 export type Refused =
   | { readonly refused: 'unknown' | 'revoked' | 'expired' | 'suspended' | 'scope' }
@@ -31,7 +41,13 @@ export type Refused =
 export const rotate = procedure(
   import.meta.url,
   'rotate',
-  async (tx, [clientId, key, nextKey, asked, now, idleMs, raceMs]: Rotation): Promise<Rotated | Refused> => {
+  async (
+    tx,
+    [clientId, key, nextKey, asked, now, idleMs, raceMs, draft, kid, givenKey]: Rotation,
+  ): Promise<Rotated | Refused | 'key wanted'> => {
+    if (givenKey) signing = { kid, key: givenKey };
+    if (signing?.kid !== kid) return 'key wanted';
+    const signingKey = signing.key;
     const token = await repo.refreshTokenByHash(tx, key);
     if (!token || token.client_id !== clientId) return { refused: 'unknown' };
     if (token.grant_ended_at !== null || token.family_ended_at !== null) return { refused: 'revoked' };
@@ -51,7 +67,15 @@ export const rotate = procedure(
       created_at: now,
       expires_at: refreshEnd(now, idleMs, token.family_expires_at),
     });
-    return [token.creator_id, token.grant_id, token.family_id, formatScopes(scopes)];
+    const scope = formatScopes(scopes);
+    const subject = {
+      creatorId: token.creator_id,
+      clientId,
+      grantId: token.grant_id,
+      familyId: token.family_id,
+      scope,
+    };
+    return [signToken(draft, subject, signingKey), scope];
   },
 );
 

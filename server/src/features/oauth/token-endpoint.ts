@@ -75,13 +75,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
   return {
     /** Says what is missing of a request before anybody is asked who they are. */
     read(body: TokenRequest): (clientId: string) => Promise<TokenResponse> {
-      const issue = readGrant(body);
-      return async (clientId) => {
-        // A signing key that cannot be had is found out before anything is used up.
-        await keys.signing();
-        const { subject, refreshToken } = await issue(clientId);
-        return tokenResponse(tokens, subject, refreshToken);
-      };
+      return readGrant(body);
     },
 
     /** RFC 7009: any token of the app ends its whole grant, also one that was rotated or has expired. */
@@ -99,7 +93,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
     },
   };
 
-  function readGrant(body: TokenRequest) {
+  function readGrant(body: TokenRequest): (clientId: string) => Promise<TokenResponse> {
     switch (body.grant_type) {
       case 'authorization_code': {
         const request = {
@@ -107,7 +101,12 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
           redirectUri: required(body, 'redirect_uri'),
           verifier: readVerifier(body),
         };
-        return (clientId: string) => exchange(clientId, request);
+        return async (clientId: string) => {
+          // A signing key that cannot be had is found out before anything is used up.
+          await keys.signing();
+          const { subject, refreshToken } = await exchange(clientId, request);
+          return tokenResponse(tokens, subject, refreshToken);
+        };
       }
       case 'refresh_token': {
         const request = { refreshToken: required(body, 'refresh_token'), scope: body.scope || undefined };

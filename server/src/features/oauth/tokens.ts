@@ -3,7 +3,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Keys } from './keys.ts';
 import { parseScopes, type Scope } from './scopes.ts';
-import type { Signer } from './signer.ts';
+import { type NewTokenSubject, signToken, type TokenDraft } from './token-draft.ts';
 
 /**
  * Access tokens (RFC 9068) and socket tokens: JWTs signed with ES256 that name a grant and a family.
@@ -21,8 +21,6 @@ export interface TokenClaims {
 }
 
 export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
-/** What a new token is to say: its scopes as they stand in it. */
-export type NewTokenSubject = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
 export type Verified = TokenClaims | 'invalid' | 'expired';
 export type TokenKind = 'access' | 'socket';
 
@@ -40,7 +38,6 @@ interface Known {
 
 export interface TokensParts {
   readonly keys: Keys;
-  readonly signer: Signer;
   readonly clock: Clock;
   readonly issuer: string;
   readonly baseUrl: string;
@@ -49,33 +46,32 @@ export interface TokensParts {
 
 export type Tokens = ReturnType<typeof createTokens>;
 
-export function createTokens({ keys, signer, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
+export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
   const lives = { access: accessTokenSeconds, socket: socketSeconds };
   const audiences = { access: baseUrl, socket: `${baseUrl}/v1/socket` };
   // By the signature, the last part: to hash a whole token takes as long as all other checks together.
   const known = { access: new Map<string, Known>(), socket: new Map<string, Known>() };
 
-  async function issue(kind: TokenKind, subject: NewTokenSubject) {
+  /** A token that lacks only its subject (token-draft.ts). */
+  async function draft(kind: TokenKind) {
     const { kid, privateKey } = await keys.signing();
     const issuedAt = Math.floor(clock() / 1000);
     const expiresAt = issuedAt + lives[kind];
-    const token = await signer.sign(
-      JSON.stringify({ alg: 'ES256', typ: types[kind], kid }),
-      JSON.stringify({
-        client_id: subject.clientId,
-        scope: subject.scope,
-        grant_id: subject.grantId,
-        family_id: subject.familyId,
-        iss: issuer,
-        aud: audiences[kind],
-        sub: subject.creatorId,
-        jti: randomUUID(),
-        iat: issuedAt,
-        exp: expiresAt,
-      }),
-      privateKey,
-    );
-    return { token, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
+    const header = JSON.stringify({ alg: 'ES256', typ: types[kind], kid });
+    const claims = JSON.stringify({
+      iss: issuer,
+      aud: audiences[kind],
+      jti: randomUUID(),
+      iat: issuedAt,
+      exp: expiresAt,
+    });
+    const unsigned: TokenDraft = [header, claims.slice(1)];
+    return { unsigned, key: privateKey, kid, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
+  }
+
+  async function issue(kind: TokenKind, subject: NewTokenSubject) {
+    const { unsigned, key, expiresIn, expiresAt } = await draft(kind);
+    return { token: signToken(unsigned, subject, key), expiresIn, expiresAt };
   }
 
   /** What a token of ours says, also after its end; nothing for any other text. */
@@ -114,6 +110,7 @@ export function createTokens({ keys, signer, clock, issuer, baseUrl, accessToken
   }
 
   return {
+    draft,
     issue,
 
     /** Answers at once for a token seen before; a promise otherwise. */
