@@ -11,7 +11,7 @@ export const refresh: Row = {
   name: 'refresh',
   title: 'Refreshing a token, durable',
   what: 'refresh at the token endpoint, durable',
-  measuredAs: 'requests/s ÷ node-oidc-provider in memory',
+  measuredAs: 'requests/s ÷ node-oidc-provider with its in-memory adapter',
   goal: atLeast(3),
   cheap: true,
   lasts: { setup: 10, round: 6 },
@@ -21,6 +21,17 @@ export const refresh: Row = {
     const ours = await startNamjai(bench, env);
     const peer = await startPeer(bench, 'oidc-provider');
     const load = createLoad(bench);
+    /** With each refresh its adapter goes through all tokens that the grant has had: so each round has grants of its own. */
+    const peerSide = async () =>
+      load.side('node-oidc-provider', peer.child, {
+        kind: 'refresh',
+        path: '/token',
+        form: 'urlencoded',
+        port: peer.port,
+        connections,
+        status: 200,
+        chains: await peer.child.call<RefreshSpec['chains']>('chains', connections),
+      });
     return compareRates(bench, {
       ours: await load.side('Namjai', ours.child, {
         kind: 'refresh',
@@ -31,15 +42,7 @@ export const refresh: Row = {
         status: 200,
         chains: pairs.map(({ clientId, clientSecret, refreshToken: token }) => ({ clientId, clientSecret, token })),
       }),
-      reference: await load.side('node-oidc-provider', peer.child, {
-        kind: 'refresh',
-        path: '/token',
-        form: 'urlencoded',
-        port: peer.port,
-        connections,
-        status: 200,
-        chains: await peer.child.call<RefreshSpec['chains']>('chains', connections),
-      }),
+      reference: { ...(await peerSide()), run: async () => (await peerSide()).run() },
     });
   },
 };
