@@ -14,6 +14,10 @@ export const fail = procedure(import.meta.url, 'fail', async (tx, message: strin
   throw new RangeError(message);
 });
 
+export const addEntry = procedure(import.meta.url, 'addEntry', async (tx, n: number) => {
+  await tx.run('INSERT INTO entries (n, filler) VALUES ($1, $2)', [n, 'x'.repeat(200)]);
+});
+
 /** The thread does not find it. */
 export const unknown = { ...addThing, name: 'nowhere' };
 

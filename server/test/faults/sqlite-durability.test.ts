@@ -57,74 +57,92 @@ const numbers = (lines: readonly string[], word: string): number[] =>
 
 const ascending = (a: number, b: number): number => a - b;
 
-describe('Durability of SQLite', () => {
-  test('answers a write only after a flush that began after it, and shares flushes', needsStrace, async (t) => {
-    const directory = temporaryDirectory(t);
-    const log = join(directory, 'strace.log');
-    const calls = 'trace=fdatasync,fsync,write';
-    const args = ['-f', '-o', log, '-e', calls, process.execPath, writer, join(directory, 'test.db'), '400', '20'];
-    const child = start(t, 'strace', args);
-    await linesUntil(child, (line) => line === 'finished');
-    const events = [...readFileSync(log, 'utf8').matchAll(/(f(?:data)?sync)\(|write\(1, "(began|recorded) (\d+)/g)];
-    let flushes = 0;
-    const flushesAtBegin = new Map<string, number>();
-    let answered = 0;
-    for (const [, flush, word, n = ''] of events) {
-      if (flush) flushes += 1;
-      else if (word === 'began') flushesAtBegin.set(n, flushes);
-      else {
-        answered += 1;
-        assert.ok(flushes > (flushesAtBegin.get(n) ?? flushes), `write ${n} was answered without a flush`);
-      }
-    }
-    assert.equal(answered, 400);
-    assert.ok(flushes < 200, `${flushes} flushes for 400 writes`);
-  });
-
-  // Which flushes fail: a single one, some, or all from then on. The first are those of opening and of the first writes.
-  for (const when of ['15', '15..19', '15+']) {
-    test(`forgets a write that it refused because flush ${when} failed, also after kill -9`, needsStrace, async (t) => {
-      const file = join(temporaryDirectory(t), 'test.db');
-      const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`;
-      const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, file, '60', '1'];
+/** On the event loop, and on the writing thread. */
+for (const way of ['write', 'call'] as const)
+  describe(`Durability of SQLite by ${way}`, () => {
+    test('answers a write only after a flush that began after it, and shares flushes', needsStrace, async (t) => {
+      const directory = temporaryDirectory(t);
+      const log = join(directory, 'strace.log');
+      const calls = 'trace=fdatasync,fsync,write';
+      const args = [
+        '-f',
+        '-o',
+        log,
+        '-e',
+        calls,
+        process.execPath,
+        writer,
+        way,
+        join(directory, 'test.db'),
+        '400',
+        '20',
+      ];
       const child = start(t, 'strace', args);
-      const lines = await linesUntil(child, (line) => line.startsWith('refused'));
-      await kill(child);
-      const [refused] = numbers(lines, 'refused');
-      assert.match(lines.at(-1) ?? '', /StorageUnavailable/);
-      assert.ok(refused !== undefined && refused > 1);
-      const present = await recorded(file);
-      assert.equal(present.has(refused), false, `the refused write ${refused} is there`);
-      for (const n of numbers(lines, 'recorded')) assert.ok(present.has(n), `the recorded write ${n} is not there`);
+      await linesUntil(child, (line) => line === 'finished');
+      const events = [...readFileSync(log, 'utf8').matchAll(/(f(?:data)?sync)\(|write\(1, "(began|recorded) (\d+)/g)];
+      let flushes = 0;
+      const flushesAtBegin = new Map<string, number>();
+      let answered = 0;
+      for (const [, flush, word, n = ''] of events) {
+        if (flush) flushes += 1;
+        else if (word === 'began') flushesAtBegin.set(n, flushes);
+        else {
+          answered += 1;
+          assert.ok(flushes > (flushesAtBegin.get(n) ?? flushes), `write ${n} was answered without a flush`);
+        }
+      }
+      assert.equal(answered, 400);
+      assert.ok(flushes < 200, `${flushes} flushes for 400 writes`);
     });
-  }
 
-  test('goes on by itself when the disk flushes again', needsStrace, async (t) => {
-    const file = join(temporaryDirectory(t), 'test.db');
-    const inject = 'inject=fdatasync,fsync:error=EIO:when=15..25';
-    const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, file, '400', '4'];
-    const child = start(t, 'strace', args);
-    const lines = await linesUntil(child, (line) => line === 'finished');
-    await kill(child);
-    assert.ok(numbers(lines, 'refused').length > 0);
-    assert.ok(Math.max(...numbers(lines, 'recorded')) > Math.max(...numbers(lines, 'refused')));
-    assert.deepEqual([...(await recorded(file))].sort(ascending), numbers(lines, 'recorded').sort(ascending));
-  });
-
-  test('has everything that was answered after kill -9 in the middle of a load', async (t) => {
-    const file = join(temporaryDirectory(t), 'test.db');
-    const answered: number[] = [];
-    for (let round = 1; round <= 4; round += 1) {
-      const child = start(t, process.execPath, [writer, file, '1000000', '32']);
-      const lines = await linesUntil(child, (_, count) => count >= 1_000 * round);
-      await kill(child);
-      answered.push(...numbers(lines, 'recorded'));
-      const present = await recorded(file);
-      assert.deepEqual(
-        answered.filter((n) => !present.has(n)),
-        [],
+    // Which flushes fail: a single one, some, or all from then on. The first are those of opening and of the first writes.
+    for (const when of ['15', '15..19', '15+']) {
+      test(
+        `forgets a write that it refused because flush ${when} failed, also after kill -9`,
+        needsStrace,
+        async (t) => {
+          const file = join(temporaryDirectory(t), 'test.db');
+          const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`;
+          const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, way, file, '60', '1'];
+          const child = start(t, 'strace', args);
+          const lines = await linesUntil(child, (line) => line.startsWith('refused'));
+          await kill(child);
+          const [refused] = numbers(lines, 'refused');
+          assert.match(lines.at(-1) ?? '', /StorageUnavailable/);
+          assert.ok(refused !== undefined && refused > 1);
+          const present = await recorded(file);
+          assert.equal(present.has(refused), false, `the refused write ${refused} is there`);
+          for (const n of numbers(lines, 'recorded')) assert.ok(present.has(n), `the recorded write ${n} is not there`);
+        },
       );
     }
-    assert.ok(answered.length > 2_000);
+
+    test('goes on by itself when the disk flushes again', needsStrace, async (t) => {
+      const file = join(temporaryDirectory(t), 'test.db');
+      const inject = 'inject=fdatasync,fsync:error=EIO:when=15..25';
+      const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, way, file, '400', '4'];
+      const child = start(t, 'strace', args);
+      const lines = await linesUntil(child, (line) => line === 'finished');
+      await kill(child);
+      assert.ok(numbers(lines, 'refused').length > 0);
+      assert.ok(Math.max(...numbers(lines, 'recorded')) > Math.max(...numbers(lines, 'refused')));
+      assert.deepEqual([...(await recorded(file))].sort(ascending), numbers(lines, 'recorded').sort(ascending));
+    });
+
+    test('has everything that was answered after kill -9 in the middle of a load', async (t) => {
+      const file = join(temporaryDirectory(t), 'test.db');
+      const answered: number[] = [];
+      for (let round = 1; round <= 4; round += 1) {
+        const child = start(t, process.execPath, [writer, way, file, '1000000', '32']);
+        const lines = await linesUntil(child, (_, count) => count >= 1_000 * round);
+        await kill(child);
+        answered.push(...numbers(lines, 'recorded'));
+        const present = await recorded(file);
+        assert.deepEqual(
+          answered.filter((n) => !present.has(n)),
+          [],
+        );
+      }
+      assert.ok(answered.length > 2_000);
+    });
   });
-});
