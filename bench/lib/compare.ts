@@ -9,8 +9,18 @@ export interface Side {
   readonly child: Child;
   /** The process that loads it, or takes what it sends: its share of a core is told, since it must not be the limit. */
   readonly generator?: Child;
-  /** Loads it once. */
-  run(): Promise<{ readonly requests: number; readonly seconds: number }>;
+  /** Whether a round may be cut into parts. */
+  readonly divisible?: boolean;
+  /** Loads it once, for this part of a round. */
+  run(part: number): Promise<{ readonly requests: number; readonly seconds: number }>;
+}
+
+interface Used {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Microseconds of processor time. */
+  readonly cpu: number;
+  readonly generatorCpu: number;
 }
 
 interface Taken {
@@ -18,6 +28,9 @@ interface Taken {
   readonly cpu: number;
   readonly busy: number;
 }
+
+/** A machine's speed changes within seconds, where it is shared: so a round goes to and fro between the sides. */
+const partsOfRound = 6;
 
 /** Whoever was second begins the next round, so that what else the machine does hits both alike. */
 const orderOf = <T>(round: number, [first, second]: readonly [T, T]): readonly T[] =>
@@ -33,13 +46,18 @@ export async function compareRates(
   const both = ['ours', 'reference'] as const;
   for (const side of both) {
     bench.progress(`warming up ${sides[side].label}`);
-    await take(sides[side]);
+    await take(sides[side], 1);
   }
-  for (let round = 0; round < bench.rounds; round++)
-    for (const side of orderOf(round, both)) {
-      bench.progress(`round ${round + 1} of ${bench.rounds}: ${sides[side].label}`);
-      taken[side].push(await take(sides[side]));
-    }
+  const parts = sides.ours.divisible && sides.reference.divisible && !bench.short ? partsOfRound : 1;
+  for (let round = 0; round < bench.rounds; round++) {
+    const used = { ours: [] as Used[], reference: [] as Used[] };
+    for (let part = 0; part < parts; part++)
+      for (const side of orderOf(round + part, both)) {
+        bench.progress(`round ${round + 1} of ${bench.rounds}: ${sides[side].label}`);
+        used[side].push(await take(sides[side], 1 / parts));
+      }
+    for (const side of both) taken[side].push(together(used[side]));
+  }
   if (bench.profiles)
     for (const side of both) {
       bench.progress(`profiling ${sides[side].label}`);
@@ -63,19 +81,26 @@ export async function compareRates(
   };
 }
 
-async function take({ child, generator, run }: Side): Promise<Taken> {
+async function take({ child, generator, run }: Side, part: number): Promise<Used> {
   const [before, generatorBefore] = [await child.cpu(), (await generator?.cpu()) ?? 0];
-  const { requests, seconds } = await run();
+  const { requests, seconds } = await run(part);
   return {
-    rate: requests / seconds,
-    cpu: ((await child.cpu()) - before) / requests,
-    busy: (((await generator?.cpu()) ?? 0) - generatorBefore) / seconds / 1e6,
+    requests,
+    seconds,
+    cpu: (await child.cpu()) - before,
+    generatorCpu: ((await generator?.cpu()) ?? 0) - generatorBefore,
   };
+}
+
+function together(parts: readonly Used[]): Taken {
+  const sum = (of: keyof Used): number => parts.reduce((total, used) => total + used[of], 0);
+  const [requests, seconds] = [sum('requests'), sum('seconds')];
+  return { rate: requests / seconds, cpu: sum('cpu') / requests, busy: sum('generatorCpu') / seconds / 1e6 };
 }
 
 async function profile({ child, run }: Side, file: string): Promise<void> {
   await child.call('startProfile');
-  await run();
+  await run(1);
   await child.call('stopProfile', file);
 }
 

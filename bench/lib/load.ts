@@ -41,7 +41,13 @@ export function createLoad(bench: Bench): Load {
     child: worker,
     async side(label, child, spec, requests = 1e9) {
       const name = await prepare(spec);
-      return { label, child, generator: worker, run: () => run(name, bench.seconds, requests) };
+      return {
+        label,
+        child,
+        generator: worker,
+        divisible: true,
+        run: (part) => run(name, bench.seconds * part, Math.floor(requests * part)),
+      };
     },
     async showTokens(port, tokens) {
       bench.progress(`showing ${tokens.length.toLocaleString('en')} tokens to the server`);

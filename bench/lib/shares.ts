@@ -25,9 +25,9 @@ export function watch(side: Side, children: ReadonlyMap<string, Child>): Watched
   return {
     side: {
       ...side,
-      async run() {
+      async run(part) {
         const before = processorTimes(names);
-        const done = await side.run();
+        const done = await side.run(part);
         const used = new Map([...processorTimes(names)].map(([name, us]) => [name, us - (before.get(name) ?? 0)]));
         taken.push({ ...done, used });
         return done;

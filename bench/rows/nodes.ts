@@ -24,7 +24,7 @@ export const recordPostgres: Row = {
     const load = createLoad(bench);
     await load.showTokens(ours.port, tokens);
     const creators = [...new Set(pairs.map(({ creatorId }) => creatorId))];
-    const run = { creators, connections: 64, seconds: bench.seconds, body: 'x'.repeat(550) };
+    const run = { creators, connections: 64, body: 'x'.repeat(550) };
     const posted = watch(
       await load.side('Namjai', ours.child, { ...posting, tokens, port: ours.port }, room(bench, tokens)),
       new Map([
@@ -33,7 +33,12 @@ export const recordPostgres: Row = {
       ]),
     );
     const written = watch(
-      { label: 'bare transaction', child: bare, run: () => bare.call('run', run) },
+      {
+        label: 'bare transaction',
+        child: bare,
+        divisible: true,
+        run: (part) => bare.call('run', { ...run, seconds: bench.seconds * part }),
+      },
       new Map([['driver', bare]]),
     );
     const measured = await compareRates(bench, { ours: posted.side, reference: written.side });
@@ -68,8 +73,8 @@ export const nodes: Row = {
       ...one,
       label: 'two nodes',
       child: { ...first.child, cpu: async () => (await first.child.cpu()) + (await second.child.cpu()) },
-      async run() {
-        const [a, b] = await Promise.all(halves.map((half) => half.run()));
+      async run(part) {
+        const [a, b] = await Promise.all(halves.map((half) => half.run(part)));
         return { requests: a!.requests + b!.requests, seconds: Math.max(a!.seconds, b!.seconds) };
       },
     };

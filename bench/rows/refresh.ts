@@ -42,7 +42,7 @@ export const refresh: Row = {
         status: 200,
         chains: pairs.map(({ clientId, clientSecret, refreshToken: token }) => ({ clientId, clientSecret, token })),
       }),
-      reference: { ...(await peerSide()), run: async () => (await peerSide()).run() },
+      reference: { ...(await peerSide()), run: async (part) => (await peerSide()).run(part) },
     });
   },
 };
