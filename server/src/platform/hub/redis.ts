@@ -1,8 +1,7 @@
 /**
  * The hub between nodes, over Redis publish/subscribe.
  *
- * - One channel a topic, subscribed while somebody here listens: a node gets no message that it has no use for, and
- *   plain PUBLISH also reaches every node of a Redis Cluster.
+ * - One channel a topic, subscribed while somebody here listens: a node gets no message that it has no use for.
  * - Subscribers here are told directly, so they neither wait for Redis nor miss anything while it is away. Messages
  *   carry the id of the node that sent them, and a node skips its own. What one turn has for a topic
  *   is one message, a hint a line.
