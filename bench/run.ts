@@ -17,7 +17,7 @@ import { generatorNote } from './lib/compare.ts';
 import { writeDocs } from './lib/docs.ts';
 import { missing } from './lib/needs.ts';
 import { createProgress, duration } from './lib/progress.ts';
-import { judge, type Line, line, machine, type Report, table } from './lib/report.ts';
+import { failures, judge, type Line, line, machine, type Report, table } from './lib/report.ts';
 import { median, type Row } from './lib/row.ts';
 import { smokeProblems } from './lib/smoke.ts';
 import { rows } from './rows/index.ts';
@@ -109,10 +109,6 @@ console.log(
   `\nIn ${fileURLToPath(results)}: report.json, report.svg, and the stores that are kept (delete them at will).`,
 );
 if (short) console.log('A short run: it tests the benchmark, the figures mean nothing.');
-const bad = options.smoke
-  ? smokeProblems(files)
-  : lines
-      .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')
-      .map(({ name, verdict }) => `${name} ${verdict}`);
+const bad = options.smoke ? smokeProblems(files) : failures(lines);
 if (bad.length > 0) console.error(`\n${bad.join('\n')}`);
 process.exitCode = bad.length > 0 ? 1 : 0;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { chart } from './chart.ts';
 import { barText, duration } from './progress.ts';
-import { judge, type Line, line, partsText, type Report, table } from './report.ts';
+import { failures, judge, type Line, line, partsText, type Report, table } from './report.ts';
 import { atLeast, atMost, type Goal, reported } from './row.ts';
 import { xmlProblem } from './smoke.ts';
 
@@ -57,6 +58,25 @@ test('the table shows goal, median, spread and verdict, and why a row was not ru
   assert.match(text, /✗ {2}bad +≤ 1\.2 +400 +misses/);
   assert.match(text, /· {2}told +reported +1\.50 +reported/);
   assert.match(text, /– {2}absent +≥ 1 +– +skipped .*\n +needs Redis \(the program redis-server\)/);
+});
+
+test('a run fails by the rows that miss their goal or break, and by no others', () => {
+  const broken = lineOf('broken', atLeast(1), { verdict: 'failed', note: 'the server ended' });
+  assert.deepEqual(failures([...report.rows, broken]), ['bad misses', 'broken failed']);
+  assert.deepEqual(failures(report.rows.filter(({ name }) => name !== 'bad')), []);
+});
+
+test('a run that is asked for wrongly says what it takes, and measures nothing', () => {
+  const program = new URL('../run.ts', import.meta.url).pathname;
+  for (const [args, words] of [
+    [['--only', 'me,nothing'], /No row nothing\. Rows: me, tips/],
+    [['--rounds', '0'], /whole number from 1/],
+    [['--smoke', '--write-docs'], /no short run/],
+  ] as const) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout], [2, '']);
+    assert.match(stderr, words);
+  }
 });
 
 test('parts of one label stand together', () => {

@@ -87,6 +87,12 @@ const marks: Record<Verdict, string> = {
   ran: '·',
 };
 
+/** What makes a run end with 1. A row that lacks what it needs is told in the table, and no failure. */
+export const failures = (lines: readonly Line[]): string[] =>
+  lines
+    .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')
+    .map(({ name, verdict }) => `${name} ${verdict}`);
+
 export function table(lines: readonly Line[]): string {
   const header = ['', 'row', 'goal', 'measured', 'spread', 'verdict', 'what'];
   const cells = lines.map((each) => [
