@@ -1,14 +1,14 @@
 /**
  * The database port: one SQL database that holds the truth.
  *
- * Invariants every implementation keeps (the conformance suite holds them to it):
- * - `write` is atomic: its function's statements are recorded together or not at all,
- *   and the promise resolves only after they are durable on disk.
- * - The function does database work only and may run more than once (a serialization retry),
- *   so it has no other effect. Awaiting anything but `tx` inside it is a bug and fails.
- * - A statement that fails dooms its `write`, even if the function catches the error. A conflict that is expected
- *   is written as `ON CONFLICT`.
- * - Reads outside `write` see only what is committed, and always see what a resolved `write` committed.
+ * Invariants that every implementation keeps (conformance.ts tests them):
+ * - There is one way to write: `write` runs a function of a transaction and plain data. Its statements are recorded
+ *   together or not at all, and the promise resolves only after they are durable on disk.
+ * - The function does database work only and may run more than once (a serialization retry), so it has no other
+ *   effect. To await anything but the transaction inside it is a bug and fails.
+ * - A statement that fails dooms its write, even if the function catches the error. An expected conflict is written
+ *   as `ON CONFLICT`.
+ * - Reads outside a write see only committed data, and always see what a resolved write committed.
  * - Storage that cannot be reached or cannot be written rejects with `StorageUnavailable` within five seconds,
  *   records nothing half, and works again by itself once the storage does.
  */
@@ -26,42 +26,65 @@ export interface Reader {
   get<Row>(sql: Sql, params?: readonly Value[]): Promise<Row | undefined>;
 }
 
-/** The inside of a `write`. Reads made through it see what it has written. */
+/** The inside of a write. Reads made through it see what it has written. */
 export interface Tx extends Reader {
   /** Runs a statement and tells how many rows it changed. */
   run(sql: Sql, params?: readonly Value[]): Promise<number>;
 }
 
 /**
- * A write that stands by itself: a function at the top of a module that takes and gives plain data only. So it can run
- * where its database is, also on another thread, which finds it by its module and the name it is exported under.
- * What it needs from outside (the time, new ids) is handed to it. A refusal is something it answers: of an error that
- * it throws only the message is sure to arrive.
+ * A function at the top of a module. Its arguments and its answer are plain data (whatever `structuredClone` copies):
+ * SQLite's writing thread finds the function by module and name. Time, new ids and hashes are arguments. A refusal is
+ * an answer: of a thrown error only its message and whether the storage failed reach the caller.
  */
-export interface Procedure<Input, Output> {
+export type WriteFunction<Args extends unknown[], Answer> = (tx: Tx, ...args: Args) => Promise<Answer>;
+
+/** A write function and where a thread finds it. Made by `defineWrites`. */
+export interface Write<Args extends unknown[], Answer> {
   readonly module: string;
   readonly name: string;
-  readonly run: (tx: Tx, input: Input) => Promise<Output>;
+  readonly run: WriteFunction<Args, Answer>;
+  readonly postgres?: PostgresStatement<Args, Answer> | undefined;
 }
+
+/**
+ * The same write as one PostgreSQL statement. Such statements travel in groups, each group one round trip and one
+ * commit. To keep groups from waiting for each other, the statement locks a row of its owner before anything else and
+ * nothing of another owner. Where it returns no row, it must have changed nothing: then the function runs instead.
+ */
+export interface PostgresStatement<Args extends unknown[], Answer> {
+  statement(...args: Args): { readonly owner: string; readonly sql: string; readonly params: readonly Value[] };
+  /** What the function would have answered. The row's columns are those of the statement. */
+  answer(row: never, ...args: Args): Answer;
+}
+
+/**
+ * Names the writes of a module: `export const writes = defineWrites(import.meta.url, { recordTip, voidTip })`.
+ * They are called as `db.write(writes.recordTip, tip)`. The export is always named `writes`.
+ */
+export function defineWrites<Functions extends Record<string, WriteFunction<never[], unknown>>>(
+  module: string,
+  functions: Functions,
+  postgres: { readonly [Name in keyof Functions]?: StatementOf<Functions[Name]> } = {},
+) {
+  const writes = Object.entries(functions).map(([name, run]) => [name, { module, name, run, postgres: postgres[name] }]);
+  return Object.fromEntries(writes) as { readonly [Name in keyof Functions]: WriteOf<Functions[Name]> };
+}
+
+type WriteOf<Function> = Function extends WriteFunction<infer Args, infer Answer> ? Write<Args, Answer> : never;
+type StatementOf<Function> =
+  Function extends WriteFunction<infer Args, infer Answer> ? PostgresStatement<Args, Answer> : never;
 
 export interface Database extends Reader {
   readonly engine: 'sqlite' | 'postgres';
-  write<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
-  /** `write((tx) => procedure.run(tx, input))`, for hot paths: it need not run on this thread. */
-  call<Input, Output>(procedure: Procedure<Input, Output>, input: Input): Promise<Output>;
-  /**
-   * A write of one statement, giving its first row: `write((tx) => tx.get(sql, params))`. For hot paths: those that
-   * arrive together share one commit, in the order of their owners. So that no two of them ever wait for each other,
-   * the statement locks a row of its owner before anything else, and nothing of another owner.
-   */
-  writeOne<Row>(owner: string, sql: Sql, params?: readonly Value[]): Promise<Row | undefined>;
+  write<Args extends unknown[], Answer>(write: Write<Args, Answer>, ...args: Args): Promise<Answer>;
   /**
    * A number that changes whenever one of these tables may have changed, by this process or by another;
-   * `undefined` where the engine cannot tell cheaply, and then nothing may be remembered.
+   * `undefined` where the engine cannot tell cheaply: then nothing may be cached.
    */
   version(tables: readonly string[]): number | undefined;
   /**
-   * Calls the listener soon after another process has changed the database; gives back how to stop.
+   * Calls the listener soon after another process has changed the database; returns a function that stops this.
    * Only where one process normally owns the database, and so would not look for itself.
    */
   onExternalChange?(listener: () => void): () => void;

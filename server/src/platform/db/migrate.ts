@@ -2,7 +2,7 @@
  * Brings a database to the schema of this program. Each migration is one transaction together with its record,
  * under a lock, so that processes that start together apply it once. Statements end with a semicolon at a line's end.
  */
-import type { Database, Sql, Tx } from './database.ts';
+import { type Database, defineWrites, type Sql, type Tx } from './database.ts';
 import { migrations as known } from './migrations/index.ts';
 import { textFor } from './statement.ts';
 
@@ -50,49 +50,77 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
   applied_at {time} NOT NULL
 ){options}`;
 
-/** Gives back the names of the migrations that it applied. */
+/** Returns the names of the migrations that it applied. */
 export async function migrate(
   db: Database,
   { migrations = known, now = Date.now }: { migrations?: readonly Migration[]; now?: () => number } = {},
 ): Promise<string[]> {
+  const names = migrations.map(({ name }) => name);
+  const recorded = await db.write(writes.recordedMigrations, db.engine);
+  refuseUnknown(recorded, names);
   const applied: string[] = [];
-  for (const [index, migration] of migrations.entries()) {
-    const done = await db.write(async (tx) => {
-      await lock(db, tx);
-      await tx.run(forEngine(db.engine, recordTable));
-      const recorded = await tx.all<{ number: number; name: string }>(
-        'SELECT number, name FROM schema_migrations ORDER BY number',
-      );
-      refuseUnknown(recorded, migrations);
-      if (recorded.length > index) return false;
-      for (const statement of forEngine(db.engine, migration.sql).split(/;\s*$/m)) {
-        if (statement.trim() !== '') await tx.run(statement);
-      }
-      await tx.run('INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, $3)', [
-        index + 1,
-        migration.name,
-        now(),
-      ]);
-      return true;
-    });
-    if (done) applied.push(migration.name);
+  for (const { name, sql } of migrations.slice(recorded.length)) {
+    const done = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
+    if (done) applied.push(name);
   }
   return applied;
 }
 
-function refuseUnknown(recorded: readonly { number: number; name: string }[], migrations: readonly Migration[]): void {
-  const unknown = recorded.find(({ number, name }) => migrations[number - 1]?.name !== name);
-  if (unknown) {
+/** Applies every migration inside one transaction, on a database without a schema. */
+export async function migrateEmpty(tx: Tx, engine: Database['engine'], now: number): Promise<void> {
+  await recordedMigrations(tx, engine);
+  const names = known.map(({ name }) => name);
+  for (const { name, sql } of known) await applyMigration(tx, engine, name, statementsOf(engine, sql), names, now);
+}
+
+/** Their names, in order. Makes the table that records them. */
+async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<string[]> {
+  await lock(tx, engine);
+  await tx.run(forEngine(engine, recordTable));
+  const rows = await tx.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
+  return rows.map(({ name }) => name);
+}
+
+/** Answers whether this call applied it: another process may have been first. */
+async function applyMigration(
+  tx: Tx,
+  engine: Database['engine'],
+  name: string,
+  statements: readonly string[],
+  names: readonly string[],
+  now: number,
+): Promise<boolean> {
+  const recorded = await recordedMigrations(tx, engine);
+  if (recorded.includes(name)) return false;
+  for (const statement of statements) await tx.run(statement);
+  await tx.run('INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, $3)', [
+    names.indexOf(name) + 1,
+    name,
+    now,
+  ]);
+  return true;
+}
+
+export const writes = defineWrites(import.meta.url, { recordedMigrations, applyMigration });
+
+function refuseUnknown(recorded: readonly string[], names: readonly string[]): void {
+  const unknown = recorded.find((name, index) => names[index] !== name);
+  if (unknown !== undefined) {
     throw new FutureSchema(
-      `The database has the migration ${unknown.name}, which this version does not know: use the version that wrote it, or a newer one`,
+      `The database has the migration ${unknown}, which this version does not know: use the version that wrote it, or a newer one`,
     );
   }
 }
 
 /** SQLite's write transaction is such a lock already. */
-async function lock(db: Database, tx: Tx): Promise<void> {
-  if (db.engine === 'postgres') await tx.get('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
+async function lock(tx: Tx, engine: Database['engine']): Promise<void> {
+  if (engine === 'postgres') await tx.get('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
 }
+
+const statementsOf = (engine: Database['engine'], sql: Sql): string[] =>
+  forEngine(engine, sql)
+    .split(/;\s*$/m)
+    .filter((statement) => statement.trim() !== '');
 
 function forEngine(engine: Database['engine'], sql: Sql): string {
   return textFor(engine, sql).replace(/\{(\w+)\}/g, (token, name: string) => {

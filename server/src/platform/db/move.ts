@@ -8,11 +8,13 @@
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import type { Tx } from './database.ts';
-import { migrate } from './migrate.ts';
+import { migrateEmpty } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { MoveError } from './move-error.ts';
-import { openPostgres } from './postgres.ts';
+import { Statements, transaction } from './postgres-statements.ts';
+import { columnTypes } from './postgres-types.ts';
 
 export interface Move {
   readonly from: string;
@@ -27,7 +29,6 @@ interface Table {
   readonly rows: number;
 }
 
-const withinMs = 24 * 3_600_000;
 const rowsAtOnce = 1_000;
 /** Pictures are large, and a batch is one text. */
 const bytesAtOnce = 4 * 2 ** 20;
@@ -36,13 +37,16 @@ const modulus = 1_000_003;
 
 export async function moveDatabase({ from, to, onProgress = () => {} }: Move): Promise<readonly Table[]> {
   const source = openSource(from);
-  const target = openPostgres({ url: to, connections: 1, withinMs });
+  const target = new pg.Client({ connectionString: to, application_name: 'namjai', types: columnTypes });
+  // A connection that breaks fails its query; without a listener it would end the process as well.
+  target.on('error', () => {});
   try {
+    await target.connect();
     const tables = tablesOf(source);
     const total = tables.reduce((sum, { rows }) => sum + rows, 0);
-    await target.write(async (tx) => {
+    await transaction(target, new Statements(), async (tx) => {
       await refuseUsed(tx);
-      await migrate({ ...target, write: (fn) => fn(tx) });
+      await migrateEmpty(tx, 'postgres', Date.now());
       let done = 0;
       for (const table of tables) {
         for (const rows of batches(source, table)) {
@@ -56,7 +60,7 @@ export async function moveDatabase({ from, to, onProgress = () => {} }: Move): P
     return tables;
   } finally {
     source.close();
-    await target.close();
+    await target.end();
   }
 }
 

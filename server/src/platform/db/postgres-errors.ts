@@ -12,7 +12,7 @@ const serializationFailure = '40001';
 const deadlock = '40P01';
 
 /** The port's error for what PostgreSQL or the driver reports; anything else as it is. */
-export function sorted(error: unknown): unknown {
+export function toPortError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError && error.code !== undefined) {
     if (error.code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
     if (unavailable.test(error.code)) return new StorageUnavailable(error.message, { cause: error });
@@ -23,7 +23,7 @@ export function sorted(error: unknown): unknown {
   return new StorageUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-/** The whole transaction was undone because of others, and may work if it is run again. */
+/** PostgreSQL undid the whole transaction because of others. It may work if it is run again. */
 export function mayBeRetried(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === serializationFailure || error.code === deadlock);
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Sql, Tx, Value } from './database.ts';
-import { sorted } from './postgres-errors.ts';
+import { type Sql, StorageUnavailable, type Tx, type Value } from './database.ts';
+import { toPortError } from './postgres-errors.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
 export interface NamedStatement extends StatementText {
   /** The same on every node, so that they can share connections through a pooler. */
   readonly name: string;
-  /** In groups: not the name under which the driver may have prepared it. */
-  readonly groupName: string;
+  /** In pipelines (postgres-pipeline.ts): not the name under which the driver may have prepared it. */
+  readonly pipelineName: string;
 }
 
 /** Statements by their text; each connection prepares one when it first meets the name. */
@@ -20,7 +20,7 @@ export class Statements {
     let statement = this.#known.get(text);
     if (!statement) {
       const name = createHash('sha256').update(text).digest('base64url');
-      statement = { ...readStatement(text), name, groupName: `${name}+` };
+      statement = { ...readStatement(text), name, pipelineName: `${name}+` };
       this.#known.set(text, statement);
     }
     return statement;
@@ -28,7 +28,7 @@ export class Statements {
 }
 
 export async function execute(
-  client: pg.PoolClient,
+  client: pg.ClientBase,
   statement: NamedStatement,
   params: readonly Value[] = noParameters,
 ): Promise<pg.QueryResult> {
@@ -36,19 +36,50 @@ export async function execute(
   try {
     return await client.query({ name: statement.name, text: statement.text, values: [...params] });
   } catch (error) {
-    throw sorted(error);
+    throw toPortError(error);
   }
 }
 
-/** The inside of a transaction: one statement after another, until one fails or the function is done. */
-export class PostgresTx implements Tx {
+/** Runs the function inside a transaction of this connection. */
+export async function transaction<T>(
+  client: pg.ClientBase,
+  statements: Statements,
+  run: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  await command(client, 'BEGIN');
+  const tx = new PostgresTx(client, statements);
+  let value: T;
+  try {
+    value = await run(tx);
+    await tx.finish();
+  } catch (error) {
+    const reason = tx.failure?.error ?? error;
+    if (!(reason instanceof StorageUnavailable)) await command(client, 'ROLLBACK');
+    throw reason;
+  }
+  await command(client, 'COMMIT');
+  return value;
+}
+
+async function command(client: pg.ClientBase, text: string): Promise<void> {
+  try {
+    const { command: done } = await client.query(text);
+    // COMMIT of a transaction that failed is answered with ROLLBACK.
+    if (done !== text) throw new Error(`PostgreSQL answered ${text} with ${done}`);
+  } catch (error) {
+    throw toPortError(error);
+  }
+}
+
+/** One statement after another, until one fails or the function is done. */
+class PostgresTx implements Tx {
   failure: { readonly error: unknown } | undefined;
-  readonly #client: pg.PoolClient;
+  readonly #client: pg.ClientBase;
   readonly #statements: Statements;
   #over = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(client: pg.PoolClient, statements: Statements) {
+  constructor(client: pg.ClientBase, statements: Statements) {
     this.#client = client;
     this.#statements = statements;
   }

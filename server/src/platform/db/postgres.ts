@@ -1,6 +1,6 @@
 /**
  * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED. Reads of one
- * row and writes of one statement travel in groups (postgres-lane.ts).
+ * row and writes of one statement travel in groups (postgres-batcher.ts).
  *
  * - Every call is answered within `withinMs`: what is not done by then has its connection destroyed, whatever state
  *   the server is in, and the pool makes a new one when it is next needed.
@@ -10,10 +10,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
-import { mayBeRetried, sorted } from './postgres-errors.ts';
-import { type GroupedCall, type GroupedResult, GroupSender } from './postgres-group.ts';
-import { Lane } from './postgres-lane.ts';
-import { execute, type NamedStatement, PostgresTx, Statements } from './postgres-statements.ts';
+import { StatementBatcher } from './postgres-batcher.ts';
+import { mayBeRetried, toPortError } from './postgres-errors.ts';
+import { type PipelinedCall, type PipelinedResult, PipelineSender } from './postgres-pipeline.ts';
+import { execute, type NamedStatement, Statements, transaction } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 
 export interface PostgresOptions {
@@ -82,7 +82,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       client = await Promise.race([connecting, late.promise]);
       return await Promise.race([use(client), late.promise]);
     } catch (error) {
-      const reason = client ? error : sorted(error);
+      const reason = client ? error : toPortError(error);
       broken = reason instanceof StorageUnavailable;
       throw reason;
     } finally {
@@ -118,15 +118,25 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       return (await withClient(until, (client) => execute(client, statement, params))).rows;
     });
 
-  const write: Database['write'] = (fn) =>
-    call((until) => retrying(until, () => withClient(until, (client) => transaction(client, statements, fn))));
+  const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
+    retrying(until, () => withClient(until, (client) => transaction(client, statements, run)));
 
-  const groups = new GroupSender();
-  const together = (until: number, calls: readonly GroupedCall[]): Promise<GroupedResult[]> =>
-    withClient(until, (client) => groups.send(client, calls));
+  const pipelines = new PipelineSender();
+  const together = (until: number, calls: readonly PipelinedCall[]): Promise<PipelinedResult[]> =>
+    withClient(until, (client) => pipelines.send(client, calls));
   const alone: typeof together = (until, calls) => retrying(until, () => together(until, calls));
-  const reads = new Lane({ atOnce: groupsAtOnce, together, alone });
-  const writes = new Lane({ atOnce: groupsAtOnce, together, alone });
+  const reads = new StatementBatcher({ atOnce: groupsAtOnce, together, alone });
+  const writes = new StatementBatcher({ atOnce: groupsAtOnce, together, alone });
+
+  const write: Database['write'] = ({ run, postgres }, ...args) =>
+    call(async (until) => {
+      if (postgres) {
+        const { owner, sql, params } = postgres.statement(...args);
+        const row = await writes.add<never>({ until, statement: statements.find(sql), params, owner });
+        if (row !== undefined) return postgres.answer(row, ...args);
+      }
+      return transact(until, (tx) => run(tx, ...args));
+    });
 
   async function close(): Promise<void> {
     if (calls > 0) {
@@ -147,16 +157,11 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
         return reads.add({ until, statement, params, owner: '' });
       }),
     write,
-    call: (procedure, input) => write((tx) => procedure.run(tx, input)),
-    writeOne: (owner, sql, params) =>
-      call(async (until) => {
-        const statement = statements.find(sql);
-        return writes.add({ until, statement, params, owner });
-      }),
     version: () => undefined,
     async ping() {
       // The record of the first migration is there once the database can serve; nothing about it changes.
-      const changed = await write((tx) => tx.run('UPDATE schema_migrations SET name = name WHERE number = 1'));
+      const touch = 'UPDATE schema_migrations SET name = name WHERE number = 1';
+      const changed = await call((until) => transact(until, (tx) => tx.run(touch)));
       if (changed !== 1) throw new Error('The database has no schema');
     },
     close() {
@@ -168,30 +173,4 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
 function refuseWrites({ writes, text }: NamedStatement): void {
   if (writes) throw new Error(`A statement that writes, outside write(): ${text}`);
-}
-
-async function transaction<T>(client: pg.PoolClient, statements: Statements, fn: (tx: Tx) => Promise<T>): Promise<T> {
-  await command(client, 'BEGIN');
-  const tx = new PostgresTx(client, statements);
-  let value: T;
-  try {
-    value = await fn(tx);
-    await tx.finish();
-  } catch (error) {
-    const reason = tx.failure?.error ?? error;
-    if (!(reason instanceof StorageUnavailable)) await command(client, 'ROLLBACK');
-    throw reason;
-  }
-  await command(client, 'COMMIT');
-  return value;
-}
-
-async function command(client: pg.PoolClient, text: string): Promise<void> {
-  try {
-    const { command: done } = await client.query(text);
-    // COMMIT of a transaction that failed is answered with ROLLBACK.
-    if (done !== text) throw new Error(`PostgreSQL answered ${text} with ${done}`);
-  } catch (error) {
-    throw sorted(error);
-  }
 }

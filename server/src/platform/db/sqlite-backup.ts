@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sorted } from './sqlite-connection.ts';
+import { toPortError } from './sqlite-connection.ts';
 
 const waitMs = 5_000;
 
@@ -21,7 +21,7 @@ export function backupSqlite({ from, to }: { from: string; to: string }): void {
     // Unlike a rename, this fails if somebody else has made the file meanwhile.
     linkSync(partial, to);
   } catch (error) {
-    throw sorted(error);
+    throw toPortError(error);
   } finally {
     rmSync(partial, { force: true });
   }

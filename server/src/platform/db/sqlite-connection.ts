@@ -45,7 +45,7 @@ export class SqliteConnection {
       if (mayWrite) ensurePrivateFile(file);
       this.#db = new DatabaseSync(file, { readOnly: !mayWrite, timeout: waitMs });
     } catch (error) {
-      throw sorted(error);
+      throw toPortError(error);
     }
     try {
       if (mayWrite) this.#setUpForWriting();
@@ -56,7 +56,7 @@ export class SqliteConnection {
       this.#db.exec('PRAGMA busy_timeout = 0');
     } catch (error) {
       this.#db.close();
-      throw sorted(error);
+      throw toPortError(error);
     }
   }
 
@@ -74,7 +74,7 @@ export class SqliteConnection {
       this.#db.exec('PRAGMA user_version = 1');
     } catch (error) {
       // One that is locked could be written.
-      if (!(sorted(error) instanceof Busy)) throw error;
+      if (!(toPortError(error) instanceof Busy)) throw error;
     }
     this.#db.exec('ROLLBACK');
   }
@@ -89,7 +89,7 @@ export class SqliteConnection {
       const rows: unknown[] = prepared.statement.all(...params.map(bindable));
       return rows.map((values): Row => rowOf(prepared, values));
     } catch (error) {
-      throw sorted(error);
+      throw toPortError(error);
     }
   }
 
@@ -99,7 +99,7 @@ export class SqliteConnection {
       const values: unknown = prepared.statement.get(...params.map(bindable));
       return values === undefined ? undefined : rowOf(prepared, values);
     } catch (error) {
-      throw sorted(error);
+      throw toPortError(error);
     }
   }
 
@@ -110,7 +110,7 @@ export class SqliteConnection {
       // For any other statement SQLite repeats the count of the last one that wrote.
       return prepared.writes ? Number(changes) : 0;
     } catch (error) {
-      throw sorted(error);
+      throw toPortError(error);
     }
   }
 
@@ -129,7 +129,7 @@ export class SqliteConnection {
         statement.setReturnArrays(true);
         prepared = { ...read, statement, ...rowMaker(statement) };
       } catch (error) {
-        throw sorted(error);
+        throw toPortError(error);
       }
       if (this.#prepared.size >= maxStatements) this.#prepared.clear();
       this.#prepared.set(text, prepared);
@@ -152,7 +152,7 @@ function rowMaker(statement: StatementSync): Pick<Prepared, 'columns' | 'toRow'>
 
 function rowOf(prepared: Prepared, values: unknown): never {
   const list = values as unknown[];
-  // A table that got a column meanwhile, under `*`.
+  // `SELECT *` of a table that has got a column.
   if (list.length !== prepared.columns) Object.assign(prepared, rowMaker(prepared.statement));
   return prepared.toRow(list);
 }
@@ -171,7 +171,7 @@ const bindable = (value: Value): Exclude<Value, number> | bigint => (typeof valu
 export class Busy extends StorageUnavailable {}
 
 /** The port's error for what SQLite reports; anything else as it is. */
-export function sorted(error: unknown): unknown {
+export function toPortError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const message = error.message;
   if (!('errcode' in error) || typeof error.errcode !== 'number') return fileSystemError(error);

@@ -1,15 +1,15 @@
 /**
- * The event loop's end of the writing thread. Procedures go over in small groups; those that arrive while the thread
- * commits share its next commit, and the loop serves others meanwhile.
+ * The event loop's end of the writing thread (sqlite-worker.ts). Writes go over in small groups; those that arrive
+ * while the thread commits share its next commit, and the event loop serves others meanwhile.
  *
- * - The thread writes only while it has the turn (sqlite-turns.ts), which it gives back as soon as another wants it.
- * - It is started by the first call, and keeps the process alive only while it has something to do.
- * - If it ends by itself, what it had is refused: it may have been recorded. The next call starts another.
+ * - The thread is started at once. It keeps the process alive only while it has something to do.
+ * - If it ends by itself, its unanswered writes are refused: they may have been recorded. The next write starts
+ *   another thread.
  */
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
-import { type Procedure, StorageUnavailable, UniqueViolation } from './database.ts';
-import type { Turns } from './sqlite-turns.ts';
+import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
+import type { SqliteWriter } from './sqlite.ts';
 
 export interface ThreadOptions {
   readonly file: string;
@@ -18,91 +18,92 @@ export interface ThreadOptions {
 
 export type ToThread =
   | {
-      readonly kind: 'group';
-      readonly procedures: readonly Pick<Procedure<unknown, unknown>, 'module' | 'name'>[];
-      /** Which of the procedures, and its input. */
-      readonly calls: readonly (readonly [number, unknown])[];
-      /** Since when the first of them has waited, by `steadyMs`. */
-      readonly since: number;
+      readonly kind: 'writes';
+      readonly functions: readonly { readonly module: string; readonly name: string }[];
+      readonly calls: readonly ThreadCall[];
     }
-  | { readonly kind: 'look' }
+  | { readonly kind: 'changed' }
   | { readonly kind: 'close' };
 
-export type Outcome = { readonly value: unknown } | { readonly error: ThreadError };
+/** Which of the functions, its arguments, and since when the caller has waited, by `steadyMs`. */
+export type ThreadCall = readonly [functionIndex: number, args: readonly unknown[], since: number];
 
-export interface ThreadError {
-  readonly kind: 'taken' | 'unavailable' | 'other';
+/** Messages are answered in the order in which they were sent. */
+export type FromThread =
+  | { readonly kind: 'writes'; readonly outcomes: readonly ThreadOutcome[] }
+  | { readonly kind: 'changed'; readonly changed: boolean };
+
+export type ThreadOutcome = { readonly value: unknown } | { readonly error: SerializedError };
+
+export interface SerializedError {
+  readonly kind: 'unique' | 'unavailable' | 'other';
   readonly message: string;
   readonly stack: string | undefined;
 }
 
-/** Groups are answered in the order in which they came, and so are looks. */
-export type FromThread =
-  | { readonly kind: 'group'; readonly outcomes: readonly Outcome[] }
-  | { readonly kind: 'look'; readonly foreign: boolean }
-  /** Another process has the database: the thread waits for it, with the turn. */
-  | { readonly kind: 'locked' };
-
-interface Waiting {
-  readonly procedure: Procedure<never, unknown>;
-  readonly input: unknown;
+interface Call {
+  readonly write: Pick<Write<never[], unknown>, 'module' | 'name'>;
+  readonly args: readonly unknown[];
   readonly since: number;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export interface WriterThreadParts extends ThreadOptions {
-  readonly turns: Turns;
-  readonly onCommit: () => void;
-  readonly onLocked: () => void;
-  readonly startThread?: (options: ThreadOptions) => Worker;
-}
-
-/** As many go over at once, before the loop's turn ends: else the thread would wait for the loop, and then the loop for it. */
+/**
+ * So many go over before the turn of the event loop ends. Otherwise the thread would wait for the event loop, and then
+ * the event loop for the thread.
+ */
 const groupSize = 8;
 const program = new URL('./sqlite-worker.ts', import.meta.url);
-const newThread = (workerData: ThreadOptions): Worker => new Worker(program, { workerData, execArgv: [] });
+const startWorker = (workerData: ThreadOptions): Worker => new Worker(program, { workerData, execArgv: [] });
 
-export class WriterThread {
-  readonly #parts: WriterThreadParts;
+export class WritingThread implements SqliteWriter {
+  readonly #options: ThreadOptions;
+  readonly #onCommit: () => void;
+  readonly #startWorker: typeof startWorker;
   #worker: Worker | undefined;
-  #queue: Waiting[] = [];
-  /** The queue goes over at the end of this turn of the loop. */
-  #due = false;
-  #turn: 'none' | 'wanted' | { readonly giveBack: () => void } = 'none';
-  readonly #underWay: Waiting[][] = [];
-  readonly #onLook: ((foreign: boolean) => void)[] = [];
+  #queue: Call[] = [];
+  #sendScheduled = false;
+  readonly #sent: Call[][] = [];
+  readonly #onChanged: ((changed: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
 
-  constructor(parts: WriterThreadParts) {
-    this.#parts = parts;
+  constructor(options: ThreadOptions, onCommit: () => void, start = startWorker) {
+    this.#options = options;
+    this.#onCommit = onCommit;
+    this.#startWorker = start;
+    // A thread that cannot be started is reported to whoever writes.
+    try {
+      this.#worker = this.#start();
+    } catch {}
   }
 
-  call<Input, Output>(procedure: Procedure<Input, Output>, input: Input): Promise<Output> {
+  write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ procedure, input, since: steadyMs(), resolve, reject });
-      if (this.#queue.length >= groupSize) this.#goOn();
-      if (this.#due) return;
-      this.#due = true;
+      this.#queue.push({ write, args, since: steadyMs(), resolve, reject });
+      if (this.#queue.length >= groupSize) this.#send();
+      if (this.#sendScheduled) return;
+      this.#sendScheduled = true;
       setImmediate(() => {
-        this.#due = false;
-        this.#goOn();
+        this.#sendScheduled = false;
+        this.#send();
       });
     });
   }
 
-  /** Whether anybody but the thread has committed since it was last asked; nothing while there is none. */
-  foreignCommits(): Promise<boolean> | undefined {
-    const worker = this.#worker;
-    if (!worker) return undefined;
+  async changedByOthers(): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#onLook.push(resolve);
-      worker.postMessage({ kind: 'look' } satisfies ToThread);
+      this.#onChanged.push(resolve);
+      try {
+        this.#running().postMessage({ kind: 'changed' } satisfies ToThread);
+      } catch {
+        this.#onChanged.pop();
+        resolve(true);
+      }
     });
   }
 
-  /** Resolves when everything that was asked for has been answered and the thread has ended. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     if (!this.#isIdle()) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
     const worker = this.#worker;
     if (!worker) return;
@@ -112,105 +113,93 @@ export class WriterThread {
     await ended;
   }
 
-  #isIdle = (): boolean => this.#queue.length === 0 && this.#underWay.length === 0 && !this.#due;
+  #isIdle = (): boolean => this.#queue.length === 0 && this.#sent.length === 0 && !this.#sendScheduled;
 
-  #goOn(): void {
-    if (typeof this.#turn === 'object') {
-      if (this.#queue.length > 0 && !this.#parts.turns.isWanted) {
-        this.#send();
-        return;
-      }
-      if (this.#underWay.length > 0) return;
-      const { giveBack } = this.#turn;
-      this.#turn = 'none';
-      giveBack();
-    }
-    if (this.#queue.length > 0) this.#takeTurn();
-    else if (this.#isIdle()) {
-      this.#worker?.unref();
-      for (const resolve of this.#onIdle.splice(0)) resolve();
-    }
-  }
-
-  #takeTurn(): void {
-    if (this.#turn !== 'none') return;
-    this.#turn = 'wanted';
-    this.#parts.turns.take(
-      () =>
-        new Promise((giveBack) => {
-          this.#turn = { giveBack };
-          this.#send();
-        }),
-    );
+  #running(): Worker {
+    this.#worker ??= this.#start();
+    return this.#worker;
   }
 
   #send(): void {
     const group = this.#queue;
     this.#queue = [];
-    const procedures = [...new Set(group.map(({ procedure }) => procedure))];
+    if (group.length === 0) {
+      this.#answered();
+      return;
+    }
+    const functions = [...new Set(group.map(({ write }) => write))];
     const message: ToThread = {
-      kind: 'group',
-      procedures: procedures.map(({ module, name }) => ({ module, name })),
-      calls: group.map(({ procedure, input }) => [procedures.indexOf(procedure), input]),
-      since: group[0]!.since,
+      kind: 'writes',
+      functions: functions.map(({ module, name }) => ({ module, name })),
+      calls: group.map(({ write, args, since }) => [functions.indexOf(write), args, since]),
     };
     try {
-      this.#worker ??= this.#start();
-      this.#worker.ref();
-      this.#worker.postMessage(message);
-      this.#underWay.push(group);
+      const worker = this.#running();
+      worker.ref();
+      worker.postMessage(message);
+      this.#sent.push(group);
     } catch (error) {
-      // Something in it is no plain data, or there is no thread to be had.
+      // An argument is no plain data, or no thread can be started.
       for (const { reject } of group) reject(error);
-      queueMicrotask(() => this.#goOn());
+      queueMicrotask(() => this.#answered());
     }
   }
 
   #start(): Worker {
-    const { file, waitMs, startThread = newThread } = this.#parts;
     let worker: Worker;
     try {
-      worker = startThread({ file, waitMs });
+      worker = this.#startWorker(this.#options);
     } catch (error) {
       throw new StorageUnavailable('The writing thread cannot be started', { cause: error });
     }
+    worker.unref();
     let failure = new StorageUnavailable('The writing thread has ended');
     worker.on('message', (message: FromThread) => {
-      if (message.kind === 'look') this.#onLook.shift()?.(message.foreign);
-      else if (message.kind === 'locked') this.#parts.onLocked();
-      else this.#answer(message.outcomes);
+      if (message.kind === 'changed') this.#onChanged.shift()?.(message.changed);
+      else this.#settle(message.outcomes);
     });
     worker.on('error', (error) => {
       failure = new StorageUnavailable(`The writing thread has failed: ${error.message}`, { cause: error });
     });
     worker.on('exit', () => {
       this.#worker = undefined;
-      for (const group of this.#underWay.splice(0)) for (const { reject } of group) reject(failure);
-      for (const resolve of this.#onLook.splice(0)) resolve(true);
-      this.#goOn();
+      for (const group of this.#sent.splice(0)) for (const { reject } of group) reject(failure);
+      for (const resolve of this.#onChanged.splice(0)) resolve(true);
+      this.#answered();
     });
     return worker;
   }
 
-  #answer(outcomes: readonly Outcome[]): void {
-    this.#parts.onCommit();
-    const group = this.#underWay.shift()!;
+  #settle(outcomes: readonly ThreadOutcome[]): void {
+    this.#onCommit();
+    const group = this.#sent.shift() ?? [];
     for (const [i, { resolve, reject }] of group.entries()) {
-      const outcome = outcomes[i]!;
-      if ('error' in outcome) reject(errorOf(outcome.error));
+      const outcome = outcomes[i] ?? { error: { kind: 'other', message: 'No answer', stack: undefined } };
+      if ('error' in outcome) reject(deserializeError(outcome.error));
       else resolve(outcome.value as never);
     }
-    this.#goOn();
+    this.#answered();
+  }
+
+  #answered(): void {
+    if (!this.#isIdle()) return;
+    this.#worker?.unref();
+    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }
 
-function errorOf({ kind, message, stack }: ThreadError): Error {
-  const error =
-    kind === 'taken'
-      ? new UniqueViolation(message)
-      : kind === 'unavailable'
-        ? new StorageUnavailable(message)
-        : new Error(message);
+/** What crosses of an error. `serializeError` runs on the thread. */
+export function serializeError(error: unknown): SerializedError {
+  const kind =
+    error instanceof UniqueViolation ? 'unique' : error instanceof StorageUnavailable ? 'unavailable' : 'other';
+  return error instanceof Error
+    ? { kind, message: error.message, stack: error.stack }
+    : { kind, message: String(error), stack: undefined };
+}
+
+function deserializeError({ kind, message, stack }: SerializedError): Error {
+  const types = { unique: UniqueViolation, unavailable: StorageUnavailable, other: Error };
+  const error = new types[kind](message);
   if (stack !== undefined) error.stack = stack;
   return error;
 }

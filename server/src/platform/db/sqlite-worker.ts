@@ -1,79 +1,80 @@
-/**
- * The program of the writing thread: runs procedures on a connection of its own. Groups that arrive while it commits
- * share the next commit.
- */
+/** The program of the writing thread: runs write functions on the one connection that writes. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
-import { type Procedure, StorageUnavailable, UniqueViolation } from './database.ts';
-import { Batches } from './sqlite-batches.ts';
+import type { Write } from './database.ts';
+import { WriteBatcher } from './sqlite-batcher.ts';
+import { createForeignCommits } from './sqlite-changes.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { createForeignCommits } from './sqlite-external.ts';
-import type { FromThread, Outcome, ThreadError, ThreadOptions, ToThread } from './sqlite-thread.ts';
+import {
+  type FromThread,
+  serializeError,
+  type ThreadCall,
+  type ThreadOptions,
+  type ThreadOutcome,
+  type ToThread,
+} from './sqlite-thread.ts';
+
+type Run = Write<unknown[], unknown>['run'];
 
 const { file, waitMs }: ThreadOptions = workerData;
-// Whoever waits for this thread waits for a lock by its batches, which know how long.
+// A lock of another process is waited for by the batcher, which knows how long each caller may wait.
 const connection = new SqliteConnection(file, { mayWrite: true, waitMs: 0 });
-const batches = new Batches({ connection, waitMs, onLocked: () => answer({ kind: 'locked' }) });
+const batcher = new WriteBatcher(connection, waitMs);
 const foreignCommits = createForeignCommits(connection);
-/** What was committed before this thread began may not have been told to anybody. */
-let neverAsked = true;
-const known = new Map<string, Promise<Procedure<unknown, unknown>['run']>>();
+/** A commit made before this thread began may not have been reported to anybody. */
+let firstQuestion = true;
+const loaded = new Map<string, Promise<Run>>();
 
-function find(module: string, name: string): Promise<Procedure<unknown, unknown>['run']> {
+function load(module: string, name: string): Promise<Run> {
   const key = `${module}#${name}`;
-  let found = known.get(key);
-  if (!found) {
-    found = import(module).then((exported) => exported[name].run);
-    known.set(key, found);
-    found.catch(() => known.delete(key));
+  let run = loaded.get(key);
+  if (!run) {
+    run = import(module).then(({ writes }) => {
+      if (!writes?.[name]) throw new Error(`${module} has no write named ${name}: export it as a part of \`writes\``);
+      return writes[name].run;
+    });
+    loaded.set(key, run);
+    run.catch(() => loaded.delete(key));
   }
-  return found;
+  return run;
 }
 
-function perform({ procedures, calls, since }: Extract<ToThread, { kind: 'group' }>): Promise<Outcome[]> {
-  const runs = procedures.map(({ module, name }) => find(module, name));
-  return Promise.all(
-    calls.map(([index, input]) =>
-      runs[index]!.then((run) => batches.write((tx) => run(tx, input), steadyMs() - since)).then(
-        (value) => ({ value }),
-        (error: unknown) => ({ error: told(error) }),
-      ),
-    ),
-  );
+async function runCall(run: Promise<Run> | undefined, [, args, since]: ThreadCall): Promise<ThreadOutcome> {
+  try {
+    const write = await run;
+    if (!write) throw new Error('A call names no function');
+    return { value: await batcher.write((tx) => write(tx, ...args), performance.now() - (steadyMs() - since)) };
+  } catch (error) {
+    return { error: serializeError(error) };
+  }
 }
 
-/** What crosses to the other thread of an error. */
-function told(error: unknown): ThreadError {
-  const kind =
-    error instanceof UniqueViolation ? 'taken' : error instanceof StorageUnavailable ? 'unavailable' : 'other';
-  return error instanceof Error
-    ? { kind, message: error.message, stack: error.stack }
-    : { kind, message: String(error), stack: undefined };
-}
-
-function answer(message: FromThread): void {
+function send(message: FromThread): void {
   parentPort?.postMessage(message);
 }
 
-/** The groups before this one are answered first. */
+/** Groups are answered in the order in which they came. */
 let answered: Promise<void> = Promise.resolve();
 
 parentPort?.on('message', (message: ToThread) => {
-  if (message.kind === 'look') {
-    answer({ kind: 'look', foreign: foreignCommits() || neverAsked });
-    neverAsked = false;
-    return;
+  if (message.kind === 'changed') {
+    send({ kind: 'changed', changed: foreignCommits() || firstQuestion });
+    firstQuestion = false;
+  } else if (message.kind === 'close') {
+    void answered.then(close);
+  } else {
+    const before = answered;
+    const runs = message.functions.map(({ module, name }) => load(module, name));
+    const outcomes = Promise.all(message.calls.map((call) => runCall(runs[call[0]], call)));
+    answered = outcomes.then(async (done) => {
+      await before;
+      send({ kind: 'writes', outcomes: done });
+    });
   }
-  if (message.kind === 'close') return void answered.then(close);
-  const before = answered;
-  answered = perform(message).then(async (outcomes) => {
-    await before;
-    answer({ kind: 'group', outcomes });
-  });
 });
 
 async function close(): Promise<void> {
-  await batches.stop();
+  await batcher.stop();
   connection.close();
   parentPort?.close();
 }

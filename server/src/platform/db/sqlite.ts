@@ -1,44 +1,45 @@
 /**
- * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batches.ts), another reads and
- * so sees only what is committed. Procedures are written by a third, on a thread of its own (sqlite-thread.ts).
+ * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batcher.ts): on a thread of its
+ * own, or on the event loop where a thread is not worth starting. Another connection reads on the event loop, and so
+ * sees only committed data.
  */
-import type { Database, Reader } from './database.ts';
-import { Batches } from './sqlite-batches.ts';
+import type { Database, Reader, Write } from './database.ts';
+import { WriteBatcher, writes } from './sqlite-batcher.ts';
+import { createExternalChanges, createForeignCommits, createVersions } from './sqlite-changes.ts';
 import { Busy, SqliteConnection } from './sqlite-connection.ts';
-import { createExternalChanges, createForeignCommits } from './sqlite-external.ts';
-import { WriterThread } from './sqlite-thread.ts';
-import { Turns } from './sqlite-turns.ts';
-import { createVersions } from './sqlite-versions.ts';
+import { WritingThread } from './sqlite-thread.ts';
 
 export interface SqliteOptions {
   file: string;
-  /** How long a call waits for another process that holds the database. The contract's five seconds, less the rest of a request. */
+  /** Writes run on a thread, so that a slow commit holds up no read. The server does so; the command line does not. */
+  thread?: boolean;
+  /** How long a call waits for another process that holds the lock: the contract's five seconds, less the rest of a request. */
   waitMs?: number;
   /** How often changes of other processes are looked for, while somebody listens. */
   pollMs?: number;
 }
 
+/** Where the one connection that writes lives. */
+export interface SqliteWriter {
+  write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer>;
+  /** Whether another process has committed since this was last asked; `true` where that cannot be known. */
+  changedByOthers(): boolean | Promise<boolean>;
+  /** Answers what was asked for, then closes the connection. */
+  close(): Promise<void>;
+}
+
 const retryReadMs = 10;
 
-export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions): Database {
-  const writer = new SqliteConnection(file, { mayWrite: true });
+export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 }: SqliteOptions): Database {
+  // Before anything reads: it makes the file, or finds out that there can be none.
+  const first = new SqliteConnection(file, { mayWrite: true });
   const reader = new SqliteConnection(file, { mayWrite: false });
   const versions = createVersions(reader);
-  const turns = new Turns();
-  const batches = new Batches({ connection: writer, waitMs, turns, onCommit: versions.committed });
-  const thread = new WriterThread({
-    file,
-    waitMs,
-    turns,
-    onCommit: versions.committed,
-    // Writes wait for the turn meanwhile, and perhaps longer already.
-    onLocked: () => batches.refuse(new Busy('The database is locked')),
-  });
-  const external = createExternalChanges({
-    foreignCommits: createForeignCommits(writer),
-    foreignToThread: () => thread.foreignCommits(),
-    pollMs,
-  });
+  const writer = thread
+    ? new WritingThread({ file, waitMs }, versions.committed)
+    : createLoopWriter(first, waitMs, versions.committed);
+  if (thread) first.close();
+  const external = createExternalChanges(() => writer.changedByOthers(), pollMs);
   let closed: Promise<void> | undefined;
 
   /** At once, unless the file is locked: then again by a timer. */
@@ -57,16 +58,14 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
 
   const all: Reader['all'] = (sql, params) => read(() => reader.all(sql, params));
   const get: Reader['get'] = (sql, params) => read(() => reader.get(sql, params));
-
-  const write: Database['write'] = (fn) =>
-    closed ? Promise.reject(new Error('The database is closed')) : batches.write(fn);
+  const write: Database['write'] = (operation, ...args) =>
+    closed ? Promise.reject(new Error('The database is closed')) : writer.write(operation, args);
 
   async function close(): Promise<void> {
     external.stop();
-    await Promise.all([batches.stop(), thread.stop()]);
+    // The connection that is closed last folds the WAL into the main file: the one that may write.
     reader.close();
-    // Last, so that it folds the WAL into the main file.
-    writer.close();
+    await writer.close();
   }
 
   return {
@@ -74,19 +73,36 @@ export function openSqlite({ file, waitMs = 4_500, pollMs = 500 }: SqliteOptions
     all,
     get,
     write,
-    call: (procedure, input) =>
-      closed ? Promise.reject(new Error('The database is closed')) : thread.call(procedure, input),
-    writeOne: (_owner, sql, params) => write((tx) => tx.get(sql, params)),
     version: versions.version,
     onExternalChange: external.onExternalChange,
     async ping() {
       await get('SELECT count(*) FROM sqlite_schema');
-      // Rewrites the file's header page, so it needs room on the disk and no table.
-      await write((tx) => tx.run('PRAGMA user_version = 1'));
+      await write(writes.touchHeader);
     },
     close() {
       closed ??= close();
       return closed;
+    },
+  };
+}
+
+/** Arguments and answers are copied as they would be on their way to a thread, so that both ways behave alike. */
+function createLoopWriter(connection: SqliteConnection, waitMs: number, onCommit: () => void): SqliteWriter {
+  const batcher = new WriteBatcher(connection, waitMs);
+  const foreignCommits = createForeignCommits(connection);
+  return {
+    async write(operation, args) {
+      const copied = structuredClone(args);
+      try {
+        return structuredClone(await batcher.write((tx) => operation.run(tx, ...copied)));
+      } finally {
+        onCommit();
+      }
+    },
+    changedByOthers: foreignCommits,
+    async close() {
+      await batcher.stop();
+      connection.close();
     },
   };
 }

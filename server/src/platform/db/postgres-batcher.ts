@@ -1,20 +1,21 @@
 /**
- * Calls of one statement that arrive together travel together (postgres-group.ts). The busier it is, the more share a
- * round trip and a commit; a call that finds nobody else goes at once.
+ * Single statements that arrive together travel together (postgres-pipeline.ts). The busier the node, the more
+ * statements share a round trip and a commit; one that arrives alone goes at once.
  *
- * - Nobody is answered before the whole group is committed.
+ * - No caller is answered before the whole group is committed.
  * - A group waits for the one before it, unless it is full or that one is slow: then it goes beside it.
- * - What one owner writes is never in two groups at once, of which one would wait for the other.
- * - A group that fails because of one of its statements has left nothing behind: each half is run again by itself, so
- *   that in the end only that one fails. A group whose connection fails may have been recorded, whole: all are refused.
+ * - Statements of one owner are never in two groups at once, of which one would wait for the other.
+ * - A group that fails because of one of its statements has left nothing behind: each half runs again by itself, so
+ *   that in the end only that statement fails. A group whose connection fails may have been recorded, whole: all are
+ *   refused.
  * - A group is sorted by owner. As each statement locks a row of its owner first, and nodes take owners in the same
  *   order, no two groups wait for each other.
  */
 import { StorageUnavailable, type Value } from './database.ts';
-import { type GroupedCall, type GroupedResult, maxGroup } from './postgres-group.ts';
+import { maxPipeline, type PipelinedCall, type PipelinedResult } from './postgres-pipeline.ts';
 import { checkParameters, noParameters } from './statement.ts';
 
-interface Call extends GroupedCall {
+interface Call extends PipelinedCall {
   /** When it must be answered, on the clock of `performance.now()`. */
   readonly until: number;
   /** Whose rows it writes; empty if it writes none. */
@@ -26,9 +27,9 @@ interface Waiting extends Call {
   readonly reject: (error: unknown) => void;
 }
 
-type Send = (until: number, calls: readonly GroupedCall[]) => Promise<GroupedResult[]>;
+type Send = (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
 
-export interface LaneOptions {
+export interface BatcherOptions {
   /** How many groups may be under way. */
   readonly atOnce: number;
   readonly together: Send;
@@ -39,17 +40,17 @@ export interface LaneOptions {
 /** A group that takes longer than this is slow: something holds it up, and what can go beside it does. */
 const slowMs = 20;
 
-export class Lane {
-  readonly #options: LaneOptions;
+export class StatementBatcher {
+  readonly #options: BatcherOptions;
   #queue: Waiting[] = [];
   /** Owners of what is under way. */
   readonly #owners = new Set<string>();
   #underWay = 0;
   /** How many of these are not slow. */
   #quick = 0;
-  #due = false;
+  #scheduled = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
@@ -58,28 +59,28 @@ export class Lane {
     checkParameters(call.statement, params);
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...rest, params, resolve, reject });
-      this.#goOn();
+      this.#schedule();
     });
   }
 
   /** At the end of the turn, so that what arrives in it goes together. */
-  #goOn(): void {
-    if (this.#due || !this.#mayGo(this.#queue)) return;
-    this.#due = true;
+  #schedule(): void {
+    if (this.#scheduled || !this.#maySend(this.#queue)) return;
+    this.#scheduled = true;
     setImmediate(() => {
-      this.#due = false;
+      this.#scheduled = false;
       const free = this.#owners.size > 0 ? this.#queue.filter(({ owner }) => !this.#owners.has(owner)) : this.#queue;
-      if (!this.#mayGo(free)) return;
-      const group = free.slice(0, maxGroup);
+      if (!this.#maySend(free)) return;
+      const group = free.slice(0, maxPipeline);
       const gone = new Set(group);
       this.#queue = this.#queue.filter((call) => !gone.has(call));
       void this.#send(group);
-      this.#goOn();
+      this.#schedule();
     });
   }
 
-  #mayGo({ length }: readonly Waiting[]): boolean {
-    return length > 0 && this.#underWay < this.#options.atOnce && (this.#quick === 0 || length >= maxGroup);
+  #maySend({ length }: readonly Waiting[]): boolean {
+    return length > 0 && this.#underWay < this.#options.atOnce && (this.#quick === 0 || length >= maxPipeline);
   }
 
   async #send(group: Waiting[]): Promise<void> {
@@ -91,7 +92,7 @@ export class Lane {
     const isSlow = (): void => {
       if (quick) this.#quick -= 1;
       quick = false;
-      this.#goOn();
+      this.#schedule();
     };
     const timer = setTimeout(isSlow, slowMs);
     // Within an owner the order of arrival stays: the sort is stable.
@@ -106,7 +107,7 @@ export class Lane {
     const until = Math.min(...group.map((call) => call.until));
     try {
       const results = await send(until, group);
-      for (const [i, call] of group.entries()) settle(call, results[i]!);
+      for (const [i, call] of group.entries()) settle(call, results[i]);
     } catch (error) {
       const { alone } = this.#options;
       if (error instanceof StorageUnavailable || send === alone) for (const { reject } of group) reject(error);
@@ -120,7 +121,8 @@ function halves<T>(list: readonly T[]): (readonly T[])[] {
   return half > 0 ? [list.slice(0, half), list.slice(half)] : [list];
 }
 
-function settle({ resolve, reject }: Waiting, result: GroupedResult): void {
-  if ('error' in result) reject(result.error);
+function settle({ resolve, reject }: Waiting, result: PipelinedResult | undefined): void {
+  if (!result) reject(new Error('PostgreSQL did not answer a statement'));
+  else if ('error' in result) reject(result.error);
   else resolve(result.row as never);
 }

@@ -3,26 +3,26 @@
  *
  * - The extended protocol lets statements follow one another without waiting; until the Sync they are one transaction
  *   (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING). It commits at the Sync, so
- *   nothing counts before the server is ready for the next.
- * - One that fails undoes them all.
- * - A group is small, so that it leaves in one piece: a node that falls asleep halfway would keep its locks.
+ *   no result counts before the server is ready for the next query.
+ * - A statement that fails undoes them all.
+ * - A pipeline is short, so that it leaves in one packet: a node that is suspended halfway would keep its locks.
  */
 import type pg from 'pg';
 import type { Value } from './database.ts';
-import { sorted } from './postgres-errors.ts';
+import { toPortError } from './postgres-errors.ts';
 import type { NamedStatement } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 import { Messages } from './postgres-wire.ts';
 
-export const maxGroup = 32;
+export const maxPipeline = 32;
 
-export interface GroupedCall {
+export interface PipelinedCall {
   readonly statement: NamedStatement;
   readonly params: readonly Value[];
 }
 
-/** What came of one call: its first row, if any; or an error, if that row cannot be given back. */
-export type GroupedResult = { readonly row: object | undefined } | { readonly error: unknown };
+/** The result of one call: its first row, if any; or an error, if that row has a value that cannot be returned. */
+export type PipelinedResult = { readonly row: object | undefined } | { readonly error: unknown };
 
 interface Column {
   readonly name: string;
@@ -37,33 +37,33 @@ interface Prepared {
   mayHoldOthers: boolean;
 }
 
-export class GroupSender {
+export class PipelineSender {
   readonly #prepared = new WeakMap<pg.Connection, Prepared>();
   readonly #messages = new Messages();
 
-  send(client: pg.PoolClient, calls: readonly GroupedCall[]): Promise<GroupedResult[]> {
+  send(client: pg.ClientBase, calls: readonly PipelinedCall[]): Promise<PipelinedResult[]> {
     return new Promise((resolve, reject) => {
-      client.query(new Group(calls, this.#prepared, this.#messages, resolve, reject));
+      client.query(new Pipeline(calls, this.#prepared, this.#messages, resolve, reject));
     });
   }
 }
 
 /** The driver hands the server's answers to the methods below. */
-class Group implements pg.Submittable {
-  readonly #calls: readonly GroupedCall[];
+class Pipeline implements pg.Submittable {
+  readonly #calls: readonly PipelinedCall[];
   readonly #all: WeakMap<pg.Connection, Prepared>;
   readonly #messages: Messages;
-  readonly #resolve: (results: GroupedResult[]) => void;
+  readonly #resolve: (results: PipelinedResult[]) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #results: GroupedResult[] = [];
+  readonly #results: PipelinedResult[] = [];
   #prepared: Prepared = { columns: new Map(), mayHoldOthers: false };
-  #current: GroupedResult = { row: undefined };
+  #current: PipelinedResult = { row: undefined };
 
   constructor(
-    calls: readonly GroupedCall[],
+    calls: readonly PipelinedCall[],
     prepared: WeakMap<pg.Connection, Prepared>,
     messages: Messages,
-    resolve: (results: GroupedResult[]) => void,
+    resolve: (results: PipelinedResult[]) => void,
     reject: (error: unknown) => void,
   ) {
     this.#calls = calls;
@@ -79,7 +79,7 @@ class Group implements pg.Submittable {
     const messages = this.#messages;
     const { columns, mayHoldOthers } = this.#prepared;
     for (const { statement, params } of this.#calls) {
-      const { groupName: name } = statement;
+      const { pipelineName: name } = statement;
       const isNew = !columns.has(statement);
       if (isNew) {
         // To close what is not there is no error.
@@ -98,7 +98,9 @@ class Group implements pg.Submittable {
   }
 
   #currentStatement(): NamedStatement {
-    return this.#calls[this.#results.length]!.statement;
+    const call = this.#calls[this.#results.length];
+    if (!call) throw new Error('PostgreSQL answered more statements than were sent');
+    return call.statement;
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
@@ -112,11 +114,12 @@ class Group implements pg.Submittable {
     if ('error' in this.#current || this.#current.row) return;
     try {
       const row: Record<string, unknown> = {};
-      const columns = this.#prepared.columns.get(this.#currentStatement())!;
-      for (let i = 0; i < columns.length; i += 1) {
-        const { name, parse } = columns[i]!;
+      const columns = this.#prepared.columns.get(this.#currentStatement()) ?? [];
+      let i = 0;
+      for (const { name, parse } of columns) {
         const text = fields[i] ?? null;
         row[name] = text === null ? null : parse(text);
+        i += 1;
       }
       this.#current = { row };
     } catch (error) {
@@ -135,7 +138,7 @@ class Group implements pg.Submittable {
    */
   handleError(error: unknown, connection: pg.Connection): void {
     this.#all.set(connection, { columns: new Map(), mayHoldOthers: true });
-    this.#reject(sorted(error));
+    this.#reject(toPortError(error));
   }
 
   handleReadyForQuery(): void {

@@ -1,0 +1,43 @@
+/** Writes of tests: any statements, straight into the store. The writing thread loads this file too. */
+import { threadId } from 'node:worker_threads';
+import { type Database, defineWrites, type Sql, type Tx, type Value, type Write } from '../src/platform/db/database.ts';
+
+type Statement = readonly [sql: Sql, params?: readonly Value[]];
+
+const run = (tx: Tx, sql: Sql, params?: readonly Value[]): Promise<number> => tx.run(sql, params);
+
+const get = (tx: Tx, sql: Sql, params?: readonly Value[]): Promise<unknown> => tx.get(sql, params);
+
+async function runAll(tx: Tx, statements: readonly Statement[]): Promise<number[]> {
+  const changed: number[] = [];
+  for (const [sql, params] of statements) changed.push(await tx.run(sql, params));
+  return changed;
+}
+
+/** Answers the thread that it runs on. */
+async function runTellingThread(tx: Tx, ...statement: Statement): Promise<number> {
+  await tx.run(...statement);
+  return threadId;
+}
+
+async function runThenFail(tx: Tx, message: string, ...statement: Statement): Promise<never> {
+  await tx.run(...statement);
+  throw new RangeError(message);
+}
+
+async function endThread(): Promise<void> {
+  process.exit(1);
+}
+
+export const writes = defineWrites(import.meta.url, { run, get, runAll, runTellingThread, runThenFail, endThread });
+
+/** One statement; answers how many rows it changed. */
+export const execute = (db: Database, sql: Sql, params?: readonly Value[]): Promise<number> =>
+  db.write(writes.run, sql, params);
+
+/** Statements together or not at all; answers how many rows each changed. */
+export const executeAll = (db: Database, ...statements: readonly Statement[]): Promise<number[]> =>
+  db.write(writes.runAll, statements);
+
+/** A function that a thread could not find: for tests of engines that run writes in this thread. */
+export const inThisThread = <T>(run: (tx: Tx) => Promise<T>): Write<[], T> => ({ module: 'none', name: 'none', run });
