@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
-import { keepTimeZone } from './features/events/index.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Hub } from './platform/hub/hub.ts';
@@ -71,7 +70,7 @@ export async function createRuntime(config: Config, overrides: Overrides = {}): 
       fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...overrides.outgoing }),
     };
     const services = createServices(platform);
-    await keepTimeZone(db, services.events, config.timeZone);
+    await services.events.applyTimeZone();
     return {
       ...platform,
       ...services,

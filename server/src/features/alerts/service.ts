@@ -1,7 +1,7 @@
-import { toTimestamp } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { EventLog } from '../events/index.ts';
+import { writes } from './repo.ts';
 import { type Alert, sample } from './schemas.ts';
 
 export interface AlertsParts {
@@ -27,7 +27,8 @@ export function createAlerts({ db, events, newId, overlaysConnected }: AlertsPar
     /** Sends a test alert: an event like a tip's, and nothing else. No tip, no statistics. */
     async send(input: NewAlert): Promise<Alert> {
       const amountMinor = Math.round((input.amount ?? sample.amount) * 100);
-      const alert: Alert = {
+      const event = events.prepare({ creatorId: input.creatorId, type: 'alert.test', test: true });
+      const { alert, sequence } = await db.write(writes.appendAlert, event, {
         id: newId('alt'),
         type: 'alert.test',
         name: input.name ?? sample.name,
@@ -38,19 +39,7 @@ export function createAlerts({ db, events, newId, overlaysConnected }: AlertsPar
         currency: 'THB',
         message: input.message ?? sample.message,
         overlays_connected: await overlaysConnected(input.creatorId),
-        created_at: '',
-      };
-      const { sequence } = await db.write((tx) =>
-        events.append(tx, {
-          creatorId: input.creatorId,
-          type: 'alert.test',
-          test: true,
-          data: ({ createdAt }) => {
-            alert.created_at = toTimestamp(createdAt);
-            return `{"alert":${JSON.stringify(alert)}}`;
-          },
-        }),
-      );
+      });
       events.announce(input.creatorId, sequence);
       return alert;
     },

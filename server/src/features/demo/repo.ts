@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 
 export async function isEmpty(db: Reader): Promise<boolean> {
   return (
@@ -12,7 +12,7 @@ export async function demoRecord(db: Reader): Promise<string | undefined> {
   return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'demo'`))?.value;
 }
 
-export async function insertDemoRecord(tx: Tx, sealed: string): Promise<void> {
+async function insertDemoRecord(tx: Tx, sealed: string): Promise<void> {
   await tx.run(`INSERT INTO meta (key, value) VALUES ('demo', $1)`, [sealed]);
 }
 
@@ -52,7 +52,7 @@ const creatorTables = [
   'avatars',
 ];
 
-export async function removeDemo(tx: Tx): Promise<number> {
+async function removeDemo(tx: Tx): Promise<number> {
   for (const table of creatorTables)
     await tx.run(`DELETE FROM ${table} WHERE creator_id IN (SELECT id FROM creators WHERE demo = 1)`);
   await tx.run('DELETE FROM webhook_endpoints WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
@@ -62,3 +62,5 @@ export async function removeDemo(tx: Tx): Promise<number> {
   await tx.run(`DELETE FROM meta WHERE key = 'demo'`);
   return removed;
 }
+
+export const writes = defineWrites(import.meta.url, { insertDemoRecord, removeDemo });

@@ -69,9 +69,8 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
       clientId: app.clientId,
       clientSecret: app.clientSecret,
     };
-    await db.write((tx) =>
-      repo.insertDemoRecord(tx, Buffer.from(vault.seal(JSON.stringify(record), sealContext)).toString('base64')),
-    );
+    const sealed = vault.seal(JSON.stringify(record), sealContext);
+    await db.write(repo.writes.insertDemoRecord, Buffer.from(sealed).toString('base64'));
   }
 
   return {
@@ -102,6 +101,6 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
       return token;
     },
 
-    remove: (): Promise<number> => db.write((tx) => repo.removeDemo(tx)),
+    remove: (): Promise<number> => db.write(repo.writes.removeDemo),
   };
 }

@@ -1,4 +1,6 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import { defineWrites, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
+import type { EventType } from './types.ts';
 
 /** The row of a creator's history that every event advances. */
 export interface Head {
@@ -11,13 +13,24 @@ export interface Head {
   month_tip_count: number;
 }
 
-export interface Advance {
-  now: number;
+/** The position of one event, or of the tip that it tells of, in a creator's history. */
+export interface EventPosition {
+  readonly sequence: number;
+  readonly createdAt: number;
+}
+
+/** An event as plain data, all but its position. */
+export interface PreparedEvent {
+  readonly creatorId: string;
+  readonly id: string;
+  readonly type: EventType;
+  readonly test: boolean;
+  readonly replay: boolean;
+  readonly now: number;
   /** The platform's month of `now`. */
-  month: string;
-  /** What a tip adds to the totals; 0 for other events. */
-  amountMinor: number;
-  tips: 0 | 1;
+  readonly month: string;
+  /** By how much a new tip raises the totals; `null` for every other event. */
+  readonly amountMinor: number | null;
 }
 
 /**
@@ -36,10 +49,51 @@ UPDATE creator_heads SET
 WHERE creator_id = $1`;
 const advanceSql = `${advance} RETURNING sequence, last_at`;
 
+const advanceParams = ({ creatorId, now, month, amountMinor }: PreparedEvent): Value[] => [
+  creatorId,
+  now,
+  month,
+  amountMinor ?? 0,
+  amountMinor === null ? 0 : 1,
+];
+
 /**
- * PostgreSQL: the log's half of a change that is recorded by one statement, as two of its WITH queries. `head` gives
- * the place, if the condition holds; `event` writes the body around it. Its parameters are $1 to $11: those of
- * `advance`, the event's id and type, and the pieces of the body between which sequence, time and time stand.
+ * Appends an event to its creator's log; `data` makes its data as JSON, once its position is known. Called inside the
+ * write that makes the change itself, so that both commit together.
+ */
+export async function appendEvent(
+  tx: Tx,
+  event: PreparedEvent,
+  data: (position: EventPosition) => string,
+): Promise<EventPosition> {
+  const head = await tx.get<Pick<Head, 'sequence' | 'last_at'>>(advanceSql, advanceParams(event));
+  if (!head) throw new Error(`creator ${event.creatorId} has no head`);
+  const position = { sequence: head.sequence, createdAt: head.last_at };
+  const body = eventBody(event, position.sequence, toTimestamp(position.createdAt), data(position));
+  await tx.run(insertEventSql, [event.creatorId, position.sequence, position.createdAt, event.id, event.type, body]);
+  return position;
+}
+
+const insertEventSql =
+  'INSERT INTO events (creator_id, sequence, created_at, id, type, body) VALUES ($1, $2, $3, $4, $5, $6)';
+
+/** The event as it is sent everywhere, to the byte. */
+function eventBody(
+  { id, type, test, replay, creatorId }: PreparedEvent,
+  sequence: number | string,
+  createdAt: string,
+  data: string,
+): string {
+  return (
+    `{"id":"${id}","type":"${type}","sequence":${sequence},"test":${test},"replay":${replay},` +
+    `"creator_id":"${creatorId}","created_at":"${createdAt}","data":${data}}`
+  );
+}
+
+/**
+ * PostgreSQL: `appendEvent` as two WITH queries of a statement that records the change as well. `head` yields the
+ * position, if the condition holds; `event` writes the body around it. The parameters are $1 to $11 (`appendParams`):
+ * those of `advance`, the event's id and type, and the pieces of the body between sequence, time and time.
  */
 export const appendSql = (condition: string): string => `
 head AS (
@@ -54,10 +108,13 @@ event AS (
   FROM head
 )`;
 
-export async function advanceHead(tx: Tx, creatorId: string, { now, month, amountMinor, tips }: Advance) {
-  const head = await tx.get<Pick<Head, 'sequence' | 'last_at'>>(advanceSql, [creatorId, now, month, amountMinor, tips]);
-  if (!head) throw new Error(`creator ${creatorId} has no head`);
-  return head;
+/** Marks where a position goes in a body: JSON text never holds this character. */
+const gap = '\0';
+
+/** The parameters of `appendSql`. The data ends with the event's own time: `data` is what stands before and after it. */
+export function appendParams(event: PreparedEvent, data: readonly [string, string]): Value[] {
+  const body = eventBody(event, gap, gap, data.join(gap));
+  return [...advanceParams(event), event.id, event.type, ...body.split(gap)];
 }
 
 export async function insertHead(tx: Tx, creatorId: string): Promise<void> {
@@ -69,22 +126,6 @@ export function readHead(db: Reader, creatorId: string): Promise<Head | undefine
     `SELECT sequence, last_at, total_minor, tip_count, month, month_total_minor, month_tip_count
      FROM creator_heads WHERE creator_id = $1`,
     [creatorId],
-  );
-}
-
-export interface EventRow {
-  id: string;
-  sequence: number;
-  type: string;
-  createdAt: number;
-  /** The event as it is sent everywhere, to the byte. */
-  body: string;
-}
-
-export async function insertEvent(tx: Tx, creatorId: string, event: EventRow): Promise<void> {
-  await tx.run(
-    'INSERT INTO events (creator_id, sequence, created_at, id, type, body) VALUES ($1, $2, $3, $4, $5, $6)',
-    [creatorId, event.sequence, event.createdAt, event.id, event.type, event.body],
   );
 }
 
@@ -110,7 +151,7 @@ export async function oldestSequence(db: Reader, creatorId: string): Promise<num
 }
 
 /** Removes up to `limit` events older than `before`, oldest first, and tells how many. */
-export function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
+function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM events WHERE (creator_id, sequence) IN
        (SELECT creator_id, sequence FROM events WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
@@ -125,19 +166,46 @@ export function headsAfter(db: Reader, creatorId: string, limit: number) {
   );
 }
 
-/** Sets a creator's month anew from the tips themselves: the platform's time zone has changed. */
-export async function recountMonth(
-  tx: Tx,
-  creatorId: string,
-  month: { key: string; startsAt: number; endsAt: number },
-) {
+export interface CreatorMonth {
+  readonly creatorId: string;
+  readonly key: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+/** Sets creators' months anew from the tips themselves: the platform's time zone has changed. */
+async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
+  for (const { creatorId, key, startsAt, endsAt } of months)
+    await tx.run(
+      `UPDATE creator_heads SET month = $2,
+         month_total_minor = (SELECT COALESCE(SUM(amount_minor), 0) FROM tips
+           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4),
+         month_tip_count = (SELECT COUNT(*) FROM tips
+           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4)
+       WHERE creator_id = $1`,
+      [creatorId, key, startsAt, endsAt],
+    );
+}
+
+/** The time zone in which months were last counted. */
+export async function countedTimeZone(db: Reader): Promise<string | undefined> {
+  return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'time_zone'`))?.value;
+}
+
+async function setCountedTimeZone(tx: Tx, timeZone: string): Promise<void> {
   await tx.run(
-    `UPDATE creator_heads SET month = $2,
-       month_total_minor = (SELECT COALESCE(SUM(amount_minor), 0) FROM tips
-         WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4),
-       month_tip_count = (SELECT COUNT(*) FROM tips
-         WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4)
-     WHERE creator_id = $1`,
-    [creatorId, month.key, month.startsAt, month.endsAt],
+    `INSERT INTO meta (key, value) VALUES ('time_zone', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    [timeZone],
   );
 }
+
+/** An event that comes with no other change; its data is JSON. */
+const appendAlone = (tx: Tx, event: PreparedEvent, data: string): Promise<EventPosition> =>
+  appendEvent(tx, event, () => data);
+
+export const writes = defineWrites(import.meta.url, {
+  appendAlone,
+  deleteEventsBefore,
+  recountMonths,
+  setCountedTimeZone,
+});

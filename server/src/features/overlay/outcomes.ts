@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
-import type { EventLog, Place } from '../events/index.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { EventLog } from '../events/index.ts';
 import type { AlertStatus, Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 import { readSettings } from './settings.ts';
@@ -56,38 +56,30 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     return event?.sequence === sequence ? JSON.parse(event.body) : undefined;
   }
 
-  function announce(creatorId: string, places: readonly (Place | undefined)[]): void {
-    const newest = places.findLast((place) => place !== undefined);
-    if (newest) events.announce(creatorId, newest.sequence);
+  function announce(creatorId: string, sequence: number | null): void {
+    if (sequence !== null) events.announce(creatorId, sequence);
   }
 
-  function append(tx: Tx, creatorId: string, type: 'alert.shown' | 'alert.skipped', data: Partial<OutcomeData>) {
-    const whole: OutcomeData = { tip_id: null, alert_id: null, shown_at: null, reason: null, ...data };
-    return events.append(tx, { creatorId, type, data: () => JSON.stringify(whole) });
-  }
-
-  /** Settles one alert unless it is; answers the event that tells of it. */
-  async function settle(
-    tx: Tx,
-    creatorId: string,
-    event: AlertEvent,
-    outcome: Acknowledgement['outcome'],
-    now: number,
-  ) {
-    if (outcome === 'dropped') return undefined;
+  /** What to write for an acknowledgement; nothing for an event that is no alert or was settled otherwise. */
+  function settlementOf(creatorId: string, event: AlertEvent, outcome: Acknowledgement['outcome']) {
     const { tip, alert } = event.data;
-    const status = outcome === 'below_minimum' ? 'skipped' : outcome;
-    const shownAt = status === 'shown' ? now : null;
-    if (event.type === 'tip.created' && tip) {
-      if (!(await tips.settleAlert(tx, creatorId, tip.id, status, shownAt))) return undefined;
-    } else if (event.type === 'alert.test' && alert) {
-      if (!(await repo.settleAlert(tx, creatorId, alert.id, now))) return undefined;
-    } else return undefined;
-    if (status === 'expired') return undefined;
-    const subject = { tip_id: tip?.id ?? null, alert_id: alert?.id ?? null };
-    return status === 'shown'
-      ? append(tx, creatorId, 'alert.shown', { ...subject, shown_at: toTimestamp(now) })
-      : append(tx, creatorId, 'alert.skipped', { ...subject, reason: 'below_minimum' });
+    const settles = (event.type === 'tip.created' && tip) || (event.type === 'alert.test' && alert);
+    if (!settles || outcome === 'dropped') return [];
+    const subject = { tipId: tip?.id ?? null, alertId: alert?.id ?? null };
+    return [settlement(creatorId, subject, outcome)];
+  }
+
+  function settlement(
+    creatorId: string,
+    subject: Pick<repo.Settlement, 'tipId' | 'alertId'>,
+    outcome: 'shown' | 'expired' | NonNullable<repo.Settlement['reason']>,
+  ): repo.Settlement {
+    if (outcome === 'expired') return { ...subject, status: outcome, reason: null, event: null };
+    const type = outcome === 'shown' ? 'alert.shown' : 'alert.skipped';
+    const event = events.prepare({ creatorId, type });
+    return outcome === 'shown'
+      ? { ...subject, status: outcome, reason: null, event }
+      : { ...subject, status: 'skipped', reason: outcome, event };
   }
 
   return {
@@ -99,17 +91,14 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       const overlay = await row(creatorId);
       const before = tooOldBefore(overlay);
       const [own, tooOld, oldest, head, open] = await Promise.all([
-        repo.instanceNote(db, creatorId, instance),
+        repo.instancePosition(db, creatorId, instance),
         tips.newestBefore(creatorId, before),
         events.oldest(creatorId),
         events.head(creatorId),
         connected(creatorId),
       ]);
       if (open === 0 && overlay.expired_until < before)
-        await db.write(async (tx) => {
-          await tips.expireAlerts(tx, creatorId, overlay.expired_until, before);
-          await repo.noteExpired(tx, creatorId, before);
-        });
+        await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
       const notes = [own?.sequence, noted].filter((note) => note !== undefined && note <= (head?.sequence ?? 0));
       const last = notes.length > 0 ? Math.max(...notes.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);
@@ -135,37 +124,27 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       const believed = known.filter(
         ({ event, outcome }) => outcome !== 'below_minimum' || amountOf(event) < minimumMinor,
       );
-      const now = clock();
-      const places = await db.write(async (tx) => {
-        await repo.noteProgress(tx, creatorId, instance, newest.sequence, now);
-        const places: (Place | undefined)[] = [];
-        for (const { event, outcome } of believed) places.push(await settle(tx, creatorId, event, outcome, now));
-        return places;
-      });
-      announce(creatorId, places);
+      const settlements = believed.flatMap(({ event, outcome }) => settlementOf(creatorId, event, outcome));
+      announce(
+        creatorId,
+        await db.write(repo.writes.acknowledge, creatorId, instance, newest.sequence, settlements, clock()),
+      );
     },
 
     /** The creator does not want to see this one. Answers whether it was still waiting. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
-      const place = await db.write(async (tx) =>
-        (await tips.settleAlert(tx, creatorId, tipId, 'skipped', null))
-          ? append(tx, creatorId, 'alert.skipped', { tip_id: tipId, reason: 'by_creator' })
-          : undefined,
-      );
-      announce(creatorId, [place]);
-      return place !== undefined;
+      const skipped = settlement(creatorId, { tipId, alertId: null }, 'by_creator');
+      const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
+      announce(creatorId, sequence);
+      return sequence !== null;
     },
 
     /** The creator wants to see the alert of this event again; no status changes. */
     async replay(creatorId: string, sequence: number): Promise<void> {
       const event = await eventAt(creatorId, sequence);
       if (event?.type !== 'tip.created' && event?.type !== 'alert.test') throw new ApiError('not_found');
-      const record = event.data.tip ? { tip: await tips.byId(creatorId, event.data.tip.id) } : event.data;
-      const data = () => JSON.stringify(record);
-      const place = await db.write((tx) =>
-        events.append(tx, { creatorId, type: 'alert.replayed', test: event.test, replay: true, data }),
-      );
-      announce(creatorId, [place]);
+      const data = event.data.tip ? { tip: await tips.byId(creatorId, event.data.tip.id) } : event.data;
+      await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true }, data);
     },
 
     /** The newest alerts and what became of them, newest first. */
@@ -188,13 +167,6 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         });
     },
   };
-}
-
-interface OutcomeData {
-  readonly tip_id: string | null;
-  readonly alert_id: string | null;
-  readonly shown_at: string | null;
-  readonly reason: 'by_creator' | 'below_minimum' | null;
 }
 
 interface AlertEvent {

@@ -31,7 +31,7 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   function say(creatorId: string): void {
     const count = here(creatorId);
     if (count === 0) held.delete(creatorId);
-    db.write((tx) => repo.sayPresence(tx, creatorId, node, count, clock())).catch((err) =>
+    db.write(repo.writes.setPresence, creatorId, node, count, clock()).catch((err) =>
       log.warn({ err }, 'open overlays could not be noted; they will be again'),
     );
   }

@@ -1,19 +1,23 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { appendEvent, type PreparedEvent } from '../events/index.ts';
+import { expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
 
 export interface OverlayRow {
-  creator_id: string;
-  key_hash: string;
   sealed_key: Uint8Array;
   settings: string;
   paused: number;
   last_sequence: number;
   last_ack_at: number | null;
   expired_until: number;
-  created_at: number;
 }
 
 export function overlayOf(db: Reader, creatorId: string): Promise<OverlayRow | undefined> {
-  return db.get<OverlayRow>('SELECT * FROM overlays WHERE creator_id = $1', [creatorId]);
+  return db.get<OverlayRow>(
+    `SELECT sealed_key, settings, paused, last_sequence, last_ack_at, expired_until
+     FROM overlays WHERE creator_id = $1`,
+    [creatorId],
+  );
 }
 
 /** The creator whose overlay has this key, unless they are suspended. */
@@ -26,18 +30,21 @@ export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id:
 }
 
 /** Makes the overlay unless there is one. */
-export async function insertOverlay(
+async function insertOverlay(
   tx: Tx,
-  overlay: Pick<OverlayRow, 'creator_id' | 'key_hash' | 'sealed_key' | 'created_at'>,
+  creatorId: string,
+  keyHash: string,
+  sealedKey: Uint8Array,
+  now: number,
 ): Promise<void> {
   await tx.run(
     `INSERT INTO overlays (creator_id, key_hash, sealed_key, created_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id) DO NOTHING`,
-    [overlay.creator_id, overlay.key_hash, overlay.sealed_key, overlay.created_at],
+    [creatorId, keyHash, sealedKey, now],
   );
 }
 
-export function setKey(tx: Tx, creatorId: string, keyHash: string, sealedKey: Uint8Array): Promise<number> {
+function setKey(tx: Tx, creatorId: string, keyHash: string, sealedKey: Uint8Array): Promise<number> {
   return tx.run('UPDATE overlays SET key_hash = $2, sealed_key = $3 WHERE creator_id = $1', [
     creatorId,
     keyHash,
@@ -45,16 +52,16 @@ export function setKey(tx: Tx, creatorId: string, keyHash: string, sealedKey: Ui
   ]);
 }
 
-export function setSettings(tx: Tx, creatorId: string, settings: string): Promise<number> {
+function setSettings(tx: Tx, creatorId: string, settings: string): Promise<number> {
   return tx.run('UPDATE overlays SET settings = $2 WHERE creator_id = $1', [creatorId, settings]);
 }
 
-export function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> {
+function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> {
   return tx.run('UPDATE overlays SET paused = $2 WHERE creator_id = $1', [creatorId, paused ? 1 : 0]);
 }
 
-/** Notes how far a page has come; a note never goes back. */
-export async function noteProgress(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
+/** Records how far a page has come; its position never goes back. */
+async function noteProgress(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
   await tx.run(
     `INSERT INTO overlay_instances (creator_id, id, sequence, seen_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id, id) DO UPDATE SET seen_at = excluded.seen_at,
@@ -68,15 +75,15 @@ export async function noteProgress(tx: Tx, creatorId: string, instance: string, 
   );
 }
 
-export function instanceNote(db: Reader, creatorId: string, instance: string) {
+export function instancePosition(db: Reader, creatorId: string, instance: string) {
   return db.get<{ sequence: number }>('SELECT sequence FROM overlay_instances WHERE creator_id = $1 AND id = $2', [
     creatorId,
     instance,
   ]);
 }
 
-/** The first acknowledgement of a test alert. */
-export async function settleAlert(tx: Tx, creatorId: string, alertId: string, shownAt: number): Promise<boolean> {
+/** Answers whether this is the first acknowledgement of the test alert. */
+async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shownAt: number): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO alert_acks (creator_id, alert_id, shown_at) VALUES ($1, $2, $3)
      ON CONFLICT (creator_id, alert_id) DO NOTHING`,
@@ -85,15 +92,16 @@ export async function settleAlert(tx: Tx, creatorId: string, alertId: string, sh
   return inserted > 0;
 }
 
-/** Alerts recorded before this instant no longer wait. */
-export async function noteExpired(tx: Tx, creatorId: string, until: number): Promise<void> {
+/** Alerts recorded from one instant until another no longer wait. */
+async function expire(tx: Tx, creatorId: string, from: number, until: number): Promise<void> {
+  await expireAlerts(tx, creatorId, from, until);
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
     creatorId,
     until,
   ]);
 }
 
-export async function sayPresence(tx: Tx, creatorId: string, nodeId: string, connected: number, now: number) {
+async function setPresence(tx: Tx, creatorId: string, nodeId: string, connected: number, now: number) {
   await tx.run(
     `INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id, node_id) DO UPDATE SET connected = excluded.connected, seen_at = excluded.seen_at`,
@@ -117,8 +125,57 @@ export async function connectedElsewhere(
 }
 
 /** Pages not seen, and test alerts acknowledged, before this instant. */
-export async function forget(tx: Tx, before: number): Promise<void> {
+async function deleteBefore(tx: Tx, before: number): Promise<void> {
   await tx.run('DELETE FROM overlay_instances WHERE seen_at < $1', [before]);
   await tx.run('DELETE FROM alert_acks WHERE shown_at < $1', [before]);
   await tx.run('DELETE FROM overlay_presence WHERE seen_at < $1', [before]);
 }
+
+/** What became of one alert. */
+export interface Settlement {
+  readonly tipId: string | null;
+  readonly alertId: string | null;
+  readonly status: 'shown' | 'skipped' | 'expired';
+  readonly reason: 'by_creator' | 'below_minimum' | null;
+  /** The event that tells of it; an alert that expires has none. */
+  readonly event: PreparedEvent | null;
+}
+
+/** Settles one alert, unless it is settled already. Answers the sequence of the event that tells of it. */
+async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
+  const { tipId, alertId, status, reason, event } = settlement;
+  const shownAt = status === 'shown' ? now : null;
+  if (tipId !== null && !(await settleTip(tx, creatorId, tipId, status, shownAt))) return null;
+  if (alertId !== null && !(await settleTestAlert(tx, creatorId, alertId, now))) return null;
+  if (!event) return null;
+  const shown_at = shownAt === null ? null : toTimestamp(shownAt);
+  const data = JSON.stringify({ tip_id: tipId, alert_id: alertId, shown_at, reason });
+  return (await appendEvent(tx, event, () => data)).sequence;
+}
+
+/** A page has come as far as `sequence`. Answers the newest sequence that the settlements added, if any. */
+async function acknowledge(
+  tx: Tx,
+  creatorId: string,
+  instance: string,
+  sequence: number,
+  settlements: readonly Settlement[],
+  now: number,
+): Promise<number | null> {
+  await noteProgress(tx, creatorId, instance, sequence, now);
+  let newest: number | null = null;
+  for (const settlement of settlements) newest = (await settle(tx, creatorId, settlement, now)) ?? newest;
+  return newest;
+}
+
+export const writes = defineWrites(import.meta.url, {
+  insertOverlay,
+  setKey,
+  setSettings,
+  setPaused,
+  setPresence,
+  settle,
+  acknowledge,
+  expire,
+  deleteBefore,
+});

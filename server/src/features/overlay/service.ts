@@ -46,8 +46,8 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
     const known = await repo.overlayOf(db, creatorId);
     if (known) return known;
     const key = newSecret('njo');
-    const made = { key_hash: hashSecret(key), sealed_key: vault.seal(key, sealContext(creatorId)) };
-    await db.write((tx) => repo.insertOverlay(tx, { creator_id: creatorId, ...made, created_at: clock() }));
+    const sealed = vault.seal(key, sealContext(creatorId));
+    await db.write(repo.writes.insertOverlay, creatorId, hashSecret(key), sealed, clock());
     const overlay = await repo.overlayOf(db, creatorId);
     if (!overlay) throw new Error(`creator ${creatorId} has no overlay`);
     return overlay;
@@ -75,19 +75,19 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
     async replaceKey(creatorId: string): Promise<void> {
       await row(creatorId);
       const key = newSecret('njo');
-      await db.write((tx) => repo.setKey(tx, creatorId, hashSecret(key), vault.seal(key, sealContext(creatorId))));
+      await db.write(repo.writes.setKey, creatorId, hashSecret(key), vault.seal(key, sealContext(creatorId)));
       hub.publish(accessTopic, creatorId);
     },
 
     async saveSettings(creatorId: string, settings: OverlaySettings): Promise<void> {
       await row(creatorId);
-      await db.write((tx) => repo.setSettings(tx, creatorId, JSON.stringify(settings)));
+      await db.write(repo.writes.setSettings, creatorId, JSON.stringify(settings));
       hub.publish(overlayTopic(creatorId), 'settings');
     },
 
     async pause(creatorId: string, paused: boolean): Promise<void> {
       await row(creatorId);
-      await db.write((tx) => repo.setPaused(tx, creatorId, paused));
+      await db.write(repo.writes.setPaused, creatorId, paused);
       hub.publish(overlayTopic(creatorId), 'paused');
     },
 
@@ -97,6 +97,6 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) });
     },
 
-    prune: () => db.write((tx) => repo.forget(tx, clock() - keptMs)),
+    prune: () => db.write(repo.writes.deleteBefore, clock() - keptMs),
   };
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
-import { type AvatarType, avatarById, deleteAvatars, insertAvatar } from './avatars-repo.ts';
+import { type AvatarType, avatarById, writes } from './repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
 export interface ProfilesParts {
@@ -90,15 +90,9 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
 
     avatar: (id: string) => avatarById(db, id),
 
-    /** The picture from now on, or none. The creator's row comes first: of two uploads at once one waits there. */
-    async setAvatar(creatorId: string, picture: { type: AvatarType; bytes: Uint8Array } | null): Promise<void> {
-      await db.write(async (tx) => {
-        const id = picture ? newId('avt') : null;
-        await accounts.setAvatar(tx, creatorId, id);
-        await deleteAvatars(tx, creatorId);
-        if (picture && id) await insertAvatar(tx, { creator_id: creatorId, id, ...picture, created_at: clock() });
-      });
-    },
+    /** The picture from now on, or none. */
+    setAvatar: (creatorId: string, picture: { type: AvatarType; bytes: Uint8Array } | null): Promise<void> =>
+      db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() }),
   };
 }
 

@@ -1,19 +1,20 @@
 import * as signed from '../../platform/cursor.ts';
 import type { Vault } from '../../platform/secrets.ts';
-import type { Place, Range } from './range.ts';
+import type { EventPosition } from '../events/index.ts';
+import type { Range } from './range.ts';
 
-/** A place in a creator's history, with the bounds it was reached under. */
-export interface Cursor extends Range, Place {}
+/** The position of the last tip of a page, with the bounds of the listing. */
+export interface Cursor extends Range, EventPosition {}
 
 export function writeCursor(vault: Vault, creatorId: string, cursor: Cursor): string {
-  const place = [cursor.createdAt, cursor.sequence, cursor.from ?? '', cursor.to ?? ''].join(' ');
-  return signed.writeCursor(vault, creatorId, place);
+  const position = [cursor.createdAt, cursor.sequence, cursor.from ?? '', cursor.to ?? ''].join(' ');
+  return signed.writeCursor(vault, creatorId, position);
 }
 
 export function readCursor(vault: Vault, creatorId: string, text: string): Cursor | undefined {
-  const place = signed.readCursor(vault, creatorId, text);
-  if (place === undefined) return undefined;
-  const [createdAt, sequence, from, to] = place.split(' ');
+  const position = signed.readCursor(vault, creatorId, text);
+  if (position === undefined) return undefined;
+  const [createdAt, sequence, from, to] = position.split(' ');
   return {
     createdAt: Number(createdAt),
     sequence: Number(sequence),

@@ -1,6 +1,7 @@
 export type { DayTotal } from './days.ts';
 export { tipExample } from './examples.ts';
-export { type Place, parseBound } from './range.ts';
+export { parseBound } from './range.ts';
+export { expireAlerts, settleAlert } from './repo.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
 export type { TipFilter } from './search.ts';

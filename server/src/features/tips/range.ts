@@ -6,12 +6,6 @@ export interface Range {
   readonly to: number | null;
 }
 
-/** A place in a creator's history: that of one tip. */
-export interface Place {
-  readonly createdAt: number;
-  readonly sequence: number;
-}
-
 /**
  * Reads `YYYY-MM-DD` (the whole day in the platform's time zone) or RFC 3339 with an offset.
  * Answers the bound's instant, or nothing if there is no such date.

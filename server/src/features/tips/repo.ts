@@ -1,7 +1,8 @@
-import type { Database, Reader, Tx, Value } from '../../platform/db/database.ts';
-import { appendSql } from '../events/index.ts';
-import type { Place, Range } from './range.ts';
-import type { AlertStatus } from './schemas.ts';
+import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
+import { defineWrites, type PostgresStatement, type Reader, type Tx } from '../../platform/db/database.ts';
+import { appendEvent, appendParams, appendSql, type EventPosition, type PreparedEvent } from '../events/index.ts';
+import type { Range } from './range.ts';
+import type { AlertStatus, Tip } from './schemas.ts';
 
 export interface TipRow {
   id: string;
@@ -20,31 +21,12 @@ export interface TipRow {
 const columns =
   'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, created_at';
 
-export async function insertTip(tx: Tx, creatorId: string, tip: TipRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [
-      creatorId,
-      tip.sequence,
-      tip.created_at,
-      tip.id,
-      tip.amount_minor,
-      tip.name,
-      tip.display_name,
-      tip.message,
-      tip.client_id,
-      tip.app_name,
-    ],
-  );
-}
-
 export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
   return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
 }
 
-/** The end of time: a bound that every instant is below. */
-const never = 9_007_199_254_740_991;
+/** Later than every instant. */
+const endOfTime = 9_007_199_254_740_991;
 
 const pageSql = `
 SELECT ${columns} FROM tips
@@ -59,10 +41,10 @@ export function tipsPage(
   db: Reader,
   creatorId: string,
   { from, to }: Range,
-  before: Place | null,
+  before: EventPosition | null,
   limit: number,
 ): Promise<TipRow[]> {
-  const start = before ?? { createdAt: to ?? never, sequence: never };
+  const start = before ?? { createdAt: to ?? endOfTime, sequence: endOfTime };
   return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
@@ -122,12 +104,44 @@ export function skippedSince(db: Reader, creatorId: string, since: number): Prom
 }
 
 export interface NewKey {
-  clientId: string;
-  key: string;
-  fingerprint: string;
-  now: number;
+  readonly clientId: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly now: number;
   /** A use this old no longer counts. */
-  staleBefore: number;
+  readonly staleBefore: number;
+}
+
+/** A tip to be recorded. */
+export type NewTipRow = Omit<TipRow, 'sequence' | 'created_at' | 'alert_status' | 'alert_shown_at'>;
+
+/** The recorded tip as its event shows it. */
+export type Recorded = { readonly sequence: number; readonly json: string };
+
+/** The key was used before: by a request with this fingerprint, whose event is this. */
+export type FirstUse = { readonly fingerprint: string; readonly body: string };
+
+/** Takes the key, if there is one, and records the tip with its event, or answers the first use of the key. */
+async function recordTip(
+  tx: Tx,
+  event: PreparedEvent,
+  tip: NewTipRow,
+  key: NewKey | null,
+): Promise<Recorded | FirstUse> {
+  const { creatorId } = event;
+  if (key && !(await takeKey(tx, creatorId, tip.id, key))) return firstUse(tx, creatorId, key);
+  let json = '';
+  const { sequence, createdAt } = await appendEvent(tx, event, (position) => {
+    json = newTipJson(tip, position.createdAt);
+    return `{"tip":${json}}`;
+  });
+  const { id, amount_minor, name, display_name, message, client_id, app_name } = tip;
+  await tx.run(
+    `INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [creatorId, sequence, createdAt, id, amount_minor, name, display_name, message, client_id, app_name],
+  );
+  return { sequence, json };
 }
 
 const takeKeySql = (values: string, staleBefore: string): string =>
@@ -139,9 +153,22 @@ const takeKeySql = (values: string, staleBefore: string): string =>
 const takeKeyAlone = takeKeySql('VALUES ($1, $2, $3, $4, $5, $6)', '$7');
 
 /** Takes an idempotency key, unless a younger use of it stands. Answers whether it was taken. */
-export async function takeKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
+async function takeKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
   const { clientId, fingerprint, now, staleBefore } = key;
   return (await tx.run(takeKeyAlone, [creatorId, clientId, key.key, fingerprint, tipId, now, staleBefore])) > 0;
+}
+
+/** The first answer of a key: the tip as it was recorded stands in its event. */
+async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey): Promise<FirstUse> {
+  const first = await db.get<FirstUse>(
+    `SELECT k.fingerprint, e.body FROM idempotency_keys k
+     JOIN tips t ON t.creator_id = k.creator_id AND t.id = k.tip_id
+     JOIN events e ON e.creator_id = t.creator_id AND e.sequence = t.sequence
+     WHERE k.creator_id = $1 AND k.client_id = $2 AND k.key = $3`,
+    [creatorId, clientId, key],
+  );
+  if (!first) throw new Error(`creator ${creatorId} has a key without its tip`);
+  return first;
 }
 
 const insertTipFromHead = `
@@ -152,47 +179,65 @@ tip AS (
 SELECT sequence, last_at FROM head`;
 
 const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
-// The creator's row is locked before the key, as `writeOne` asks. Whoever does not get the key takes no place, so
-// nothing else is written.
+// The creator's row is locked before the key. A request that does not get the key gets no position, so that nothing
+// else is written and no row is returned: then `recordTip` itself answers the first use.
 const recordWithKeySql = `
 WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 FOR UPDATE),
 taken AS (${takeKeySql('SELECT creator_id, $16, $18, $19, $12, $2 FROM own', '$20')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM taken)')}, ${insertTipFromHead}`;
 
-/** PostgreSQL: the key, the place, the event and the tip. Answers nothing if the key was taken before. */
-export function recordTip(
-  db: Database,
-  creatorId: string,
-  appendParams: readonly Value[],
-  tip: TipRow,
-  key?: NewKey,
-): Promise<{ sequence: number; last_at: number } | undefined> {
-  const { id, name, display_name, message, client_id, app_name } = tip;
-  const params = [...appendParams, id, name, display_name, message, client_id, app_name];
-  return key
-    ? db.writeOne(creatorId, recordWithKeySql, [...params, key.key, key.fingerprint, key.staleBefore])
-    : db.writeOne(creatorId, recordSql, params);
+/** `recordTip` as one statement, so that the creator's row is locked for no round trip. */
+const recordTipStatement: PostgresStatement<[PreparedEvent, NewTipRow, NewKey | null], Recorded | FirstUse> = {
+  statement(event, tip, key) {
+    const [beforeTime, afterTime] = aroundTime(newTipJson(tip, 0));
+    const params = [
+      ...appendParams(event, [`{"tip":${beforeTime}`, `${afterTime}}`]),
+      ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name],
+    ];
+    return key
+      ? {
+          owner: event.creatorId,
+          sql: recordWithKeySql,
+          params: [...params, key.key, key.fingerprint, key.staleBefore],
+        }
+      : { owner: event.creatorId, sql: recordSql, params };
+  },
+  answer({ sequence, last_at }: { sequence: number; last_at: number }, _event, tip) {
+    return { sequence, json: newTipJson(tip, last_at) };
+  },
+};
+
+/** A tip as it is shown. Its time is its last field. */
+export function toTip(row: Omit<TipRow, 'sequence'>): Tip {
+  return {
+    id: row.id,
+    amount: row.amount_minor / 100,
+    amount_minor: row.amount_minor,
+    currency: 'THB',
+    name: row.name,
+    display_name: row.display_name,
+    message: row.message,
+    source: { type: row.client_id === null ? 'cli' : 'api', client_id: row.client_id, app_name: row.app_name },
+    alert: { status: row.alert_status, shown_at: toTimestampOrNull(row.alert_shown_at) },
+    created_at: toTimestamp(row.created_at),
+  };
 }
 
-/** The first answer of a key: the tip as it was recorded stands in its event. */
-export function keyUse(
-  db: Reader,
-  creatorId: string,
-  { clientId, key }: Pick<NewKey, 'clientId' | 'key'>,
-): Promise<{ fingerprint: string; body: string } | undefined> {
-  return db.get(
-    `SELECT k.fingerprint, e.body FROM idempotency_keys k
-     JOIN tips t ON t.creator_id = k.creator_id AND t.id = k.tip_id
-     JOIN events e ON e.creator_id = t.creator_id AND e.sequence = t.sequence
-     WHERE k.creator_id = $1 AND k.client_id = $2 AND k.key = $3`,
-    [creatorId, clientId, key],
-  );
+const newTipJson = (tip: NewTipRow, created_at: number): string =>
+  JSON.stringify(toTip({ ...tip, alert_status: 'queued', alert_shown_at: null, created_at }));
+
+/** A tip's JSON, cut where its time stands. */
+function aroundTime(json: string): readonly [string, string] {
+  const field = '"created_at":"';
+  return [json.slice(0, json.lastIndexOf(field) + field.length), '"}'];
 }
 
-export function deleteKeysBefore(tx: Tx, before: number, limit: number): Promise<number> {
+function deleteKeysBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM idempotency_keys WHERE (creator_id, client_id, key) IN
        (SELECT creator_id, client_id, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)`,
     [before, limit],
   );
 }
+
+export const writes = defineWrites(import.meta.url, { recordTip, deleteKeysBefore }, { recordTip: recordTipStatement });

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
-import type { Place, Range } from './range.ts';
-import { type TipRow, tipsPage } from './repo.ts';
+import type { EventPosition } from '../events/index.ts';
+import type { Range } from './range.ts';
+import { type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
-import { toTip } from './tip.ts';
 
 /** What is looked for. All of it must hold; `null` and an empty text hold for every tip. */
 export interface TipFilter extends Range {
@@ -15,57 +15,58 @@ export interface TipFilter extends Range {
   readonly source: string | null;
 }
 
-/** One stretch of the index: other requests get their turn between two of them. */
-const bite = 250;
-/** How many tips one search looks at before it asks whether to go on. */
-const mostLooked = 10_000;
+/** Read at a time; other requests run between two batches. */
+const batchSize = 250;
+/** How many tips one search reads before it asks whether to go on. */
+const maxRead = 10_000;
 
 /**
- * Finds tips by reading a creator's history in its order, in bounded stretches. What matches is decided here and not in
- * SQL: the engines disagree on the case of letters beyond ASCII, and no pattern language can be fed.
+ * Finds tips by reading a creator's history in order, in batches. The filter runs here and not in SQL: the engines
+ * disagree on the case of letters beyond ASCII, and no pattern language can be injected.
  */
 export function createSearch({ db }: { db: Database }) {
-  /** Bites of the history, newest first, with what matches in each and where it ends; its last one is the shorter. */
-  async function* bites(creatorId: string, filter: TipFilter, before: Place | null) {
+  /** Batches of the history, newest first: the matches of each and the position where it ends. */
+  async function* batches(creatorId: string, filter: TipFilter, before: EventPosition | null) {
     const matches = matcher(filter);
-    for (let place = before; ; await nextTurn()) {
-      const rows = await tipsPage(db, creatorId, filter, place, bite);
+    for (let position = before; ; await nextTurn()) {
+      const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
-      place = last ? placeOf(last) : place;
-      yield { found: rows.filter(matches), looked: rows.length, place };
-      if (rows.length < bite) return;
+      position = last ? positionOf(last) : position;
+      yield { found: rows.filter(matches), read: rows.length, position };
+      if (rows.length < batchSize) return;
     }
   }
 
   return {
-    /** One page of what matches. `next`: where to go on; `far`: there because it looked long enough, not because it is full. */
+    /** One page of matches. `next`: where the next page begins; `far`: the search stopped because it has read enough. */
     async search(
       creatorId: string,
       filter: TipFilter,
-      before: Place | null,
+      before: EventPosition | null,
       limit: number,
-    ): Promise<{ tips: Tip[]; next: Place | null; far: boolean }> {
+    ): Promise<{ tips: Tip[]; next: EventPosition | null; far: boolean }> {
       const rows: TipRow[] = [];
-      let looked = 0;
-      for await (const part of bites(creatorId, filter, before)) {
+      let read = 0;
+      for await (const part of batches(creatorId, filter, before)) {
         rows.push(...part.found);
-        looked += part.looked;
+        read += part.read;
         const last = rows[limit - 1];
-        if (last && rows.length > limit) return { tips: toTips(rows.slice(0, limit)), next: placeOf(last), far: false };
-        if (looked >= mostLooked) return { tips: toTips(rows), next: part.place, far: true };
+        if (last && rows.length > limit)
+          return { tips: toTips(rows.slice(0, limit)), next: positionOf(last), far: false };
+        if (read >= maxRead) return { tips: toTips(rows), next: part.position, far: true };
       }
       return { tips: toTips(rows), next: null, far: false };
     },
 
-    /** All that matches, newest first, a bite at a time: what is not taken yet is not read yet. */
+    /** All matches, newest first, in batches that are read as they are consumed. */
     async *matching(creatorId: string, filter: TipFilter): AsyncGenerator<Tip[]> {
-      for await (const { found } of bites(creatorId, filter, null)) yield toTips(found);
+      for await (const { found } of batches(creatorId, filter, null)) yield toTips(found);
     },
   };
 }
 
 const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
-const placeOf = (row: TipRow): Place => ({ createdAt: row.created_at, sequence: row.sequence });
+const positionOf = (row: TipRow): EventPosition => ({ createdAt: row.created_at, sequence: row.sequence });
 
 function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow) => boolean {
   const words = plain(text).split(/\s+/).filter(Boolean);

@@ -8,11 +8,9 @@ import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal } from './days.ts';
 import type { Range } from './range.ts';
-import { createRecord } from './record.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
 import { createSearch } from './search.ts';
-import { toTip } from './tip.ts';
 
 export interface TipsParts {
   readonly db: Database;
@@ -36,9 +34,9 @@ export interface NewTip {
 export type Tips = ReturnType<typeof createTips>;
 
 const keyLifeMs = 24 * 3_600_000;
+const pruneBatch = 500;
 
 export function createTips({ db, events, clock, newId, zone }: TipsParts) {
-  const recordRow = createRecord({ db, events });
   const daysUntil = createDays({ db, zone });
 
   async function headOf(creatorId: string) {
@@ -51,8 +49,14 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   /** Records a completed tip, or answers as the first use of its key was answered; the tip as it is sent. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
+    const tip = newRow(id, input);
     const key = keyOf(input, clock());
-    const done = await recordRow(input.creatorId, newRow(id, input), key);
+    const event = events.prepare({
+      creatorId: input.creatorId,
+      type: 'tip.created',
+      amountMinor: tip.amount_minor,
+    });
+    const done = await db.write(repo.writes.recordTip, event, tip, key);
     if ('fingerprint' in done) {
       if (done.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
       const { tip } = JSON.parse(done.body).data;
@@ -75,7 +79,7 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     async byId(creatorId: string, id: string): Promise<Tip> {
       const row = await repo.tipById(db, creatorId, id);
       if (!row) throw new ApiError('not_found', { message: 'There is no tip with this id.' });
-      return toTip(row);
+      return repo.toTip(row);
     },
 
     /** One page, newest first, and the place where the next one begins. */
@@ -86,10 +90,10 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       limit: number,
     ): Promise<{ tips: Tip[]; next: Cursor | null }> {
       const rows = await repo.tipsPage(db, creatorId, range, before, limit + 1);
-      const last = rows.length > limit ? rows[limit - 1]! : null;
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
       return {
-        tips: rows.slice(0, limit).map(toTip),
-        next: last && { ...range, createdAt: last.created_at, sequence: last.sequence },
+        tips: rows.slice(0, limit).map(repo.toTip),
+        next: last ? { ...range, createdAt: last.created_at, sequence: last.sequence } : null,
       };
     },
 
@@ -117,10 +121,6 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       return daysUntil(creatorId, asOf, head.last_at, count);
     },
 
-    /** What became of a tip's alert; the first to tell decides, and only they get `true`. */
-    settleAlert: repo.settleAlert,
-    expireAlerts: repo.expireAlerts,
-
     /** The newest sequence of a tip recorded before this instant; 0 if there is none. */
     newestBefore: async (creatorId: string, before: number): Promise<number> =>
       (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
@@ -128,28 +128,24 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
 
-    /** Drops idempotency keys older than 24 hours, in small bites. */
+    /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
-      while ((await db.write((tx) => repo.deleteKeysBefore(tx, clock() - keyLifeMs, 500))) > 0);
+      while ((await db.write(repo.writes.deleteKeysBefore, clock() - keyLifeMs, pruneBatch)) > 0);
     },
   };
 }
 
 const totals = (minor: number, count: number) => ({ total: minor / 100, total_minor: minor, count });
 
-function newRow(id: string, input: NewTip): repo.TipRow {
+function newRow(id: string, input: NewTip): repo.NewTipRow {
   return {
     id,
-    sequence: 0,
     amount_minor: Math.round(input.amount * 100),
     name: input.name,
     display_name: input.displayName,
     message: input.message,
     client_id: input.app?.id ?? null,
     app_name: input.app?.name ?? null,
-    alert_status: 'queued',
-    alert_shown_at: null,
-    created_at: 0,
   };
 }
 
@@ -160,8 +156,8 @@ function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
     .digest('base64url');
 }
 
-function keyOf(input: NewTip, now: number): repo.NewKey | undefined {
-  if (input.idempotencyKey === undefined || !input.app) return undefined;
+function keyOf(input: NewTip, now: number): repo.NewKey | null {
+  if (input.idempotencyKey === undefined || !input.app) return null;
   return {
     clientId: input.app.id,
     key: input.idempotencyKey,
