@@ -41,3 +41,12 @@ export const executeAll = (db: Database, ...statements: readonly Statement[]): P
 
 /** A function that a thread could not find: for tests of engines that run writes in this thread. */
 export const inThisThread = <T>(run: (tx: Tx) => Promise<T>): Write<[], T> => ({ module: 'none', name: 'none', run });
+
+/** One statement that PostgreSQL runs in a group with others; answers its row. */
+export const writeOne = <Row>(db: Database, owner: string, sql: string, params: readonly Value[] = []): Promise<Row> =>
+  db.write({
+    ...inThisThread(async () => {
+      throw new Error('the statement returned no row');
+    }),
+    postgres: { statement: () => ({ owner, sql, params }), answer: (row: Row) => row },
+  });

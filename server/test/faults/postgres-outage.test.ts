@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
+import { execute, executeAll, writeOne } from '../sql.ts';
 
 async function open(t: TestContext): Promise<{ server: Postgres; db: Database }> {
   const server = await startPostgres();
@@ -12,16 +13,13 @@ async function open(t: TestContext): Promise<{ server: Postgres; db: Database }>
     await db.close();
     await server.end();
   });
-  await db.write((tx) => tx.run('CREATE TABLE a (n BIGINT PRIMARY KEY)'));
-  await db.write((tx) => tx.run('CREATE TABLE b (n BIGINT PRIMARY KEY)'));
+  await execute(db, 'CREATE TABLE a (n BIGINT PRIMARY KEY)');
+  await execute(db, 'CREATE TABLE b (n BIGINT PRIMARY KEY)');
   return { server, db };
 }
 
-const pair = (db: Database, n: number): Promise<number> =>
-  db.write(async (tx) => {
-    await tx.run('INSERT INTO a (n) VALUES ($1)', [n]);
-    return tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
-  });
+const pair = (db: Database, n: number): Promise<number[]> =>
+  executeAll(db, ['INSERT INTO a (n) VALUES ($1)', [n]], ['INSERT INTO b (n) VALUES ($1)', [n]]);
 
 /** Writes without pause until told to stop; every refusal must be the right one, and in time. */
 function load(db: Database): { stop(): Promise<{ answered: number[]; refused: number; slowest: number }> } {
@@ -107,7 +105,7 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
     await Promise.all([
       assert.rejects(db.get('SELECT 1'), StorageUnavailable),
       assert.rejects(pair(db, -2), StorageUnavailable),
-      assert.rejects(db.writeOne('owner', 'DELETE FROM a WHERE n = -3'), StorageUnavailable),
+      assert.rejects(writeOne(db, 'owner', 'DELETE FROM a WHERE n = -3'), StorageUnavailable),
     ]);
     assert.ok(performance.now() - started < 5_000);
     server.resume();

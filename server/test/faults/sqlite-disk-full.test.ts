@@ -6,12 +6,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
 import { openSqlite } from '../../src/platform/db/sqlite.ts';
 import { fillDisk, mount, needsMount, smallDisk } from '../small-disk.ts';
+import { execute, executeAll } from '../sql.ts';
 
-const pair = (db: Database, n: number): Promise<number> =>
-  db.write(async (tx) => {
-    await tx.run('INSERT INTO a (n, filler) VALUES ($1, $2)', [n, 'x'.repeat(20_000)]);
-    return tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
-  });
+const pair = (db: Database, n: number): Promise<number[]> =>
+  executeAll(
+    db,
+    ['INSERT INTO a (n, filler) VALUES ($1, $2)', [n, 'x'.repeat(20_000)]],
+    ['INSERT INTO b (n) VALUES ($1)', [n]],
+  );
 
 async function assertPairs(db: Database, expected: readonly number[]): Promise<void> {
   for (const table of ['a', 'b']) {
@@ -26,10 +28,11 @@ async function assertPairs(db: Database, expected: readonly number[]): Promise<v
 async function openPairs(t: TestContext, directory: string): Promise<Database> {
   const db = openSqlite({ file: join(directory, 'test.db') });
   t.after(() => db.close());
-  await db.write(async (tx) => {
-    await tx.run('CREATE TABLE IF NOT EXISTS a (n INTEGER PRIMARY KEY, filler TEXT) STRICT');
-    await tx.run('CREATE TABLE IF NOT EXISTS b (n INTEGER PRIMARY KEY) STRICT');
-  });
+  await executeAll(
+    db,
+    ['CREATE TABLE IF NOT EXISTS a (n INTEGER PRIMARY KEY, filler TEXT) STRICT'],
+    ['CREATE TABLE IF NOT EXISTS b (n INTEGER PRIMARY KEY) STRICT'],
+  );
   return db;
 }
 
@@ -73,10 +76,8 @@ describe('SQLite on a disk that cannot take more', () => {
 
   test('refuses a statement that is too large for the disk, and those that share its commit', needsMount, async (t) => {
     const db = await openPairs(t, smallDisk(t, 2));
-    const large = db.write(async (tx) => {
-      // More than the cache holds, so that it goes to the disk before the commit.
-      await tx.run('INSERT INTO a (n, filler) VALUES (1, $1)', ['x'.repeat(40 * 1024 * 1024)]).catch(() => {});
-    });
+    // More than the cache holds, so that it goes to the disk before the commit.
+    const large = execute(db, 'INSERT INTO a (n, filler) VALUES (1, $1)', ['x'.repeat(40 * 1024 * 1024)]);
     const results = await Promise.allSettled([pair(db, 2), large, pair(db, 3)]);
     for (const result of results) {
       assert.ok(result.status === 'rejected' && result.reason instanceof StorageUnavailable);

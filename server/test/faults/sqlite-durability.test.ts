@@ -58,8 +58,8 @@ const numbers = (lines: readonly string[], word: string): number[] =>
 const ascending = (a: number, b: number): number => a - b;
 
 /** On the event loop, and on the writing thread. */
-for (const way of ['write', 'call'] as const)
-  describe(`Durability of SQLite by ${way}`, () => {
+for (const where of ['loop', 'thread'] as const)
+  describe(`Durability of SQLite ${where === 'loop' ? 'on the event loop' : 'on its thread'}`, () => {
     test('answers a write only after a flush that began after it, and shares flushes', needsStrace, async (t) => {
       const directory = temporaryDirectory(t);
       const log = join(directory, 'strace.log');
@@ -72,7 +72,7 @@ for (const way of ['write', 'call'] as const)
         calls,
         process.execPath,
         writer,
-        way,
+        where,
         join(directory, 'test.db'),
         '400',
         '20',
@@ -103,7 +103,7 @@ for (const way of ['write', 'call'] as const)
         async (t) => {
           const file = join(temporaryDirectory(t), 'test.db');
           const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`;
-          const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, way, file, '60', '1'];
+          const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, where, file, '60', '1'];
           const child = start(t, 'strace', args);
           const lines = await linesUntil(child, (line) => line.startsWith('refused'));
           await kill(child);
@@ -120,7 +120,7 @@ for (const way of ['write', 'call'] as const)
     test('goes on by itself when the disk flushes again', needsStrace, async (t) => {
       const file = join(temporaryDirectory(t), 'test.db');
       const inject = 'inject=fdatasync,fsync:error=EIO:when=15..25';
-      const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, way, file, '400', '4'];
+      const args = ['-f', '-o', '/dev/null', '-e', inject, process.execPath, writer, where, file, '400', '4'];
       const child = start(t, 'strace', args);
       const lines = await linesUntil(child, (line) => line === 'finished');
       await kill(child);
@@ -133,7 +133,7 @@ for (const way of ['write', 'call'] as const)
       const file = join(temporaryDirectory(t), 'test.db');
       const answered: number[] = [];
       for (let round = 1; round <= 4; round += 1) {
-        const child = start(t, process.execPath, [writer, way, file, '1000000', '32']);
+        const child = start(t, process.execPath, [writer, where, file, '1000000', '32']);
         const lines = await linesUntil(child, (_, count) => count >= 1_000 * round);
         await kill(child);
         answered.push(...numbers(lines, 'recorded'));

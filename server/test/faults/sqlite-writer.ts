@@ -1,18 +1,18 @@
 /**
  * A process to be hurt: opens the database given and writes to it, saying on its output what it began and what was
- * answered, one line each, written at once. Arguments: `write` or `call`, file, writes to make, how many at a time.
+ * answered, one line each, written at once. Arguments: `thread` or `loop`, file, writes to make, how many at a time.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openSqlite } from '../../src/platform/db/sqlite.ts';
-import { addEntry } from '../thing-procedures.ts';
+import { execute } from '../sql.ts';
 
 // Stays, with the database open, until it is killed or who started it is gone.
 process.stdin.on('end', () => process.exit()).resume();
 
-const [way = '', file = '', total = '0', concurrency = '1'] = process.argv.slice(2);
-const db = openSqlite({ file });
-await db.write((tx) => tx.run('CREATE TABLE IF NOT EXISTS entries (n INTEGER PRIMARY KEY, filler TEXT) STRICT'));
+const [where = '', file = '', total = '0', concurrency = '1'] = process.argv.slice(2);
+const db = openSqlite({ file, thread: where === 'thread' });
+await execute(db, 'CREATE TABLE IF NOT EXISTS entries (n INTEGER PRIMARY KEY, filler TEXT) STRICT');
 
 function say(line: string): void {
   for (;;)
@@ -34,7 +34,7 @@ async function writer(): Promise<void> {
     next += 1;
     say(`began ${n}`);
     try {
-      await (way === 'call' ? db.call(addEntry, n) : db.write((tx) => addEntry.run(tx, n)));
+      await execute(db, 'INSERT INTO entries (n, filler) VALUES ($1, $2)', [n, 'x'.repeat(200)]);
       say(`recorded ${n}`);
     } catch (error) {
       say(`refused ${n} ${error instanceof Error ? error.name : error}`);

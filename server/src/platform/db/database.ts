@@ -67,7 +67,10 @@ export function defineWrites<Functions extends Record<string, WriteFunction<neve
   functions: Functions,
   postgres: { readonly [Name in keyof Functions]?: StatementOf<Functions[Name]> } = {},
 ) {
-  const writes = Object.entries(functions).map(([name, run]) => [name, { module, name, run, postgres: postgres[name] }]);
+  const writes = Object.entries(functions).map(([name, run]) => [
+    name,
+    { module, name, run, postgres: postgres[name] },
+  ]);
   return Object.fromEntries(writes) as { readonly [Name in keyof Functions]: WriteOf<Functions[Name]> };
 }
 

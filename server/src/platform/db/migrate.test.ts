@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { execute } from '../../../test/sql.ts';
 import type { Database } from './database.ts';
 import { FutureSchema, type Migration, migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
@@ -91,19 +92,18 @@ test('refresh tokens that are there already name who took their place', async (t
   const [db] = open(t);
   assert.ok(db);
   await migrate(db, { migrations: migrations.slice(0, 6) });
-  await db.write(async (tx) => {
-    for (const [hash, family, parent] of [
-      ['c', 'fam_1', 'b'],
-      ['a', 'fam_1', null],
-      ['b', 'fam_1', 'a'],
-      ['x', 'fam_2', null],
-    ] as const)
-      await tx.run(
-        `INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at)
-         VALUES ($1, 'crt_1', $2, $3, 1, 2)`,
-        [hash, family, parent],
-      );
-  });
+  for (const row of [
+    ['c', 'fam_1', 'b'],
+    ['a', 'fam_1', null],
+    ['b', 'fam_1', 'a'],
+    ['x', 'fam_2', null],
+  ])
+    await execute(
+      db,
+      `INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at)
+       VALUES ($1, 'crt_1', $2, $3, 1, 2)`,
+      row,
+    );
   await migrate(db);
   const rows = await db.all<{ hash: string; successor_hash: string | null }>(
     'SELECT hash, successor_hash FROM refresh_tokens ORDER BY hash',

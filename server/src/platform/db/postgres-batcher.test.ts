@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/postgres.ts';
+import { execute, writeOne } from '../../../test/sql.ts';
 import { openPostgres } from './postgres.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -18,11 +19,12 @@ async function open(t: TestContext, owners: number) {
     await other.end();
     await db.close();
   });
-  await db.write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
-  for (const id of numbers(owners)) await db.write((tx) => tx.run('INSERT INTO heads (id, n) VALUES ($1, 0)', [id]));
+  await execute(db, 'CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
+  for (const id of numbers(owners)) await execute(db, 'INSERT INTO heads (id, n) VALUES ($1, 0)', [id]);
   const advance = async (id: number, by = 1): Promise<number | undefined> =>
     (
-      await db.writeOne<{ n: number }>(
+      await writeOne<{ n: number }>(
+        db,
         String(id),
         'UPDATE heads SET n = n + 12 / CAST($2 AS BIGINT) WHERE id = $1 RETURNING n',
         [id, by],

@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
+import { execute, inThisThread, writeOne } from '../../../test/sql.ts';
 import { databaseConformance } from './conformance.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -33,19 +34,21 @@ describe('PostgreSQL', () => {
 
   test('runs a write again that lost a deadlock', async (t) => {
     const db = await open(t);
-    await db.write((tx) => tx.run('CREATE TABLE pair (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
-    await db.write((tx) => tx.run('INSERT INTO pair (id, n) VALUES (1, 0), (2, 0)'));
+    await execute(db, 'CREATE TABLE pair (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
+    await execute(db, 'INSERT INTO pair (id, n) VALUES (1, 0), (2, 0)');
     const increment = 'UPDATE pair SET n = n + 1 WHERE id = $1';
     let runs = 0;
     const bothHold = Promise.withResolvers<void>();
     const crossing = (first: number, second: number): Promise<void> =>
-      db.write(async (tx) => {
-        await tx.run(increment, [first]);
-        runs += 1;
-        if (runs === 2) bothHold.resolve();
-        await bothHold.promise;
-        await tx.run(increment, [second]);
-      });
+      db.write(
+        inThisThread(async (tx) => {
+          await tx.run(increment, [first]);
+          runs += 1;
+          if (runs === 2) bothHold.resolve();
+          await bothHold.promise;
+          await tx.run(increment, [second]);
+        }),
+      );
     await Promise.all([crossing(1, 2), crossing(2, 1)]);
     assert.ok(runs > 2);
     const rows = await db.all<{ n: number }>('SELECT n FROM pair');
@@ -57,9 +60,9 @@ describe('PostgreSQL', () => {
 
   test('commits writes of one statement together when they arrive together', async (t) => {
     const db = await open(t);
-    await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
+    await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
     const insert = 'INSERT INTO things (id) VALUES ($1) RETURNING id';
-    const rows = await Promise.all(numbers(100).map((id) => db.writeOne(`owner ${id}`, insert, [id])));
+    const rows = await Promise.all(numbers(100).map((id) => writeOne(db, `owner ${id}`, insert, [id])));
     assert.deepEqual(
       rows,
       numbers(100).map((id) => ({ id })),
@@ -71,10 +74,10 @@ describe('PostgreSQL', () => {
 
   test('lets a statement that fails take nothing with it of those that arrived with it', async (t) => {
     const db = await open(t);
-    await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
+    await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
     const insert = 'INSERT INTO things (id) VALUES ($1) RETURNING id';
     const ids = [...numbers(20), 7, ...numbers(40).slice(20)];
-    const writes = await Promise.allSettled(ids.map((id) => db.writeOne(String(id % 5), insert, [id])));
+    const writes = await Promise.allSettled(ids.map((id) => writeOne(db, String(id % 5), insert, [id])));
     const failed = writes.filter((write) => write.status === 'rejected');
     assert.deepEqual(
       failed.map(({ reason }) => reason.name),
@@ -94,12 +97,12 @@ describe('PostgreSQL', () => {
     await neverEndDeadlocks(url);
     const nodes = [openPostgres({ url, withinMs: 30_000 }), openPostgres({ url, withinMs: 30_000 })] as const;
     t.after(() => Promise.all(nodes.map((db) => db.close())));
-    await nodes[0].write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
+    await execute(nodes[0], 'CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
     const owners = numbers(30);
-    for (const id of owners) await nodes[0].write((tx) => tx.run('INSERT INTO heads (id, n) VALUES ($1, 0)', [id]));
+    for (const id of owners) await execute(nodes[0], 'INSERT INTO heads (id, n) VALUES ($1, 0)', [id]);
     // Slow enough that the groups of both nodes are under way at once.
     const sql = 'UPDATE heads SET n = n + 1 WHERE id = $1 AND (SELECT 1 FROM pg_sleep(0.002)) = 1 RETURNING n';
-    const advance = (db: Database, id: number) => db.writeOne<{ n: number }>(String(id), sql, [id]);
+    const advance = (db: Database, id: number) => writeOne<{ n: number }>(db, String(id), sql, [id]);
     // Each node hears of the owners in the other's opposite order.
     const [there, back] = [numbers(300).map((i) => owners[i % 30]!), numbers(300).map((i) => owners[29 - (i % 30)]!)];
     const [first] = await Promise.all([
@@ -120,11 +123,11 @@ describe('PostgreSQL', () => {
   test('goes on reading a table that gets other columns', async (t) => {
     const db = openPostgres({ url: await freshDatabase(t), connections: 1 });
     t.after(() => db.close());
-    await db.write((tx) => tx.run('CREATE TABLE things (old BIGINT, id BIGINT)'));
-    await db.write((tx) => tx.run('INSERT INTO things (old, id) VALUES (1, 2)'));
+    await execute(db, 'CREATE TABLE things (old BIGINT, id BIGINT)');
+    await execute(db, 'INSERT INTO things (old, id) VALUES (1, 2)');
     assert.deepEqual(await db.get('SELECT * FROM things'), { old: 1, id: 2 });
-    await db.write((tx) => tx.run('ALTER TABLE things DROP COLUMN old'));
-    await db.write((tx) => tx.run("ALTER TABLE things ADD COLUMN name TEXT DEFAULT 'a'"));
+    await execute(db, 'ALTER TABLE things DROP COLUMN old');
+    await execute(db, "ALTER TABLE things ADD COLUMN name TEXT DEFAULT 'a'");
     assert.deepEqual(await db.get('SELECT * FROM things'), { id: 2, name: 'a' });
   });
 
@@ -132,18 +135,22 @@ describe('PostgreSQL', () => {
     const url = await freshDatabase(t);
     const db = openPostgres({ url, connections: 2, withinMs: 2_000 });
     t.after(() => db.close());
-    await db.write((tx) => tx.run('CREATE TABLE things (id BIGINT PRIMARY KEY)'));
+    await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
     const insert = 'INSERT INTO things (id) VALUES ($1)';
-    const hang = db.write(async (tx) => {
-      await tx.run(insert, [1]);
-      await new Promise(() => {});
-    });
-    const slow = db.write(async (tx) => {
-      await tx.run(insert, [2]);
-      await tx.get('SELECT 1 FROM pg_sleep(60)');
-    });
+    const hang = db.write(
+      inThisThread(async (tx) => {
+        await tx.run(insert, [1]);
+        await new Promise(() => {});
+      }),
+    );
+    const slow = db.write(
+      inThisThread(async (tx) => {
+        await tx.run(insert, [2]);
+        await tx.get('SELECT 1 FROM pg_sleep(60)');
+      }),
+    );
     await Promise.all([assert.rejects(hang, StorageUnavailable), assert.rejects(slow, StorageUnavailable)]);
-    await db.write((tx) => tx.run(insert, [3]));
+    await execute(db, insert, [3]);
     const rows = await db.all<{ id: number }>('SELECT id FROM things');
     assert.deepEqual(
       rows.map(({ id }) => id),
@@ -155,18 +162,18 @@ describe('PostgreSQL', () => {
     const url = await freshDatabase(t);
     const db = openPostgres({ url, withinMs: 3_000 });
     t.after(() => db.close());
-    await db.write((tx) => tx.run('CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)'));
-    await db.write((tx) => tx.run('INSERT INTO heads (id, n) VALUES (1, 0)'));
+    await execute(db, 'CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
+    await execute(db, 'INSERT INTO heads (id, n) VALUES (1, 0)');
     const program = `
       import { parentPort, workerData } from 'node:worker_threads';
       const { openPostgres } = await import(workerData.module);
       const db = openPostgres({ url: workerData.url, withinMs: 2_000 });
-      const write = db.write(async (tx) => {
+      const write = db.write({ module: 'none', name: 'none', run: async (tx) => {
         await tx.run('UPDATE heads SET n = n + 1');
         parentPort.postMessage('asleep');
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
         await tx.run('UPDATE heads SET n = n + 1');
-      });
+      }});
       parentPort.postMessage(await write.then(() => 'recorded', (error) => error.name));
       await db.close();
     `;
@@ -174,7 +181,7 @@ describe('PostgreSQL', () => {
     const sleeper = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), { workerData });
     const messages = on(sleeper, 'message');
     assert.deepEqual((await messages.next()).value, ['asleep']);
-    await db.write((tx) => tx.run('UPDATE heads SET n = n + 10'));
+    await execute(db, 'UPDATE heads SET n = n + 10');
     assert.deepEqual((await messages.next()).value, ['StorageUnavailable']);
     const row = await db.get<{ n: number }>('SELECT n FROM heads');
     assert.equal(row?.n, 10);
@@ -189,9 +196,7 @@ describe('PostgreSQL', () => {
     await migrate(db);
     await db.ping();
     // For connections made from now on.
-    await db.write((tx) =>
-      tx.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`),
-    );
+    await execute(db, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
     await assert.rejects(later.ping(), StorageUnavailable);
   });
 });

@@ -1,4 +1,4 @@
-/** What the writing thread promises beyond the port (conformance.ts): turns, ends, and what the loop knows of it. */
+/** What the writing thread promises beyond the port (conformance.ts). */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,21 +8,21 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
-import { addThing, endThread, fail, insert, unknown } from '../../../test/thing-procedures.ts';
+import { execute, writes } from '../../../test/sql.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
 import { countChanges, createTableVersions } from './migrations/0008-table-versions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { WriterThread } from './sqlite-thread.ts';
-import { Turns } from './sqlite-turns.ts';
+import { WritingThread } from './sqlite-thread.ts';
 
 const sql = `CREATE TABLE things (n {int}){options};\n${createTableVersions}${countChanges('things')}`;
+const insert = 'INSERT INTO things (n) VALUES ($1)';
 
 async function open(t: TestContext, options: Partial<SqliteOptions> = {}): Promise<Database & { file: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-thread-'));
   const file = join(directory, 'test.db');
-  const db = openSqlite({ file, ...options });
+  const db = openSqlite({ file, thread: true, ...options });
   t.after(async () => {
     await db.close();
     rmSync(directory, { recursive: true });
@@ -31,53 +31,35 @@ async function open(t: TestContext, options: Partial<SqliteOptions> = {}): Promi
   return { ...db, file };
 }
 
+const add = (db: Database, n: number): Promise<number> => execute(db, insert, [n]);
 const count = async (db: Database) => (await db.get<{ n: number }>('SELECT COUNT(*) AS n FROM things'))?.n;
 
-test('procedures run on a thread of their own, writes on this one', async (t) => {
+test('writes run on a thread of their own, and on this one where none is wanted', async (t) => {
   const db = await open(t);
-  assert.notEqual(await db.call(addThing, 1), threadId);
-  assert.equal(
-    await db.write(async (tx) => {
-      await tx.run(insert, [2]);
-      return threadId;
-    }),
-    threadId,
-  );
-  assert.equal(await count(db), 2);
+  assert.notEqual(await db.write(writes.runTellingThread, insert, [1]), threadId);
+  const here = await open(t, { thread: false });
+  assert.equal(await here.write(writes.runTellingThread, insert, [1]), threadId);
 });
 
-test('calls and writes at the same time never find the database locked by each other', async (t) => {
-  // Whoever found it locked would be refused: nobody has this long.
-  const db = await open(t, { waitMs: 0 });
-  for (let round = 0; round < 10; round++)
-    await Promise.all(
-      Array.from({ length: 60 }, async (_, i) => {
-        if (i % 3 === 0) await delay(i / 20);
-        await (i % 2 === 0 ? db.call(addThing, i) : db.write((tx) => tx.run(insert, [i])));
-      }),
-    );
-  assert.equal(await count(db), 600);
-});
+for (const thread of [true, false])
+  test(`slow writes are answered one commit after another, not all at the end${thread ? '' : ', on the event loop too'}`, async (t) => {
+    const db = await open(t, { thread });
+    // Each takes some milliseconds, and a batch ends after ten.
+    const slow = `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000)
+      INSERT INTO things (n) SELECT COUNT(*) FROM c`;
+    const all = Array.from({ length: 100 }, () => execute(db, slow));
+    await all[0];
+    assert.ok(Number(await count(db)) < 100, 'the first is answered before the last is recorded');
+    await Promise.all(all);
+    assert.equal(await count(db), 100);
+  });
 
-test('writes get their turn while calls keep coming, and calls while writes do', async (t) => {
-  const db = await open(t);
-  let going = true;
-  const keepOn = async (write: () => Promise<unknown>): Promise<void> => {
-    while (going) await write();
-  };
-  const calls = Array.from({ length: 20 }, () => keepOn(() => db.call(addThing, 1)));
-  await delay(50);
-  for (let i = 0; i < 5; i++) await db.write((tx) => tx.run(insert, [2]));
-  const writes = Array.from({ length: 20 }, () => keepOn(() => db.write((tx) => tx.run(insert, [3]))));
-  for (let i = 0; i < 5; i++) await db.call(addThing, 4);
-  going = false;
-  await Promise.all([...calls, ...writes]);
-});
-
-test('one that fails takes nothing of the others with it, and says why', async (t) => {
+test('a write that fails takes nothing of the others with it, and says why', async (t) => {
   const db = await open(t);
   const results = await Promise.allSettled(
-    Array.from({ length: 40 }, (_, i) => (i % 4 === 0 ? db.call(fail, `no ${i}`) : db.call(addThing, i))),
+    Array.from({ length: 40 }, (_, i) =>
+      i % 4 === 0 ? db.write(writes.runThenFail, `no ${i}`, insert, [i]) : add(db, i),
+    ),
   );
   for (const [i, result] of results.entries()) {
     assert.equal(result.status, i % 4 === 0 ? 'rejected' : 'fulfilled');
@@ -86,53 +68,51 @@ test('one that fails takes nothing of the others with it, and says why', async (
   assert.equal(await count(db), 30);
 });
 
-test('what is no plain data is refused, and the next call is not', async (t) => {
-  const db = await open(t);
-  await assert.rejects(db.call(addThing, (() => 1) as never), { name: 'DataCloneError' });
-  await db.call(addThing, 1);
-});
+for (const thread of [true, false])
+  test(`an argument that is no plain data is refused, and the next write is not${thread ? '' : ', on the event loop too'}`, async (t) => {
+    const db = await open(t, { thread });
+    await assert.rejects(db.write(writes.run, insert, (() => 1) as never), { name: 'DataCloneError' });
+    await add(db, 1);
+  });
 
-test('a thread that ends is told to who waits, and the next call has a new one', async (t) => {
+test('a thread that ends refuses its writes, and the next write has a new one', async (t) => {
   const db = await open(t);
   const [dead, ...others] = await Promise.allSettled([
-    db.call(endThread, undefined),
-    ...Array.from({ length: 20 }, (_, i) => db.call(addThing, i)),
+    db.write(writes.endThread),
+    ...Array.from({ length: 20 }, (_, i) => add(db, i)),
   ]);
-  assert.ok(dead.status === 'rejected' && dead.reason instanceof StorageUnavailable);
+  assert.ok(dead?.status === 'rejected' && dead.reason instanceof StorageUnavailable);
   const recorded = others.filter(({ status }) => status === 'fulfilled').length;
-  await db.call(addThing, 1);
-  await db.write((tx) => tx.run(insert, [1]));
-  assert.equal(await count(db), recorded + 2);
+  await add(db, 1);
+  assert.equal(await count(db), recorded + 1);
 });
 
-test('one that cannot be found takes nothing of the others with it', async (t) => {
+test('a write that cannot be found takes nothing of the others with it, and says what is missing', async (t) => {
   const db = await open(t);
-  const results = await Promise.allSettled([db.call(addThing, 1), db.call(unknown, 2), db.call(addThing, 3)]);
+  const unknown = { ...writes.run, name: 'nowhere' };
+  const results = await Promise.allSettled([add(db, 1), db.write(unknown, insert, [2]), add(db, 3)]);
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
+  assert.match(String(results[1]?.status === 'rejected' && results[1].reason), /no write named nowhere/);
   assert.equal(await count(db), 2);
 });
 
-test('where no thread can be started calls are refused, and all goes on when one can', async () => {
-  const turns = new Turns();
-  const thread = new WriterThread({
-    file: 'none',
-    waitMs: 0,
-    turns,
-    onCommit() {},
-    onLocked() {},
-    startThread() {
+test('where no thread can be started writes are refused', async () => {
+  const thread = new WritingThread(
+    { file: 'none', waitMs: 0 },
+    () => {},
+    () => {
       throw new Error('EAGAIN');
     },
-  });
-  for (let i = 0; i < 2; i++) await assert.rejects(thread.call(addThing, 1), StorageUnavailable);
-  await new Promise<void>((resolve) => turns.take(async () => resolve()));
-  await thread.stop();
+  );
+  for (let i = 0; i < 2; i++) await assert.rejects(thread.write(writes.run, [insert, [1]]), StorageUnavailable);
+  assert.equal(await thread.changedByOthers(), true);
+  await thread.close();
 });
 
-/** Takes the write lock, as another process would; gives back how to let go of it. */
+/** Takes the write lock, as another process would; returns a function that releases it. */
 function lock(t: TestContext, file: string): () => void {
   const other = new SqliteConnection(file, { mayWrite: true });
   t.after(() => other.close());
@@ -140,49 +120,47 @@ function lock(t: TestContext, file: string): () => void {
   return () => other.run('ROLLBACK');
 }
 
-test('a thread that starts while the database is locked waits as long as its calls may, and is then told', async (t) => {
+test('a thread that starts while the database is locked waits as long as its callers may', async (t) => {
   const db = await open(t, { waitMs: 1_000 });
+  await assert.rejects(db.write(writes.endThread), StorageUnavailable);
   const unlock = lock(t, db.file);
   const started = performance.now();
-  await assert.rejects(db.call(addThing, 1), StorageUnavailable);
+  await assert.rejects(add(db, 1), StorageUnavailable);
   assert.ok(performance.now() - started < 4_000);
-  const waiting = db.call(addThing, 2);
+  const waiting = add(db, 2);
   await nextTurn();
   unlock();
   await waiting;
   assert.equal(await count(db), 1);
 });
 
-test('a write is not kept waiting by a later call that waits for another process', async (t) => {
-  const db = await open(t, { waitMs: 400 });
-  await db.call(addThing, 1);
+test('each write waits for another process as long as it may by itself, whoever came with it', async (t) => {
+  const db = await open(t, { waitMs: 1_500 });
   const unlock = lock(t, db.file);
-  const refused: string[] = [];
-  const write = db.write((tx) => tx.run(insert, [2])).catch(() => refused.push('write'));
-  await delay(200);
-  const call = db.call(addThing, 3).catch(() => refused.push('call'));
-  await Promise.all([write, call]);
-  assert.deepEqual(refused, ['write', 'call']);
+  const first = add(db, 1);
+  await delay(1_000);
+  const second = add(db, 2);
+  await assert.rejects(first, StorageUnavailable);
   unlock();
-  await db.write((tx) => tx.run(insert, [4]));
-  assert.equal(await count(db), 2);
+  await second;
+  assert.equal(await count(db), 1);
 });
 
-test('a call has moved the version of what it wrote before it is answered', async (t) => {
+test('a write has moved the version of its tables before it is answered', async (t) => {
   const db = await open(t);
   for (let i = 0; i < 20; i++) {
     const before = db.version(['things']);
     let answered = false;
-    const call = db.call(addThing, 1).then(() => {
+    const write = add(db, 1).then(() => {
       answered = true;
       assert.notEqual(db.version(['things']), before);
     });
-    // So it was asked in the very turn in which the answer comes.
+    // So the version was asked for in the very turn in which the answer comes.
     while (!answered) {
       await nextTurn();
       db.version(['things']);
     }
-    await call;
+    await write;
   }
 });
 
@@ -191,49 +169,33 @@ test('its commits are not taken for those of another process, and those are noti
   const other = openSqlite({ file: db.file });
   t.after(() => other.close());
   let heard = 0;
+  let next = Promise.withResolvers<void>();
   const stop = db.onExternalChange?.(() => {
     heard += 1;
+    next.resolve();
   });
-  const hear = async (): Promise<void> => {
-    const until = performance.now() + 2_000;
-    while (heard === 0 && performance.now() < until) await delay(5);
-    assert.ok(heard > 0);
-    heard = 0;
-  };
-  // The first time it is asked it cannot know.
-  await db.call(addThing, 1);
-  await hear();
+  // The thread cannot know what happened before its first question.
+  await next.promise;
   for (let i = 0; i < 20; i++) {
-    await db.call(addThing, i);
+    await add(db, i);
     await delay(2);
   }
-  assert.equal(heard, 0);
-  await other.write((tx) => tx.run(insert, [7]));
-  await hear();
+  assert.equal(heard, 1);
+  next = Promise.withResolvers<void>();
+  await add(other, 7);
+  await next.promise;
   stop?.();
 });
 
-test('what another process has changed just before the thread began is noticed', async (t) => {
-  const db = await open(t, { pollMs: 300 });
-  const other = openSqlite({ file: db.file });
-  t.after(() => other.close());
-  const { promise: noticed, resolve } = Promise.withResolvers<void>();
-  const stop = db.onExternalChange?.(resolve);
-  await other.write((tx) => tx.run(insert, [7]));
-  await db.call(addThing, 1);
-  await Promise.race([noticed, delay(3_000, undefined, { ref: false }).then(() => assert.fail('not noticed'))]);
-  stop?.();
-});
-
-test('keeps a process alive until its calls are answered, and no longer', async (t) => {
+test('keeps a process alive until its writes are answered, and no longer', async (t) => {
   const { file } = await open(t);
   const program = `
     import { openSqlite } from ${JSON.stringify(new URL('./sqlite.ts', import.meta.url).href)};
-    const db = openSqlite({ file: ${JSON.stringify(file)} });
-    const addThing = { module: ${JSON.stringify(addThing.module)}, name: 'addThing' };
-    db.call(addThing, 5).then(() => console.log('answered'));
+    const db = openSqlite({ file: ${JSON.stringify(file)}, thread: true });
+    const run = { module: ${JSON.stringify(writes.run.module)}, name: 'run' };
+    db.write(run, ${JSON.stringify(insert)}, [5]).then(() => console.log('answered'));
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 10_000 });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 30_000 });
   let printed = '';
   child.stdout.on('data', (text) => {
     printed += text;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { execute, executeAll, inThisThread } from '../../../test/sql.ts';
 import { databaseConformance } from './conformance.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -26,7 +27,7 @@ function open(t: TestContext, options: Partial<SqliteOptions> = {}): Database {
 }
 
 async function withTables(db: Database, ...names: string[]): Promise<Database> {
-  for (const name of names) await db.write((tx) => tx.run(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY) STRICT`));
+  for (const name of names) await execute(db, `CREATE TABLE ${name} (id INTEGER PRIMARY KEY) STRICT`);
   return db;
 }
 
@@ -38,8 +39,7 @@ async function withCounted(db: Database, ...names: string[]): Promise<Database> 
   return db;
 }
 
-const add = (db: Database, table: string): Promise<number> =>
-  db.write((tx) => tx.run(`INSERT INTO ${table} DEFAULT VALUES`));
+const add = (db: Database, table: string): Promise<number> => execute(db, `INSERT INTO ${table} DEFAULT VALUES`);
 
 async function count(db: Database, table: string): Promise<number | undefined> {
   return (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n;
@@ -69,6 +69,7 @@ async function holdLock(file: string, ms?: number): Promise<{ released: Promise<
 }
 
 databaseConformance('SQLite', async (t) => open(t));
+databaseConformance('SQLite on its writing thread', async (t) => open(t, { thread: true }), { thread: true });
 
 describe('SQLite', () => {
   test('names the values of a row rightly after its table got a column', async (t) => {
@@ -76,7 +77,7 @@ describe('SQLite', () => {
     await add(db, 'things');
     const read = () => db.get('SELECT *, 7 AS last FROM things');
     assert.deepEqual(await read(), { id: 1, last: 7 });
-    await db.write((tx) => tx.run('ALTER TABLE things ADD COLUMN size INTEGER'));
+    await execute(db, 'ALTER TABLE things ADD COLUMN size INTEGER');
     assert.deepEqual(await read(), { id: 1, size: null, last: 7 });
   });
 
@@ -107,15 +108,17 @@ describe('SQLite', () => {
     const insert = 'INSERT INTO things (id) VALUES ($1)';
     let late: Promise<unknown> | undefined;
     const results = await Promise.allSettled([
-      db.write((tx) => tx.run(insert, [1])),
-      db.write(async (tx) => {
-        await tx.run(insert, [2]);
-        await nextTurn();
-        late = tx.run(insert, [3]);
-        await late;
-      }),
-      db.write((tx) => tx.run(insert, [4])),
-      db.write(async () => db.write((tx) => tx.run(insert, [5]))),
+      execute(db, insert, [1]),
+      db.write(
+        inThisThread(async (tx) => {
+          await tx.run(insert, [2]);
+          await nextTurn();
+          late = tx.run(insert, [3]);
+          await late;
+        }),
+      ),
+      execute(db, insert, [4]),
+      db.write(inThisThread(async () => execute(db, insert, [5]))),
     ]);
     assert.deepEqual(
       results.map(({ status }) => status),
@@ -134,11 +137,13 @@ describe('SQLite', () => {
 
   test('lets a function await what needs no turn of the event loop', async (t) => {
     const db = await withTables(open(t), 'things');
-    await db.write(async (tx) => {
-      await Promise.all([tx.run('INSERT INTO things (id) VALUES (1)'), tx.run('INSERT INTO things (id) VALUES (2)')]);
-      for (let i = 0; i < 100; i += 1) await Promise.resolve();
-      await tx.run('INSERT INTO things (id) VALUES (3)');
-    });
+    await db.write(
+      inThisThread(async (tx) => {
+        await Promise.all([tx.run('INSERT INTO things (id) VALUES (1)'), tx.run('INSERT INTO things (id) VALUES (2)')]);
+        for (let i = 0; i < 100; i += 1) await Promise.resolve();
+        await tx.run('INSERT INTO things (id) VALUES (3)');
+      }),
+    );
     assert.equal(await count(db, 'things'), 3);
   });
 
@@ -190,10 +195,9 @@ describe('SQLite', () => {
     await add(db, 'others');
     assert.equal(db.version(['things']), things);
     assert.notEqual(db.version(['things', 'others']), both);
-    await db.write((tx) =>
-      tx.run(
-        'WITH one AS (SELECT 7 AS id) INSERT INTO Things (id) SELECT id FROM one WHERE true ON CONFLICT DO NOTHING',
-      ),
+    await execute(
+      db,
+      'WITH one AS (SELECT 7 AS id) INSERT INTO Things (id) SELECT id FROM one WHERE true ON CONFLICT DO NOTHING',
     );
     assert.notEqual(db.version(['things']), things);
     const after = db.version(['things']);
@@ -202,7 +206,7 @@ describe('SQLite', () => {
     assert.equal(db.version(['things']), after);
     for (const sql of ['UPDATE things SET id = id', 'DELETE FROM things', 'REPLACE INTO things (id) VALUES (3)']) {
       const before = db.version(['things']);
-      await db.write((tx) => tx.run(sql));
+      await execute(db, sql);
       assert.notEqual(db.version(['things']), before, sql);
     }
   });
@@ -250,10 +254,7 @@ describe('A backup of SQLite', () => {
       migrations: [{ name: 'pairs', sql: 'CREATE TABLE a (n {int}){options};\nCREATE TABLE b (n {int}){options};' }],
     });
     const pair = (n: number): Promise<unknown> =>
-      db.write(async (tx) => {
-        await tx.run('INSERT INTO a (n) VALUES ($1)', [n]);
-        await tx.run('INSERT INTO b (n) VALUES ($1)', [n]);
-      });
+      executeAll(db, ['INSERT INTO a (n) VALUES ($1)', [n]], ['INSERT INTO b (n) VALUES ($1)', [n]]);
     await Promise.all(Array.from({ length: 100 }, (_, n) => pair(n)));
     const writes = Array.from({ length: 100 }, (_, n) => pair(n));
     backupSqlite({ from: file, to: `${file}.copy` });
