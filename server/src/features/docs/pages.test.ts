@@ -4,7 +4,7 @@ import { buildApp } from '../../../test/build-app.ts';
 import { errorTable } from '../../errors.ts';
 import { eventTypes } from '../events/index.ts';
 import { scopes } from '../oauth/index.ts';
-import { ends } from '../sockets/index.ts';
+import { closeReasons } from '../sockets/index.ts';
 import type { ApiDocument } from './document.ts';
 import { readGuides } from './guides.ts';
 
@@ -51,7 +51,7 @@ test('the reference lists every operation of the served document with its fields
     assert.ok(body.includes(escaped(words)), words);
   }
   for (const type of Object.keys(eventTypes)) assert.ok(body.includes(`<code>${type}</code>`), type);
-  for (const [code, , advice] of Object.values(ends)) {
+  for (const { code, advice } of Object.values(closeReasons)) {
     assert.ok(body.includes(`>${code}</td>`), String(code));
     assert.ok(body.includes(escaped(advice)), advice);
   }

@@ -3,7 +3,7 @@ import { heading, linkButton, table } from '../../platform/http/pages/blocks.ts'
 import { type Html, html } from '../../platform/http/pages/html.ts';
 import { eventTypes } from '../events/index.ts';
 import { limits, scopes } from '../oauth/index.ts';
-import { ends } from '../sockets/index.ts';
+import { closeReasons } from '../sockets/index.ts';
 import { codeFigure } from './code.ts';
 import { type ApiDocument, byTag } from './document.ts';
 import type { Guide } from './guides.ts';
@@ -112,7 +112,7 @@ const eventSection = (guides: readonly Guide[], t: T): Html => html`
   !${table({
     caption: t('closes'),
     columns: [{ label: t('code') }, { label: t('reason') }, { label: t('whatToDo') }],
-    rows: Object.values(ends).map(([code, reason, advice]) => [
+    rows: Object.values(closeReasons).map(({ code, reason, advice }) => [
       html`${code}`,
       html`<span lang="en">${reason}</span>`,
       html`<span lang="en">${advice}</span>`,
