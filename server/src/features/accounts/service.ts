@@ -6,7 +6,7 @@ import type { NewId } from '../../platform/ids.ts';
 import type { EventLog } from '../events/index.ts';
 import * as repo from './repo.ts';
 import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
-import { deleteSessionsExcept } from './sessions-repo.ts';
+import { deleteSessionsExcept } from './sessions/repo.ts';
 
 export interface AccountsParts {
   readonly db: Database;

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import type { T } from './words.ts';
 
 /** A block of code with its title; the button shows itself only where scripts run. */

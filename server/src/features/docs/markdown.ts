@@ -3,7 +3,7 @@
  * markup; comments are left out. Links and pictures lead only where `LinkTo` allows.
  */
 import MarkdownIt, { type Token } from 'markdown-it';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 
 /** The address of a link on this site; `undefined` leaves its text without a link. */
 export type LinkTo = (href: string) => string | undefined;

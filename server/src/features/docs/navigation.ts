@@ -1,4 +1,4 @@
-import { attributes, type Html, html } from '../../platform/http/pages/html.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
 import { type ApiDocument, byTag } from './document.ts';
 import type { Guide } from './guides.ts';
 import type { T } from './words.ts';

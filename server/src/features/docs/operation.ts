@@ -1,5 +1,5 @@
-import { badge } from '../../platform/http/pages/blocks.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { badge } from '../../platform/web/blocks.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import { codeFigure, json } from './code.ts';
 import { type Answer, type ApiDocument, contentOf, type Operation, type Parameter } from './document.ts';
 import { curlOf, exampleOf, opensSocket, title } from './examples.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
-import type { Lang } from '../../platform/http/pages/i18n.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { ApiDocument } from './document.ts';
 import { type Guide, pictureFiles, readGuides } from './guides.ts';

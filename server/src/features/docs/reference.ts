@@ -1,6 +1,6 @@
 import { errorTable } from '../../errors.ts';
-import { heading, linkButton, table } from '../../platform/http/pages/blocks.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { heading, linkButton, table } from '../../platform/web/blocks.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import { eventTypes } from '../events/index.ts';
 import { limits, scopes } from '../oauth/index.ts';
 import { closeReasons } from '../sockets/index.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
-import { type AvatarType, avatarById, deleteAvatars, insertAvatar } from './avatars-repo.ts';
+import { type AvatarType, avatarById, deleteAvatars, insertAvatar } from './repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
 export interface ProfilesParts {

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { errorResponses } from '../../platform/http/schema.ts';
+import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';

@@ -1,0 +1,30 @@
+import type { Reader, Tx } from '../../../platform/db/database.ts';
+
+export async function replaceCodes(
+  tx: Tx,
+  creatorId: string,
+  hashes: readonly string[],
+  createdAt: number,
+): Promise<void> {
+  await tx.run('DELETE FROM recovery_codes WHERE creator_id = $1', [creatorId]);
+  for (const hash of hashes)
+    await tx.run('INSERT INTO recovery_codes (creator_id, hash, created_at) VALUES ($1, $2, $3)', [
+      creatorId,
+      hash,
+      createdAt,
+    ]);
+}
+
+/** Answers whether the code was there and unused; of two uses at once, one wins. */
+export async function useCode(tx: Tx, creatorId: string, hash: string, usedAt: number): Promise<boolean> {
+  const used = await tx.run(
+    'UPDATE recovery_codes SET used_at = $3 WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL',
+    [creatorId, hash, usedAt],
+  );
+  return used === 1;
+}
+
+export async function unusedCodes(db: Reader, creatorId: string): Promise<number> {
+  const rows = await db.all('SELECT hash FROM recovery_codes WHERE creator_id = $1 AND used_at IS NULL', [creatorId]);
+  return rows.length;
+}
