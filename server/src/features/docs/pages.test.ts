@@ -5,8 +5,8 @@ import { errorTable } from '../../errors.ts';
 import { eventTypes } from '../events/index.ts';
 import { scopes } from '../oauth/index.ts';
 import { closeReasons } from '../sockets/index.ts';
-import type { ApiDocument } from './document.ts';
 import { readGuides } from './guides.ts';
+import type { ApiDocument } from './openapi.ts';
 
 const escaped = (text: string) => text.replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -87,6 +87,11 @@ test('each guide has its page, linked from the others; anything else is a page t
     assert.doesNotMatch(page.body, /href="[^"]*\.md/, 'links between guides lead to pages');
     assert.ok(page.body.includes('href="/docs#createTip"'), 'the contents lead back to the reference');
   }
+  for (const [, name = ''] of body.matchAll(/href="\/docs\/([^"#]+)/g))
+    assert.ok(
+      guides.some((guide) => guide.name === name),
+      `the reference links to ${name}`,
+    );
   for (const path of ['/docs/nothing', '/docs/..%2FREADME', '/docs/decisions', '/docs/errors.md', '/docs/']) {
     const page = await http.inject({ url: path, headers: { accept: 'text/html' } });
     assert.equal(page.statusCode, 404, path);

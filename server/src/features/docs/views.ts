@@ -1,24 +1,71 @@
 import { errorTable } from '../../errors.ts';
 import { heading, linkButton, table } from '../../platform/web/blocks.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
 import { eventTypes } from '../events/index.ts';
 import { limits, scopes } from '../oauth/index.ts';
 import { closeReasons } from '../sockets/index.ts';
-import { codeFigure } from './code.ts';
-import { type ApiDocument, byTag } from './document.ts';
 import type { Guide } from './guides.ts';
 import { inline } from './markdown.ts';
-import { operationSection } from './operation.ts';
+import { type ApiDocument, byTag } from './openapi.ts';
+import { codeFigure, method, operationSection } from './operation-views.ts';
 import type { T } from './words.ts';
 
-export interface ReferenceParts {
+export interface DocsView {
   readonly document: ApiDocument;
   readonly guides: readonly Guide[];
+  /** The guide to show; the reference if none. */
+  readonly current: Guide | undefined;
   readonly t: T;
 }
 
+/** The sections of the reference before its operations. Each id is also the key of its title. */
+const sectionIds = ['start', 'scopes', 'limits', 'events', 'errors'] as const;
+
+/** A page of the docs: the contents, and a guide or the reference beside them. */
+export function docsBody(view: DocsView): Html {
+  const { current, t } = view;
+  const text = current
+    ? html`<article class="prose guide" lang="en" data-copy="${t('copy')}" data-copied="${t('copied')}">!${current.body}</article>`
+    : reference(view);
+  return html`<div class="docs">!${contents(view)}<div class="docs-text">!${text}</div></div>`;
+}
+
+/** Beside the text on a wide screen, folded above it on a phone. The script unhides the search field. */
+function contents({ guides, document, current, t }: DocsView): Html {
+  const referencePath = current ? '/docs' : '';
+  const sections = sectionIds.map((id) => html`<li><a href="${referencePath}#${id}">${t(id)}</a></li>`);
+  const tags = byTag(document).map(
+    ({ name, operations }) => html`
+<h2>${name}</h2>
+<ul>!${operations.map(
+      ({ operationId, method: verb, path, summary = operationId }) =>
+        html`<li data-words="${verb} ${path} ${operationId}"><a href="${referencePath}#${operationId}"><span>${summary}</span>!${method(verb)}</a></li>`,
+    )}</ul>`,
+  );
+  return html`
+<details class="contents">
+  <summary>${t('contents')}</summary>
+  <nav aria-label="${t('contents')}">
+    <input class="find" type="search" hidden placeholder="${t('find')}" aria-label="${t('find')}">
+    <p class="nothing" hidden>${t('nothing')}</p>
+    <h2>${t('guides')}</h2>
+    <ul>!${guides.map((guide) => guideLinks(guide, guide === current))}</ul>
+    <h2>${t('reference')}</h2>
+    <ul>!${sections}</ul>
+    <div lang="en">!${tags}</div>
+  </nav>
+</details>`;
+}
+
+function guideLinks({ name, title, headings }: Guide, open: boolean): Html {
+  const inner = open
+    ? headings.filter(({ level }) => level === 2).map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)
+    : [];
+  return html`<li lang="en"><a!${attributes({ href: `/docs/${name}`, 'aria-current': open ? 'page' : undefined })}>${title}</a>!${inner.length > 0 ? html`<ul>!${inner}</ul>` : ''}</li>`;
+}
+
 /** The whole reference on one page, so that the browser's own search finds everything. */
-export function reference({ document, guides, t }: ReferenceParts): Html {
+function reference({ document, guides, t }: DocsView): Html {
   const tags = byTag(document).map(
     ({ name, description, operations }) => html`
 <section class="tag" id="tag-${name.toLowerCase().replace(/\W+/g, '-')}">
@@ -28,16 +75,16 @@ export function reference({ document, guides, t }: ReferenceParts): Html {
   );
   return html`
 !${heading({ title: t('title'), intro: t('intro'), actions: linkButton(t('download'), '/openapi.json') })}
-!${firstSteps(document, guides, t)}
+!${firstSteps(document, t)}
 !${guideCards(guides, t)}
 !${scopeSection(t)}
 !${limitSection(t)}
-!${eventSection(guides, t)}
-!${errorSection(guides, t)}
+!${eventSection(t)}
+!${errorSection(t)}
 !${tags}`;
 }
 
-function firstSteps({ servers }: ApiDocument, guides: readonly Guide[], t: T): Html {
+function firstSteps({ servers }: ApiDocument, t: T): Html {
   const issue = `npm run -s namjai -- creator add --username mali
 npm run -s namjai -- app add --name "Goal Bot" --redirect-uri https://app.example/callback
 npm run -s namjai -- grant add --creator mali --client app_… \\
@@ -46,23 +93,25 @@ npm run -s namjai -- grant add --creator mali --client app_… \\
 curl "${servers[0]?.url}/v1/me" -H "Authorization: Bearer $TOKEN"`;
   return html`
 <section class="prose" id="start">
-  <h2><a class="anchor" href="#start">${t('start')}</a></h2>
+  !${sectionTitle('start', t)}
   <ol class="steps">
     <li>${t('startDemo')}</li>
     <li>${t('startOwn')}!${codeFigure(html`${t('terminal')}`, html`${issue}`, t)}</li>
     <li>${t('startCall')}!${codeFigure(html`${t('terminal')}`, html`${call}`, t)}</li>
     <li>${t('startPublic')}</li>
   </ol>
-  !${guideLink(guides, 'getting-started', t('startMore'))}
+  !${guideLink('getting-started', t('startMore'))}
 </section>`;
 }
 
-const guideLink = (guides: readonly Guide[], name: string, label: string): Html =>
-  guides.some((guide) => guide.name === name) ? html`<p><a href="/docs/${name}">${label}</a></p>` : '';
+const sectionTitle = (id: (typeof sectionIds)[number] | 'guides', t: T): Html =>
+  html`<h2><a class="anchor" href="#${id}">${t(id)}</a></h2>`;
+
+const guideLink = (name: string, label: string): Html => html`<p><a href="/docs/${name}">${label}</a></p>`;
 
 const guideCards = (guides: readonly Guide[], t: T): Html => html`
 <section id="guides">
-  <h2><a class="anchor" href="#guides">${t('guides')}</a></h2>
+  !${sectionTitle('guides', t)}
   <ul class="guides" lang="en">!${guides.map(
     ({ name, title, intro }) =>
       html`<li><a href="/docs/${name}"><strong>${title}</strong><span>${intro}</span></a></li>`,
@@ -71,7 +120,7 @@ const guideCards = (guides: readonly Guide[], t: T): Html => html`
 
 const scopeSection = (t: T): Html => html`
 <section class="prose" id="scopes">
-  <h2><a class="anchor" href="#scopes">${t('scopes')}</a></h2>
+  !${sectionTitle('scopes', t)}
   <p>${t('scopesIntro')}</p>
   !${table({
     caption: t('scopes'),
@@ -85,7 +134,7 @@ const scopeSection = (t: T): Html => html`
 
 const limitSection = (t: T): Html => html`
 <section class="prose" id="limits">
-  <h2><a class="anchor" href="#limits">${t('limits')}</a></h2>
+  !${sectionTitle('limits', t)}
   <p>${t('limitsIntro')}</p>
   !${table({
     caption: t('limits'),
@@ -94,9 +143,9 @@ const limitSection = (t: T): Html => html`
   })}
 </section>`;
 
-const eventSection = (guides: readonly Guide[], t: T): Html => html`
+const eventSection = (t: T): Html => html`
 <section class="prose" id="events">
-  <h2><a class="anchor" href="#events">${t('events')}</a></h2>
+  !${sectionTitle('events', t)}
   <p>${t('eventsIntro')}</p>
   !${table({
     caption: t('events'),
@@ -118,13 +167,13 @@ const eventSection = (guides: readonly Guide[], t: T): Html => html`
       html`<span lang="en">${advice}</span>`,
     ]),
   })}
-  !${guideLink(guides, 'events', t('eventsMore'))}
-  !${guideLink(guides, 'webhooks', t('webhooksMore'))}
+  !${guideLink('events', t('eventsMore'))}
+  !${guideLink('webhooks', t('webhooksMore'))}
 </section>`;
 
-const errorSection = (guides: readonly Guide[], t: T): Html => html`
+const errorSection = (t: T): Html => html`
 <section class="prose" id="errors">
-  <h2><a class="anchor" href="#errors">${t('errors')}</a></h2>
+  !${sectionTitle('errors', t)}
   <p>${t('errorsIntro')}</p>
   !${table({
     caption: t('errors'),
@@ -135,5 +184,5 @@ const errorSection = (guides: readonly Guide[], t: T): Html => html`
       html`<span lang="en">${message}</span>`,
     ]),
   })}
-  !${guideLink(guides, 'errors', t('errorsMore'))}
+  !${guideLink('errors', t('errorsMore'))}
 </section>`;

@@ -1,13 +1,20 @@
 import { badge } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { codeFigure, json } from './code.ts';
-import { type Answer, type ApiDocument, contentOf, type Operation, type Parameter } from './document.ts';
-import { curlOf, exampleOf, opensSocket, title } from './examples.ts';
-import { type Field, fieldsOf, toField } from './fields.ts';
+import { curlOf, exampleOf, headerTitle, opensSocket } from './examples.ts';
 import { inline } from './markdown.ts';
+import {
+  type Answer,
+  type ApiDocument,
+  contentOf,
+  type Field,
+  fieldsOf,
+  type Operation,
+  type Parameter,
+  toField,
+} from './openapi.ts';
 import type { T } from './words.ts';
 
-/** One endpoint: what it does and takes on the left, a request and its answer on the right. */
+/** One endpoint: its description and fields on the left, a request and its answer on the right. */
 export function operationSection(operation: Operation, document: ApiDocument, t: T): Html {
   const answers = Object.entries(operation.responses);
   const success = answers.find(([status]) => Number(status) < 400);
@@ -34,10 +41,10 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
 
 export const method = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
 
-/** A long path may break before its slashes, on a phone. */
+/** On a phone a long path may break before a slash. */
 const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part) => html`${part}<wbr>`)}`;
 
-/** The document repeats scope and limit in words, for viewers that show no more; here they stand by themselves. */
+/** Without the scope and the limit, which the document repeats here for other viewers; `needs` shows them. */
 const paragraphs = ({ description = '' }: Operation): string[] =>
   description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
 
@@ -59,11 +66,11 @@ function needs(operation: Operation, { components }: ApiDocument, t: T): Html {
   return html`<ul class="needs"><li>!${who}</li>!${quota}</ul>`;
 }
 
-function parameters(operation: Operation, place: Parameter['in'], label: string, document: ApiDocument, t: T): Html {
+function parameters(operation: Operation, location: Parameter['in'], label: string, document: ApiDocument, t: T): Html {
   const fields = (operation.parameters ?? [])
-    .filter((each) => each.in === place)
+    .filter((each) => each.in === location)
     .map(({ name, schema, description = '', required = false }) =>
-      toField(place === 'header' ? title(name) : name, { ...schema, description }, required, document),
+      toField(location === 'header' ? headerTitle(name) : name, { ...schema, description }, required, document),
     );
   return fieldList(label, fields, t);
 }
@@ -93,7 +100,7 @@ function facts({ description, rules, example }: Field, t: T): Html {
   return html`!${inline(sentences.join('. '))}!${sentences.length > 0 ? '.' : ''}!${example === undefined ? '' : html` <span class="example">${t('example')} <code>${shown}</code></span>`}`;
 }
 
-/** A field's name at the beginning stays as it is. */
+/** Capitalizes the first word, unless it is the name of a field. */
 const sentence = (text: string): string =>
   text.replace(/\.$/, '').replace(/^[a-z](?=[a-z]*(\W|$))/, (letter) => letter.toUpperCase());
 
@@ -110,7 +117,7 @@ function answerDetails({ content, headers = {} }: Answer, document: ApiDocument,
       example: undefined,
     }),
   );
-  // Every field of an answer is there: only requests have required ones.
+  // An answer always has all of its fields, so only requests mark the required ones.
   const always = fields.map((field) => ({ ...field, required: false }));
   return html`
 !${always.length > 0 ? html`<details class="more"><summary>${t('answerFields')}</summary>!${fieldRows(always, t)}</details>` : ''}
@@ -132,7 +139,7 @@ interface ErrorRow {
   readonly advice: string;
 }
 
-/** One row for each code that the document gives an example of. */
+/** One row for each error code that the document has an example of. */
 function errorRows({ responses, security = [] }: Operation): ErrorRow[] {
   const scope = Object.values(security[0] ?? {})[0]?.[0] ?? '';
   return Object.entries(responses)
@@ -148,11 +155,12 @@ function errorRows({ responses, security = [] }: Operation): ErrorRow[] {
     });
 }
 
-/** The words of our envelope, or of RFC 6749's. */
+/** The message of our own errors, or the description of RFC 6749's. */
 function adviceIn(value: unknown): string | undefined {
   if (value === null || typeof value !== 'object') return undefined;
-  const { error, error_description: description } = value as { error?: unknown; error_description?: unknown };
-  const words = error !== null && typeof error === 'object' && 'message' in error ? error.message : description;
+  const error = 'error' in value ? value.error : undefined;
+  const described = 'error_description' in value ? value.error_description : undefined;
+  const words = error !== null && typeof error === 'object' && 'message' in error ? error.message : described;
   return typeof words === 'string' ? words : undefined;
 }
 
@@ -165,4 +173,20 @@ function errors(operation: Operation, t: T): Html {
       html`<div><dt><span class="status">${status}</span> !${code && html`<code>${code}</code>`}</dt><dd lang="en">!${inline(advice)}</dd></div>`,
   );
   return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><dl class="fields">!${list}</dl></details>`;
+}
+
+/** A block of code with its title. The script that copies unhides the button. */
+export const codeFigure = (title: Html, code: Html, t: T): Html => html`
+<figure class="code">
+  <figcaption><span>!${title}</span><button class="copy" type="button" hidden data-copied="${t('copied')}">${t('copy')}</button></figcaption>
+  <pre tabindex="0"><code translate="no">!${code}</code></pre>
+</figure>`;
+
+/** JSON with its names and strings marked for the stylesheet to colour. */
+function json(value: unknown): Html {
+  const parts = JSON.stringify(value, null, 2).split(/("(?:\\.|[^"\\])*"(?:\s*:)?)/);
+  return html`!${parts.map((part, index) => {
+    if (index % 2 === 0) return html`${part}`;
+    return part.endsWith('"') ? html`<span class="text">${part}</span>` : html`<span class="name">${part}</span>`;
+  })}`;
 }
