@@ -33,6 +33,7 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
       },
       client: { type: 'http', scheme: 'basic', description: 'The app’s own client_id and client_secret' },
     },
+    brokenRule: { field: 'amount', message: 'must be greater than 0' },
     describe: describeProtection,
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
-import { accountPages, createPages } from './features/accounts/index.ts';
+import { accountPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
@@ -13,10 +13,11 @@ import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { webhookRoutes } from './features/webhooks/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
-import { createAssets } from './platform/http/pages/assets.ts';
-import { createTimes } from './platform/http/pages/format.ts';
 import { createHttp } from './platform/http/server.ts';
 import { useWebSockets } from './platform/http/websocket.ts';
+import { createAssets } from './platform/web/assets.ts';
+import { createTimes } from './platform/web/format.ts';
+import { createPages } from './platform/web/pages.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface App {

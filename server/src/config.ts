@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopbackHost } from './platform/addresses.ts';
 
 /**
  * Every setting, in one table: its default, what it means and how its text is read.
@@ -219,9 +220,4 @@ export function describeSettings(
     const value = given ? (secret ? '(set)' : given) : (fallback ?? null);
     return { name, value, source: given ? 'environment' : fallback === undefined ? 'not set' : 'default', help };
   });
-}
-
-export function isLoopbackHost(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }

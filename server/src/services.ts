@@ -33,7 +33,7 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(platform: Platform) {
   const { config, db, hub, limiter, clock, wait, newId, log, metrics, vault, zone, fetch } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
-  const accounts = createAccounts({ db, events, clock, newId });
+  const accounts = createAccounts({ db, clock, newId });
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait });
   const signIn = createSignIn({ db, sessions, throttle });

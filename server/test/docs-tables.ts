@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
 import { eventTypes } from '../src/features/events/index.ts';
-import { ends } from '../src/features/sockets/index.ts';
+import { closeReasons } from '../src/features/sockets/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
 
@@ -33,7 +33,7 @@ const tables: Record<string, () => string> = {
   closes: () =>
     table(
       ['code', 'reason', 'what to do'],
-      Object.values(ends).map(([code, reason, advice]) => [String(code), reason, advice]),
+      Object.values(closeReasons).map(({ code, reason, advice }) => [String(code), reason, advice]),
     ),
   settings: () =>
     table(

@@ -1,5 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import type { SignInMethod } from '../src/features/accounts/sessions.ts';
+import type { SignInMethod } from '../src/features/accounts/sessions/service.ts';
 import type { Runtime } from '../src/runtime.ts';
 
 /** A browser without scripts over `inject`: it keeps cookies, and posts with the token of the page it saw last. */

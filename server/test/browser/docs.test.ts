@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
-import type { ApiDocument } from '../../src/features/docs/document.ts';
+import type { ApiDocument } from '../../src/features/docs/openapi.ts';
 import { buildApp, type TestApp } from '../build-app.ts';
 import { makePair } from '../factories.ts';
 import { freePort } from '../server-process.ts';

@@ -1,16 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import type { Times } from '../../platform/http/pages/format.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { accountSettingsPages } from './account-pages.ts';
-import type { Passkeys } from './passkeys.ts';
-import type { Recovery } from './recovery.ts';
-import { recoveryPages } from './recovery-pages.ts';
+import type { Times } from '../../platform/web/format.ts';
+import type { Passkeys } from './passkeys/service.ts';
+import type { Recovery } from './recovery/service.ts';
 import type { Accounts } from './service.ts';
-import type { Sessions } from './sessions.ts';
-import type { SignIn } from './sign-in.ts';
-import { signInPages } from './sign-in-pages.ts';
-import { signUpPages } from './sign-up-pages.ts';
-import type { Pages } from './web.ts';
+import type { Pages, Sessions } from './sessions/service.ts';
+import { accountSettingsPages } from './settings/pages.ts';
+import { signInPages } from './sign-in/pages.ts';
+import { recoveryPages } from './sign-in/recovery-pages.ts';
+import type { SignIn } from './sign-in/service.ts';
+import { signUpPages } from './sign-in/sign-up-pages.ts';
 
 export interface AccountPagesParts {
   readonly pages: Pages;

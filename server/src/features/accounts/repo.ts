@@ -1,4 +1,6 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { insertHead } from '../events/index.ts';
+import { deleteSessionsExcept } from './sessions/repo.ts';
 
 export interface CreatorRow {
   id: string;
@@ -15,7 +17,11 @@ export interface CreatorRow {
   created_at: number;
 }
 
-export async function insertCreator(
+const columns =
+  'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, page_public, demo, suspended_at, created_at';
+
+/** A creator with an empty history. */
+async function insertCreator(
   tx: Tx,
   creator: Pick<CreatorRow, 'id' | 'username' | 'display_name' | 'password_hash' | 'demo' | 'created_at'>,
 ) {
@@ -23,40 +29,41 @@ export async function insertCreator(
     `INSERT INTO creators (id, username, display_name, password_hash, demo, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
     [creator.id, creator.username, creator.display_name, creator.password_hash, creator.demo, creator.created_at],
   );
+  await insertHead(tx, creator.id);
 }
 
 export function creatorById(db: Reader, id: string): Promise<CreatorRow | undefined> {
-  return db.get<CreatorRow>('SELECT * FROM creators WHERE id = $1', [id]);
+  return db.get<CreatorRow>(`SELECT ${columns} FROM creators WHERE id = $1`, [id]);
 }
 
-/** The same, and it stays as it is until this write is over. */
+/** The same, locked until this write is over. */
 export function lockCreator(tx: Tx, id: string): Promise<CreatorRow | undefined> {
   return tx.get<CreatorRow>(
     {
-      sqlite: 'SELECT * FROM creators WHERE id = $1',
-      postgres: 'SELECT * FROM creators WHERE id = $1 FOR UPDATE',
+      sqlite: `SELECT ${columns} FROM creators WHERE id = $1`,
+      postgres: `SELECT ${columns} FROM creators WHERE id = $1 FOR UPDATE`,
     },
     [id],
   );
 }
 
 export function creatorByUsername(db: Reader, username: string): Promise<CreatorRow | undefined> {
-  return db.get<CreatorRow>('SELECT * FROM creators WHERE username = $1', [username]);
+  return db.get<CreatorRow>(`SELECT ${columns} FROM creators WHERE username = $1`, [username]);
 }
 
-export function setPassword(tx: Tx, id: string, passwordHash: string): Promise<number> {
-  return tx.run('UPDATE creators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
+/** Ends every session but the one that is kept: whoever knew the old password is out. */
+export async function setPassword(tx: Tx, id: string, passwordHash: string, keepSession: string | null): Promise<void> {
+  await tx.run('UPDATE creators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
+  await deleteSessionsExcept(tx, id, keepSession);
 }
 
-export function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
+function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
   return tx.run('UPDATE creators SET suspended_at = $2 WHERE id = $1', [id, at]);
 }
 
-export function updateProfile(
-  tx: Tx,
-  id: string,
-  profile: Pick<CreatorRow, 'display_name' | 'bio' | 'social_links' | 'tip_channels' | 'page_public'>,
-): Promise<number> {
+export type ProfileColumns = Pick<CreatorRow, 'display_name' | 'bio' | 'social_links' | 'tip_channels' | 'page_public'>;
+
+function updateProfile(tx: Tx, id: string, profile: ProfileColumns): Promise<number> {
   return tx.run(
     `UPDATE creators SET display_name = $2, bio = $3, social_links = $4, tip_channels = $5, page_public = $6
      WHERE id = $1`,
@@ -64,6 +71,8 @@ export function updateProfile(
   );
 }
 
-export function setAvatar(tx: Tx, id: string, avatarId: string | null): Promise<number> {
+export function setAvatarId(tx: Tx, id: string, avatarId: string | null): Promise<number> {
   return tx.run('UPDATE creators SET avatar_id = $2 WHERE id = $1', [id, avatarId]);
 }
+
+export const writes = defineWrites(import.meta.url, { insertCreator, setPassword, setSuspended, updateProfile });

@@ -1,23 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import type { Clock } from '../../platform/clock.ts';
-import { type Database, type Tx, UniqueViolation } from '../../platform/db/database.ts';
+import { type Database, UniqueViolation } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
-import type { EventLog } from '../events/index.ts';
 import * as repo from './repo.ts';
 import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
-import { deleteSessionsExcept } from './sessions-repo.ts';
 
 export interface AccountsParts {
   readonly db: Database;
-  readonly events: EventLog;
   readonly clock: Clock;
   readonly newId: NewId;
 }
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-export function createAccounts({ db, events, clock, newId }: AccountsParts) {
+export function createAccounts({ db, clock, newId }: AccountsParts) {
   async function known(username: string) {
     const creator = await repo.creatorByUsername(db, username);
     if (!creator) throw new AccountError('creator_unknown', `There is no creator named "${username}".`);
@@ -43,10 +40,7 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
         created_at: clock(),
       };
       try {
-        await db.write(async (tx) => {
-          await repo.insertCreator(tx, creator);
-          await events.start(tx, creator.id);
-        });
+        await db.write(repo.writes.insertCreator, creator);
       } catch (error) {
         if (error instanceof UniqueViolation)
           throw new AccountError('username_taken', `The username "${input.username}" is taken.`);
@@ -58,20 +52,15 @@ export function createAccounts({ db, events, clock, newId }: AccountsParts) {
     /** Ends every session but the one that is kept: whoever knew the old password is out. */
     async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
-      const passwordHash = await hash(password);
-      await db.write(async (tx) => {
-        await repo.setPassword(tx, creatorId, passwordHash);
-        await deleteSessionsExcept(tx, creatorId, keepSession);
-      });
+      await db.write(repo.writes.setPassword, creatorId, await hash(password), keepSession);
     },
 
     /** Suspension pauses; `null` restores. */
-    setSuspended: (tx: Tx, creatorId: string, at: number | null) => repo.setSuspended(tx, creatorId, at),
+    setSuspended: async (creatorId: string, at: number | null): Promise<boolean> =>
+      (await db.write(repo.writes.setSuspended, creatorId, at)) > 0,
 
-    updateProfile: (creatorId: string, profile: Parameters<typeof repo.updateProfile>[2]) =>
-      db.write((tx) => repo.updateProfile(tx, creatorId, profile)),
-
-    setAvatar: (tx: Tx, creatorId: string, avatarId: string | null) => repo.setAvatar(tx, creatorId, avatarId),
+    updateProfile: (creatorId: string, profile: repo.ProfileColumns) =>
+      db.write(repo.writes.updateProfile, creatorId, profile),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../../config.ts';
+import { isLoopbackHost } from '../../platform/addresses.ts';
 
 /** What can be wrong with a redirect URI (contract, Redirect URIs), in words that follow the address. */
 export const redirectUriProblems = {

@@ -1,4 +1,4 @@
-export { connectedAppPages } from './connected-apps.ts';
+export { connectedAppPages } from './apps-pages.ts';
 export { liveRoute } from './live.ts';
 export { dashboardPages } from './pages.ts';
 export { tipsPages } from './tips-pages.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { PageError } from '../../platform/http/pages/page-error.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { EventStream, type Streams } from '../sockets/index.ts';
 

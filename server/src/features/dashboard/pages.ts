@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { button, card, heading, linkButton } from '../../platform/http/pages/blocks.ts';
-import type { Times } from '../../platform/http/pages/format.ts';
-import { form } from '../../platform/http/pages/forms.ts';
-import { html } from '../../platform/http/pages/html.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { button, card, heading, linkButton } from '../../platform/web/blocks.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { form } from '../../platform/web/forms.ts';
+import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
-import { overview } from './overview.ts';
+import { overview } from './views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface DashboardParts {

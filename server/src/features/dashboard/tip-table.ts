@@ -1,7 +1,7 @@
-import { table } from '../../platform/http/pages/blocks.ts';
-import { money, type Times } from '../../platform/http/pages/format.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
-import type { Lang } from '../../platform/http/pages/i18n.ts';
+import { table } from '../../platform/web/blocks.ts';
+import { money, type Times } from '../../platform/web/format.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
 import type { Tip } from '../tips/index.ts';
 import { dashboardWords } from './words.ts';
 

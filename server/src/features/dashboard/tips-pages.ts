@@ -2,18 +2,18 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../platform/clock.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import type { Times } from '../../platform/http/pages/format.ts';
-import { html } from '../../platform/http/pages/html.ts';
-import { PageError } from '../../platform/http/pages/page-error.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Vault } from '../../platform/secrets.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Place, TipFilter, Tips } from '../tips/index.ts';
-import { csvHead, csvLine } from './csv.ts';
-import { parseSearch, queryOf, readTyped, type Typed } from './search-query.ts';
-import { searchView, tipsHome } from './search-view.ts';
+import { csvHead, csvLine } from './tips-csv.ts';
+import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
+import { searchView, tipsHome } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface TipsPagesParts {

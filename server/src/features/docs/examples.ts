@@ -1,6 +1,6 @@
-import { type ApiDocument, type Content, contentOf, type Operation, resolve, type Schema } from './document.ts';
+import { type ApiDocument, type Content, contentOf, type Operation, resolve, type Schema } from './openapi.ts';
 
-/** The example that a body was given, else one made of its fields' own examples. */
+/** The example that the document gives for a body, or one made from the examples of its fields. */
 export function exampleOf({ example, schema }: Content, document: ApiDocument): unknown {
   return example ?? (schema ? sample(schema, document) : undefined);
 }
@@ -18,10 +18,10 @@ function sample(schema: Schema, document: ApiDocument, depth = 0): unknown {
   return { string: '…', integer: 1, number: 1, boolean: true }[type ?? ''] ?? null;
 }
 
-/** Answered by switching protocols: no request that curl can make. */
+/** The answer switches protocols, so curl cannot make this request. */
 export const opensSocket = ({ responses }: Operation): boolean => responses['101'] !== undefined;
 
-/** A command to paste: credentials come from the shell, everything else stands in it. */
+/** A command to paste. Only credentials are left to shell variables. */
 export function curlOf(operation: Operation, document: ApiDocument): string {
   const parameters = operation.parameters ?? [];
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -35,7 +35,7 @@ export function curlOf(operation: Operation, document: ApiDocument): string {
   if (opensSocket(operation)) return `npx wscat -c "${address.replace(/^http/, 'ws')}?token=$SOCKET_TOKEN"`;
   const headers = parameters
     .filter((each) => each.in === 'header' && each.schema.examples)
-    .map(({ name, schema }) => `-H "${title(name)}: ${schema.examples?.[0]}"`);
+    .map(({ name, schema }) => `-H "${headerTitle(name)}: ${schema.examples?.[0]}"`);
   return [
     `curl ${streams(operation) ? '-N ' : ''}${operation.method === 'GET' ? '' : `-X ${operation.method} `}"${address}"`,
     ...credentials(operation, document),
@@ -47,7 +47,7 @@ export function curlOf(operation: Operation, document: ApiDocument): string {
 const streams = ({ responses }: Operation): boolean =>
   contentOf(responses['200']?.content)?.[0] === 'text/event-stream';
 
-/** None where they are optional: the body then carries them. */
+/** No credentials where they are optional: the body carries them then. */
 function credentials({ security = [] }: Operation, { components }: ApiDocument): string[] {
   if (security.some((choice) => Object.keys(choice).length === 0)) return [];
   const [name] = Object.keys(security[0] ?? {});
@@ -66,5 +66,5 @@ function body({ requestBody }: Operation, document: ApiDocument): string[] {
   return [`-H "Content-Type: ${type}"`, `-d '${text.replaceAll("'", `'\\''`)}'`];
 }
 
-/** `idempotency-key` as it is usually written. */
-export const title = (header: string): string => header.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+/** `Idempotency-Key` for `idempotency-key`. */
+export const headerTitle = (header: string): string => header.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());

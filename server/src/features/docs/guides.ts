@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type LinkTo, type Markdown, renderMarkdown } from './markdown.ts';
 
-/** The guides of the repository's `docs` folder, read and rendered once. */
+/** A guide of the repository's `docs` folder, rendered. */
 export interface Guide extends Markdown {
   /** `oauth` for docs/oauth.md; its address is /docs/oauth. */
   readonly name: string;
   readonly title: string;
 }
 
-/** In the order in which they are read; one that is not named here comes after. */
+/** The order of the guides in the contents. A guide that is not named here comes last. */
 const order = [
   'getting-started',
   'oauth',
@@ -33,15 +33,15 @@ export function readGuides(from: URL = folder): readonly Guide[] {
   const names = readdirSync(from)
     .filter((file) => /^[a-z0-9-]+\.md$/.test(file))
     .map((file) => file.slice(0, -'.md'.length));
-  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
-  names.sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   return names.map((name) => {
     const markdown = renderMarkdown(readFileSync(new URL(`${name}.md`, from), 'utf8'), linkAmong(names));
     return { ...markdown, name, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
   });
 }
 
-/** Links between guides lead to their pages; a file of the repository that is no page stays text. */
+/** Links between guides lead to their pages. A link to any other file of the repository keeps only its text. */
 function linkAmong(names: readonly string[]): LinkTo {
   return (href) => {
     const [, name = '', fragment = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(href) ?? [];

@@ -4,9 +4,9 @@ import { buildApp } from '../../../test/build-app.ts';
 import { errorTable } from '../../errors.ts';
 import { eventTypes } from '../events/index.ts';
 import { scopes } from '../oauth/index.ts';
-import { ends } from '../sockets/index.ts';
-import type { ApiDocument } from './document.ts';
+import { closeReasons } from '../sockets/index.ts';
 import { readGuides } from './guides.ts';
+import type { ApiDocument } from './openapi.ts';
 
 const escaped = (text: string) => text.replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -51,7 +51,7 @@ test('the reference lists every operation of the served document with its fields
     assert.ok(body.includes(escaped(words)), words);
   }
   for (const type of Object.keys(eventTypes)) assert.ok(body.includes(`<code>${type}</code>`), type);
-  for (const [code, , advice] of Object.values(ends)) {
+  for (const { code, advice } of Object.values(closeReasons)) {
     assert.ok(body.includes(`>${code}</td>`), String(code));
     assert.ok(body.includes(escaped(advice)), advice);
   }
@@ -87,6 +87,11 @@ test('each guide has its page, linked from the others; anything else is a page t
     assert.doesNotMatch(page.body, /href="[^"]*\.md/, 'links between guides lead to pages');
     assert.ok(page.body.includes('href="/docs#createTip"'), 'the contents lead back to the reference');
   }
+  for (const [, name = ''] of body.matchAll(/href="\/docs\/([^"#]+)/g))
+    assert.ok(
+      guides.some((guide) => guide.name === name),
+      `the reference links to ${name}`,
+    );
   for (const path of ['/docs/nothing', '/docs/..%2FREADME', '/docs/decisions', '/docs/errors.md', '/docs/']) {
     const page = await http.inject({ url: path, headers: { accept: 'text/html' } });
     assert.equal(page.statusCode, 404, path);

@@ -1,4 +1,4 @@
-import { messages } from '../../platform/http/pages/i18n.ts';
+import { messages } from '../../platform/web/i18n.ts';
 
 /** The words around the reference. What the API itself says is in English, as its fields and codes are. */
 export const words = messages({

@@ -1,6 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { ErrorCode } from '../../errors.ts';
-import { errorResponses } from '../../platform/http/schema.ts';
+import { type ErrorCode, errorResponses } from '../../errors.ts';
 import type { Scope } from './scopes.ts';
 
 /** What every protected endpoint can answer besides success, and the codes of this one. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { errorResponses } from '../../platform/http/schema.ts';
+import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Keys } from './keys.ts';
 import { allScopes } from './scopes.ts';

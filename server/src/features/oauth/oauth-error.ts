@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode } from '../../errors.ts';
 import type { ErrorWriter } from '../../platform/http/errors.ts';
+import type { HttpError } from '../../platform/http/http-error.ts';
 import { OAuthErrorBody } from './schemas.ts';
 
 /**
@@ -57,16 +58,16 @@ export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
     .send({ error: name, error_description: describe(error) });
 };
 
-function nameOf({ code, status }: ApiError): OAuthErrorName {
+function nameOf({ code, status }: HttpError): OAuthErrorName {
   if (code === 'upstream_failed' || code === 'shutting_down') return 'temporarily_unavailable';
   return status >= 500 ? 'server_error' : 'invalid_request';
 }
 
 /** A broken rule is 400 here; 405, 413, 415 and the like stay what they are. */
-const statusOf = (error: ApiError, name: OAuthErrorName): number =>
+const statusOf = (error: HttpError, name: OAuthErrorName): number =>
   error.code === 'validation_failed' ? table[name][0] : error.status;
 
-function describe({ message, details }: ApiError): string {
+function describe({ message, details }: HttpError): string {
   const text = details
     ? details.map(({ field, message }) => `${field ?? 'the body'} ${message}`).join('; ')
     : message.replaceAll('’', "'").replaceAll('"', "'");

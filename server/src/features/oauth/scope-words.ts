@@ -1,5 +1,5 @@
-import { type Html, html } from '../../platform/http/pages/html.ts';
-import { type Lang, messages } from '../../platform/http/pages/i18n.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import { type Lang, messages } from '../../platform/web/i18n.ts';
 import type { Scope } from './scopes.ts';
 
 /** What each scope means to the creator who grants it. `identity` is what any app may see, without a scope. */

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Times } from '../../platform/http/pages/format.ts';
-import { contentSecurityPolicy } from '../../platform/http/pages/headers.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { contentSecurityPolicy } from '../../platform/web/headers.ts';
 import type { Pages } from '../accounts/index.ts';
-import { createStage, stageHeaders } from './page.ts';
 import type { Presence } from './presence.ts';
 import type { Overlays } from './service.ts';
 import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
-import { overlayView } from './view.ts';
+import { createStage, stageHeaders } from './stage-views.ts';
+import { overlayView } from './views.ts';
 import { overlayWords } from './words.ts';
 
 export interface OverlayPagesParts {

@@ -11,9 +11,9 @@ import type { Log } from '../../platform/log.ts';
 import type { Pages } from '../accounts/index.ts';
 import { createSocketHost, type EventSocket, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
-import { createStage, stageHeaders } from './page.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic } from './service.ts';
+import { createStage, stageHeaders } from './stage-views.ts';
 
 export interface OverlayRoutesParts {
   readonly overlays: Overlays;

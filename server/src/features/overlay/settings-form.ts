@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { formText } from '../../platform/http/pages/form-body.ts';
-import { field, select } from '../../platform/http/pages/forms.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
+import { formText } from '../../platform/web/form-body.ts';
+import { field, select } from '../../platform/web/forms.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import { type OverlaySettings, positions, sounds } from './settings.ts';
 import type { overlayWords } from './words.ts';
 

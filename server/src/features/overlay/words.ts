@@ -1,4 +1,4 @@
-import { messages } from '../../platform/http/pages/i18n.ts';
+import { messages } from '../../platform/web/i18n.ts';
 
 export const overlayWords = messages({
   en: {

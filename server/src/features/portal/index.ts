@@ -1,1 +1,1 @@
-export { portalPages } from './routes.ts';
+export { portalPages } from './pages.ts';

@@ -1,151 +1,144 @@
-import {
-  badge,
-  button,
-  card,
-  confirm,
-  copyable,
-  emptyState,
-  heading,
-  linkButton,
-  notice,
-  rows,
-} from '../../platform/http/pages/blocks.ts';
-import type { Times } from '../../platform/http/pages/format.ts';
-import { field, form, textArea } from '../../platform/http/pages/forms.ts';
-import { type Html, html } from '../../platform/http/pages/html.ts';
-import type { Lang } from '../../platform/http/pages/i18n.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { formText } from '../../platform/web/form-body.ts';
+import type { Times } from '../../platform/web/format.ts';
 import type { Zone } from '../../platform/zone.ts';
-import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
-import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
-import { webhooksCard } from './webhook-pages.ts';
-import { problemText, words } from './words.ts';
+import type { Pages } from '../accounts/index.ts';
+import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
+import type { Grants } from '../oauth/index.ts';
+import type { Webhooks } from '../webhooks/index.ts';
+import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
+import { webhookPages } from './webhook-pages.ts';
+import { tooManyText, words } from './words.ts';
 
-/** What all pages of the portal are drawn with. */
-export interface View {
-  readonly lang: Lang;
-  readonly csrf: string;
-  readonly authUrl: string;
-  readonly baseUrl: string;
-  readonly development: boolean;
+export interface PortalParts {
+  readonly pages: Pages;
+  readonly apps: Apps;
+  readonly grants: Grants;
+  readonly webhooks: Webhooks;
   readonly times: Times;
   readonly zone: Zone;
-  readonly now: number;
+  readonly clock: Clock;
+  readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
 
-/** What was typed, and what is wrong with it. */
-export interface Typed {
-  readonly name: string;
-  readonly redirectUris: string;
-  readonly problems?: readonly DetailProblem[];
-}
+type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
-const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
+/** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
+export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
+  const { pages, apps, grants, times, zone, clock, config } = parts;
 
-export function listPage(view: View, apps: readonly AppRow[]): Html {
-  const t = words(view.lang);
-  const register = linkButton(t('register'), '/developers/apps/new', 'primary');
-  if (apps.length === 0)
-    return html`!${heading({ title: t('title'), intro: t('intro') })}
-!${emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
-  const list = rows(
-    apps.map((app) => ({
-      title: html`<a href="/developers/apps/${app.id}">${app.name}</a>`,
-      text: html`<code translate="no">${app.id}</code>`,
-      aside: app.suspended_at === null ? '' : badge(t('suspended'), 'warn'),
-    })),
-  );
-  return html`!${heading({ title: t('title'), intro: t('intro'), actions: register })}!${card({ body: list })}`;
-}
-
-export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
-  const t = words(view.lang);
-  return html`!${heading({ title: t('register'), intro: t('registerIntro') })}
-!${tooMany ? notice('error', tooMany) : ''}
-!${card({ body: detailsForm(view, '/developers/apps', t('register'), typed) })}`;
-}
-
-/** `secret` is shown this once, right after it was made. */
-export function appPage(view: View, app: AppRow, typed: Typed, secret?: { value: string; text: string }): Html {
-  const t = words(view.lang);
-  return html`
-!${heading({ title: app.name, actions: linkButton(t('back'), '/developers') })}
-!${app.suspended_at === null ? '' : notice('warn', t('suspendedText'))}
-!${secret ? notice('ok', secret.text) : ''}
-!${credentials(view, app, secret?.value)}
-!${nextSteps(view, app)}
-!${webhooksCard(view, app)}
-!${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
-!${removal(view, app)}`;
-}
-
-function credentials(view: View, app: AppRow, secret: string | undefined): Html {
-  const t = words(view.lang);
-  const copyWords = { copy: t('copy'), copied: t('copied') };
-  const old =
-    app.old_secret_until !== null && app.old_secret_until > view.now
-      ? html`<p class="hint">${t('oldSecret')} !${view.times.time(new Date(app.old_secret_until), view.lang)}</p>`
-      : '';
-  const make = confirm({
-    summary: t('newSecret'),
-    text: t('newSecretMeans'),
-    action: form({
-      action: `/developers/apps/${app.id}/secret`,
-      csrf: view.csrf,
-      body: button(t('newSecretNow'), { kind: 'danger' }),
-    }),
+  const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
+    lang: pages.lang(request),
+    csrf: pages.csrf(request, reply),
+    authUrl: pages.authUrl,
+    baseUrl: config.baseUrl,
+    development: config.development,
+    times,
+    zone,
+    now: clock(),
   });
-  const shown = secret
-    ? html`!${copyable({ id: 'client-secret', label: t('clientSecret'), value: secret, ...copyWords })}
-<p><strong>${t('secretShown')}</strong></p>!${old}`
-    : html`<p class="hint">${t('secretHint')}</p>!${old}!${make}`;
-  return card({
-    title: t('credentials'),
-    body: html`!${copyable({ id: 'client-id', label: t('clientId'), value: app.id, ...copyWords })}!${shown}`,
+
+  async function ownedApp(ownerId: string, clientId: string): Promise<AppRow> {
+    const app = await apps.ownedBy(ownerId, clientId);
+    if (!app) throw new ApiError('not_found');
+    return app;
+  }
+  const ownApp = (ownerId: string, { params }: AppRequest) => ownedApp(ownerId, params.clientId);
+
+  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedApp });
+
+  scope.get('/developers', async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const body = listPage(viewOf(request, reply), await apps.ofOwner(creatorId));
+    return pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body });
   });
+
+  // Registering makes a secret, so the sign-in must be recent; asked for before anything is typed.
+  scope.get('/developers/apps/new', async (request, reply) => {
+    pages.requireRecent(request);
+    return showRegister(request, reply, { name: '', redirectUris: '' });
+  });
+
+  scope.post('/developers/apps', async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const typed = typedIn(request);
+    try {
+      const { clientId, clientSecret, name } = await apps.add({ ...detailsOf(typed), ownerId: creatorId });
+      const text = words(pages.lang(request))('registered', { app: name });
+      const app = await apps.byId(clientId);
+      return showApp(request, reply, app, { secret: { value: clientSecret, text }, status: 201 });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return showRegister(request, reply, { ...typed, problems: error.problems }, error);
+    }
+  });
+
+  scope.get('/developers/apps/:clientId', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    return showApp(request, reply, await ownApp(creatorId, request));
+  });
+
+  scope.post('/developers/apps/:clientId', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const app = await ownApp(creatorId, request);
+    const typed = typedIn(request);
+    try {
+      await apps.edit(creatorId, app.id, detailsOf(typed));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return showApp(request, reply, app, { typed: { ...typed, problems: error.problems }, status: 422 });
+    }
+    const text = words(pages.lang(request))('saved');
+    return pages.redirect(reply, `/developers/apps/${app.id}`, { tone: 'ok', text });
+  });
+
+  scope.post('/developers/apps/:clientId/secret', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const { id } = await ownApp(creatorId, request);
+    const value = await apps.rotateSecret(id);
+    const text = words(pages.lang(request))('newSecretDone');
+    return showApp(request, reply, await apps.byId(id), { secret: { value, text } });
+  });
+
+  scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const app = await ownApp(creatorId, request);
+    await grants.deleteApp(app.id, (tx) => apps.remove(tx, creatorId, app.id));
+    const text = words(pages.lang(request))('removed', { app: app.name });
+    return pages.redirect(reply, '/developers', { tone: 'ok', text });
+  });
+
+  function showRegister(request: FastifyRequest, reply: FastifyReply, typed: Typed, refused?: AppError) {
+    const lang = pages.lang(request);
+    const tooMany = refused?.code === 'too_many_apps' ? tooManyText(lang) : undefined;
+    const body = registerPage(viewOf(request, reply), typed, tooMany);
+    const title = words(lang)('register');
+    return pages.show(request, reply, { title, nav: 'developers', body, status: refused ? 422 : 200 });
+  }
+
+  function showApp(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    app: AppRow,
+    o: { typed?: Typed; secret?: { value: string; text: string }; status?: number } = {},
+  ) {
+    const typed = o.typed ?? { name: app.name, redirectUris: redirectUrisOf(app).join('\n') };
+    const body = appPage(viewOf(request, reply), app, typed, o.secret);
+    return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
+  }
 }
 
-function nextSteps(view: View, app: AppRow): Html {
-  const t = words(view.lang);
-  const example = { clientId: app.id, redirectUri: redirectUrisOf(app)[0] ?? placeholderApp.redirectUri };
-  const address = authorizeExample(view.authUrl, example);
-  return card({
-    title: t('next'),
-    body: html`<p>${t('nextIntro')}</p>!${code(address)}
-<div class="actions">!${linkButton(t('tryIt'), address)}</div>
-<p>${t('exchange')}</p>!${code(exchangeExample(view.baseUrl, example))}`,
-  });
-}
+const typedIn = (request: FastifyRequest): Typed => ({
+  name: formText(request, 'name'),
+  redirectUris: formText(request, 'redirect_uris'),
+});
 
-function detailsForm(view: View, action: string, submit: string, typed: Typed): Html {
-  const t = words(view.lang);
-  const problem = (name: DetailProblem['field']) => problemText(typed.problems ?? [], name, view.lang);
-  const fields = html`
-!${field({ name: 'name', label: t('name'), value: typed.name, maxlength: 200, required: true, autocomplete: 'off', error: problem('name') })}
-!${textArea({
-    name: 'redirect_uris',
-    label: t('redirectUris'),
-    hint: t(view.development ? 'redirectHintDevelopment' : 'redirectHint'),
-    value: typed.redirectUris,
-    required: true,
-    rows: 3,
-    error: problem('redirectUris'),
-  })}
-<div class="actions">!${button(submit)}</div>`;
-  return form({ action, csrf: view.csrf, body: fields });
-}
-
-function removal(view: View, app: AppRow): Html {
-  const t = words(view.lang);
-  return card({
-    title: t('remove'),
-    body: confirm({
-      summary: t('removeOpen'),
-      text: t('removeMeans'),
-      action: form({
-        action: `/developers/apps/${app.id}/delete`,
-        csrf: view.csrf,
-        body: button(t('removeNow', { app: app.name }), { kind: 'danger' }),
-      }),
-    }),
-  });
-}
+const detailsOf = ({ name, redirectUris }: Typed) => ({
+  name,
+  redirectUris: redirectUris
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trim())
+    .filter(Boolean),
+});

@@ -1,4 +1,4 @@
-import { type Lang, messages } from '../../platform/http/pages/i18n.ts';
+import { type Lang, messages } from '../../platform/web/i18n.ts';
 import { type DetailProblem, mostApps, mostRedirectUris } from '../apps/index.ts';
 
 export const words = messages({

@@ -1,4 +1,4 @@
-import type { AvatarType } from './avatars-repo.ts';
+import type { AvatarType } from './repo.ts';
 
 export const avatarBytes = 512 * 1024;
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { formText } from '../../platform/http/pages/form-body.ts';
+import { formText } from '../../platform/web/form-body.ts';
 import { AccountError, checkDisplayName } from '../accounts/index.ts';
 import { type ChannelType, channelTypes, type Profile } from './schemas.ts';
 import type { ProfileChange } from './service.ts';

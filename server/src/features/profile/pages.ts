@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { readOn } from '../../platform/http/errors.ts';
-import { formFile } from '../../platform/http/pages/form-body.ts';
-import { html } from '../../platform/http/pages/html.ts';
+import { formFile } from '../../platform/web/form-body.ts';
+import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { avatarBytes, avatarHeaders, avatarType } from './avatar-file.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import type { Profiles } from './service.ts';
-import { home, profileView, publicView } from './view.ts';
+import { home, profileView, publicView } from './views.ts';
 import { profileWords } from './words.ts';
 
 /** /dashboard/profile, the public page and the pictures. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import type { AccessLookup, TokenSubject } from '../oauth/index.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 import type { MemberOptions } from './member.ts';
 
 /** Sockets and streams of one app for one creator. */
@@ -21,7 +21,7 @@ export function forGrant(kind: 'socket' | 'stream', subject: TokenSubject, acces
 }
 
 /** The same refusals as answers of the API. `retryAfter`: seconds. */
-export function refusalError(reason: End, retryAfter: string): ApiError {
+export function refusalError(reason: CloseReason, retryAfter: string): ApiError {
   if (reason === 'grant_ended') return new ApiError('grant_unusable');
   if (reason !== 'too_many') return new ApiError('shutting_down');
   return new ApiError('rate_limited', {

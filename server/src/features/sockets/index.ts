@@ -1,4 +1,4 @@
-export { ends } from './ends.ts';
+export { closeReasons } from './close-reasons.ts';
 export { socketRoutes } from './routes.ts';
 export { type EventSocket, webSocketOptions } from './socket.ts';
 export { createSocketHost } from './socket-host.ts';

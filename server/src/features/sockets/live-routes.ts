@@ -1,12 +1,12 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { errorResponses } from '../../platform/http/schema.ts';
+import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessLookup, type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';
+import { closeReasons } from './close-reasons.ts';
 import { forGrant, refusalError } from './connections.ts';
-import { ends } from './ends.ts';
 import { LastEventId, SocketQuery } from './schemas.ts';
 import { readHello } from './socket.ts';
 import { createSocketHost } from './socket-host.ts';
@@ -103,8 +103,8 @@ const socketDescription = [
   'Frames: `welcome` `{session_id, keepalive_seconds, sequence, oldest, resumed, replayed}`, `event` `{event}`,',
   '`keepalive` (also the answer to `{"type":"ping"}`), `reconnect` `{after_ms}`: the server is going away, open a new',
   'connection.\n\n',
-  `Close codes: ${Object.values(ends)
-    .map(([code, words]) => `${code} ${words}`)
+  `Close codes: ${Object.values(closeReasons)
+    .map(({ code, reason }) => `${code} ${reason}`)
     .join(' · ')}.`,
 ].join(' ');
 

@@ -1,5 +1,5 @@
 import { Batch } from './batch.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 
 /** How one kind of connection writes to its peer. */
 export interface Wire {
@@ -8,7 +8,7 @@ export interface Wire {
   keepalive(): void;
   /** Tells the peer to open a new connection; `false` where it finds out only by the end of this one. */
   reconnect(afterMs: number): boolean;
-  end(reason: End): void;
+  end(reason: CloseReason): void;
   /** Resolves once the peer has taken most of what was written, or is gone. */
   drained(): Promise<void>;
   /** Bytes written that the system has not taken yet, and those that it has. */
@@ -38,7 +38,7 @@ export interface MemberOptions {
 export interface Opening {
   readonly member: Member;
   /** Nothing once it is welcomed, or why it is not. Rejects when the storage is away. */
-  readonly opened: Promise<End | undefined>;
+  readonly opened: Promise<CloseReason | undefined>;
 }
 
 /** So much unread makes a reader too slow. */
@@ -48,7 +48,7 @@ const mostBuffered = 1024 * 1024;
 export class Member {
   readonly options: MemberOptions;
   readonly wire: Wire;
-  readonly #onLeave: (member: Member, reason: End | undefined) => void;
+  readonly #onLeave: (member: Member, reason: CloseReason | undefined) => void;
   cursor = 0;
   gone = false;
   /** It takes one of the places of its slot. */
@@ -57,7 +57,7 @@ export class Member {
   #stuckTicks = 0;
   #flushed = 0;
 
-  constructor(options: MemberOptions, wire: Wire, onLeave: (member: Member, reason: End | undefined) => void) {
+  constructor(options: MemberOptions, wire: Wire, onLeave: (member: Member, reason: CloseReason | undefined) => void) {
     this.options = options;
     this.wire = wire;
     this.#onLeave = onLeave;
@@ -101,14 +101,14 @@ export class Member {
     this.#flushed = flushed;
   }
 
-  end(reason: End): void {
+  end(reason: CloseReason): void {
     if (this.gone) return;
     this.leave(reason);
     this.wire.end(reason);
   }
 
   /** The connection is over; without a reason it was the peer who ended it. */
-  leave(reason?: End): void {
+  leave(reason?: CloseReason): void {
     if (this.gone) return;
     this.gone = true;
     this.#onLeave(this, reason);

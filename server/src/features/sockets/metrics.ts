@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 import type { Member } from './member.ts';
 
 export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<Member>) {
@@ -28,6 +28,6 @@ export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<
   });
   return {
     sent: (events: number) => sent.inc(events),
-    ended: (reason: End) => ended.inc({ reason }),
+    ended: (reason: CloseReason) => ended.inc({ reason }),
   };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 import { EventSocket, type Hello, type SocketHost } from './socket.ts';
 
 export interface SocketHostParts {
@@ -44,7 +44,7 @@ export function createSocketHost(instance: FastifyInstance, parts: SocketHostPar
   });
   return {
     /** `hello`: what the query said; with nothing said there, the first frame must. */
-    accept(request: FastifyRequest, reply: FastifyReply, hello?: Hello | End): void {
+    accept(request: FastifyRequest, reply: FastifyReply, hello?: Hello | CloseReason): void {
       const socket = new EventSocket(host, webSockets.accept(request, reply), request.id, hello);
       sockets.add(socket);
       if (hello !== undefined) return;

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import type { Accepted } from '../../platform/http/websocket.ts';
 import { type Batch, pingFrame, textFrame } from './batch.ts';
-import { type End, ends } from './ends.ts';
+import { type CloseReason, closeReasons } from './close-reasons.ts';
 import { Line } from './line.ts';
 import type { Member, Opening, Start, Wire } from './member.ts';
 
@@ -14,14 +14,14 @@ export interface Hello {
 /** What all sockets share. */
 export interface SocketHost {
   /** Finds out who is there and joins the feed, or tells why not. */
-  readonly join: (hello: Hello, socket: EventSocket) => Promise<Opening | End>;
+  readonly join: (hello: Hello, socket: EventSocket) => Promise<Opening | CloseReason>;
   readonly onError: (error: unknown) => void;
   /** The code is the peer's, who repeats ours if we closed first. */
   readonly onClose: (socket: EventSocket, code: number) => void;
 }
 
 /** The longest frame a client has reason to send holds a token. */
-export const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: ends.bad_frame[0] };
+export const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: closeReasons.bad_frame.code };
 
 const authMs = 10_000;
 
@@ -42,7 +42,12 @@ export class EventSocket extends Line implements Wire {
   #pinged = false;
 
   /** `hello`: what the query said; with nothing said there, the first frame must. */
-  constructor(host: SocketHost, { webSocket, socket }: Accepted, sessionId: string, hello: Hello | End | undefined) {
+  constructor(
+    host: SocketHost,
+    { webSocket, socket }: Accepted,
+    sessionId: string,
+    hello: Hello | CloseReason | undefined,
+  ) {
     super(socket);
     this.sessionId = sessionId;
     this.#host = host;
@@ -72,7 +77,7 @@ export class EventSocket extends Line implements Wire {
     else this.#owesKeepalive = true; // the welcome comes first
   }
 
-  #greet(hello: Hello | End): void {
+  #greet(hello: Hello | CloseReason): void {
     clearTimeout(this.#authTimer);
     this.#authTimer = undefined;
     if (typeof hello === 'string') return void this.end(hello);
@@ -133,12 +138,12 @@ export class EventSocket extends Line implements Wire {
     return true;
   }
 
-  end(reason: End): void {
+  end(reason: CloseReason): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     clearTimeout(this.#authTimer);
-    const [code, words] = ends[reason];
-    this.#webSocket.close(code, words);
+    const row = closeReasons[reason];
+    this.#webSocket.close(row.code, row.reason);
   }
 
   /** Makes room at once, where `end` waits up to five seconds for the peer's own close. */
@@ -147,7 +152,7 @@ export class EventSocket extends Line implements Wire {
     this.socket.destroySoon();
   }
 
-  #fail(reason: End): void {
+  #fail(reason: CloseReason): void {
     if (this.member) this.member.end(reason);
     else this.end(reason);
   }
@@ -157,7 +162,7 @@ export class EventSocket extends Line implements Wire {
   }
 }
 
-function readFrame(text: string): Hello | 'ping' | End {
+function readFrame(text: string): Hello | 'ping' | CloseReason {
   try {
     const frame: unknown = JSON.parse(text);
     if (frame === null || typeof frame !== 'object' || !('type' in frame)) return 'bad_frame';
@@ -170,7 +175,7 @@ function readFrame(text: string): Hello | 'ping' | End {
 }
 
 /** `after` is a number in a frame and digits in a query. */
-export function readHello(token: unknown, after: unknown): Hello | End {
+export function readHello(token: unknown, after: unknown): Hello | CloseReason {
   if (typeof token !== 'string') return 'bad_token';
   if (after === undefined || after === null) return { token, after: undefined };
   const sequence = typeof after === 'string' && /^\d{1,16}$/.test(after) ? Number(after) : after;

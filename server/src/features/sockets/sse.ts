@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Batch } from './batch.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 import { Line } from './line.ts';
 import type { Start, Wire } from './member.ts';
 
@@ -12,7 +12,7 @@ export class EventStream extends Line implements Wire {
   readonly #response: ServerResponse;
   readonly #headers: Readonly<Record<string, string>>;
   /** Set when it was ended before it began: then nothing has been answered yet. */
-  refused: End | undefined;
+  refused: CloseReason | undefined;
 
   constructor(response: ServerResponse, headers: Readonly<Record<string, string>>) {
     if (!response.socket) throw new Error('The response has no socket');
@@ -47,7 +47,7 @@ export class EventStream extends Line implements Wire {
     return false;
   }
 
-  end(reason: End): void {
+  end(reason: CloseReason): void {
     if (!this.#response.headersSent) {
       this.refused = reason;
       return;

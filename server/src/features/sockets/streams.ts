@@ -17,7 +17,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
-import type { End } from './ends.ts';
+import type { CloseReason } from './close-reasons.ts';
 import { Feed } from './feed.ts';
 import { Member, type MemberOptions, type Opening, type Wire } from './member.ts';
 import { createStreamMetrics } from './metrics.ts';
@@ -130,7 +130,7 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
     return { member, feed };
   }
 
-  function leave(member: Member, reason: End | undefined): void {
+  function leave(member: Member, reason: CloseReason | undefined): void {
     if (reason) meters.ended(reason);
     const { creatorId } = member.options;
     const entry = entries.get(creatorId);
@@ -157,7 +157,7 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
   const goingAway = ({ options }: Member) => closed || (moving !== undefined && options.kind !== 'stream');
 
   /** Why a connection cannot be had, or nothing. */
-  async function refusal(member: Member): Promise<End | undefined> {
+  async function refusal(member: Member): Promise<CloseReason | undefined> {
     const { pass, slot } = member.options;
     if (goingAway(member)) return 'restart';
     if (!(await pass.allowed())) return 'grant_ended';

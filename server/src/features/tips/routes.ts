@@ -1,7 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+import { type ErrorDetail, validationFailed } from '../../errors.ts';
+import { HttpError } from '../../platform/http/http-error.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
@@ -41,7 +42,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       responseExample: { data: [tipExample], next_cursor: null },
     },
     handler: async ({ grant, query, validationError }, reply) => {
-      const found = validationError instanceof ApiError ? (validationError.details ?? []) : [];
+      const found = validationError instanceof HttpError ? (validationError.details ?? []) : [];
       const { range, before } = readQuery(query, found, grant.creatorId, vault, zone);
       const { tips: data, next } = await tips.page(grant.creatorId, range, before, query.limit ?? 50);
       const page: TipPage = { data, next_cursor: next && writeCursor(vault, grant.creatorId, next) };

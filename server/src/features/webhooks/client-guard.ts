@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { ApiError, type ErrorCode } from '../../errors.ts';
-import { errorResponses } from '../../platform/http/schema.ts';
+import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
 import { type Apps, basicCredentials } from '../apps/index.ts';
 
 declare module 'fastify' {

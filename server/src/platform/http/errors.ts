@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, type ErrorCode, errorTable } from '../../errors.ts';
 import { StorageUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
+import { HttpError, type HttpErrorCode, httpError, httpErrors } from './http-error.ts';
 
 /** How an error is written for a part of the site other than /v1: the token endpoint, the pages. */
-export type ErrorWriter = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => unknown;
+export type ErrorWriter = (error: HttpError, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
+const frameworkErrors: Readonly<Record<string, HttpErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'validation_failed',
@@ -28,12 +28,12 @@ export function useErrorHandler(
 ): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const write = request.is404 ? elsewhere(request) : undefined;
-    return answerError(toApiError(error, request, log), request, reply, write);
+    return answerError(toHttpError(error, request, log), request, reply, write);
   });
 }
 
 export function answerError(
-  error: ApiError,
+  error: HttpError,
   request: FastifyRequest,
   reply: FastifyReply,
   write: ErrorWriter | undefined = request.routeOptions?.config?.writeError,
@@ -54,31 +54,31 @@ export function readOn(request: FastifyRequest, reply: FastifyReply): void {
   request.raw.resume();
 }
 
-export function envelope({ code, message, details }: ApiError, requestId: string) {
+export function envelope({ code, message, details }: HttpError, requestId: string) {
   return { error: { code, message, request_id: requestId, ...(details ? { details } : {}) } };
 }
 
-export function toApiError(error: unknown, request: FastifyRequest, log: Log): ApiError {
-  if (error instanceof ApiError) return error;
+export function toHttpError(error: unknown, request: FastifyRequest, log: Log): HttpError {
+  if (error instanceof HttpError) return error;
   if (error instanceof StorageUnavailable) {
     log.error({ request_id: request.id, err: error }, 'storage unavailable');
-    return new ApiError('upstream_failed');
+    return httpError('upstream_failed');
   }
   const code = frameworkErrors[(error as FastifyError).code];
   if (code === 'validation_failed')
-    return new ApiError(code, { details: [{ field: null, message: 'must be as long as Content-Length says' }] });
-  if (code) return new ApiError(code);
-  if (isClientGone(error)) return new ApiError('request_timeout');
+    return httpError(code, { details: [{ field: null, message: 'must be as long as Content-Length says' }] });
+  if (code) return httpError(code);
+  if (isClientGone(error)) return httpError('request_timeout');
   log.error({ request_id: request.id, err: error }, 'unexpected error');
-  return new ApiError('internal_error');
+  return httpError('internal_error');
 }
 
 const isClientGone = (error: unknown): boolean =>
   ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as FastifyError).code);
 
 /** For requests that never become a request: too slow, too large, not HTTP. Written by hand to the socket. */
-export function rawErrorResponse(code: ErrorCode | 'bad_request', requestId: string): string {
-  const [status, message] = code === 'bad_request' ? [400, 'This is not an HTTP request.'] : errorTable[code];
+export function rawErrorResponse(code: HttpErrorCode | 'bad_request', requestId: string): string {
+  const [status, message] = code === 'bad_request' ? [400, 'This is not an HTTP request.'] : httpErrors[code];
   const body = JSON.stringify({ error: { code, message, request_id: requestId } });
   return [
     `HTTP/1.1 ${status} ${code.replaceAll('_', ' ')}`,

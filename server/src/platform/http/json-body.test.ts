@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../errors.ts';
+import { HttpError } from './http-error.ts';
 import { parseJson } from './json-body.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
@@ -8,8 +8,8 @@ const nested = (levels: number): string => `${'[{"a":'.repeat(levels / 2)}1${'}]
 
 test('32 levels are read and one more is refused; brackets in texts or side by side are no levels', () => {
   assert.equal(JSON.stringify(parse(nested(32))), nested(32));
-  assert.throws(() => parse(`[${nested(32)}]`), ApiError);
-  assert.throws(() => parse(`["${'['.repeat(100)}",${nested(32)}]`), ApiError);
+  assert.throws(() => parse(`[${nested(32)}]`), HttpError);
+  assert.throws(() => parse(`["${'['.repeat(100)}",${nested(32)}]`), HttpError);
   for (const flat of [`["${'{['.repeat(100)}\\""]`, `[${'{},'.repeat(100)}{}]`, `{"a":[${'[],'.repeat(100)}[]]}`])
     assert.deepEqual(parse(flat), JSON.parse(flat));
 });

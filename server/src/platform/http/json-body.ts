@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { ApiError, type ErrorDetail, validationFailed } from '../../errors.ts';
+import { type ErrorDetail, type HttpError, httpError, validationFailed } from './http-error.ts';
 
 /**
  * Bodies under /v1 are JSON. An empty body is no body, whatever its content type says; anything else that is
@@ -11,7 +11,7 @@ const maxDepth = 32;
 
 export function useJsonBodies(app: FastifyInstance): void {
   useBodies(app, (body, contentType) => {
-    if (!isJson(contentType)) throw new ApiError('unsupported_media_type');
+    if (!isJson(contentType)) throw httpError('unsupported_media_type');
     return parseJson(body);
   });
 }
@@ -52,7 +52,7 @@ export function parseJson(body: Buffer): unknown {
   return value;
 }
 
-const malformed = (message: string): ApiError => validationFailed({ field: null, message });
+const malformed = (message: string): HttpError => validationFailed({ field: null, message });
 
 /** Hardly any body has so many that it could be too deep; to look for these is quicker than to go through the text. */
 function hasManyBrackets(text: string): boolean {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
-import { type ErrorCode, errorTable } from '../../errors.ts';
+import type { ErrorDetail } from './http-error.ts';
 
 /**
  * The API document (OpenAPI 3.1), made from the routes' own schemas. Routes that name an `operationId` are in it.
@@ -27,12 +27,20 @@ declare module 'fastify' {
 
 type Json = { [key: string]: unknown };
 
+/** One error that a response can be, as `describeErrors` puts it into the schema. */
+interface DescribedError {
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface DocumentInfo {
   readonly title: string;
   readonly description: string;
   readonly servers: readonly { url: string; description: string }[];
   readonly tags: readonly { name: string; description: string }[];
   readonly securitySchemes: Json;
+  /** The example of a broken rule, for `validation_failed`. */
+  readonly brokenRule: ErrorDetail;
   /** What a route needs of its caller, and the headers that its answers carry for it. */
   readonly describe: (route: RouteOptions) => {
     security: readonly Json[];
@@ -99,18 +107,19 @@ function operation(route: RouteOptions, info: DocumentInfo, components: Json): J
           },
         }
       : {}),
-    responses: responses(schema, headers, components),
+    responses: responses(schema, headers, info, components),
   };
 }
 
 function responses(
   schema: NonNullable<RouteOptions['schema']>,
   headers: Record<string, string>,
+  info: DocumentInfo,
   components: Json,
 ): Json {
   const answer: Json = {};
   for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
-    const codes = body['x-codes'] as ErrorCode[] | undefined;
+    const errors = body['x-errors'] as DescribedError[] | undefined;
     const extra =
       Number(status) < 300
         ? (schema.responseHeaders ?? {})
@@ -120,8 +129,8 @@ function responses(
             ? { 'WWW-Authenticate': 'RFC 6750 for a token, RFC 7617 for an app’s credentials' }
             : {};
     answer[status] = {
-      description: codes
-        ? codes.map((code) => `\`${code}\`: ${errorTable[code][1]}`).join('\n\n')
+      description: errors
+        ? errors.map(({ code, message }) => `\`${code}\`: ${message}`).join('\n\n')
         : (body.description ?? 'Success'),
       headers: describeHeaders({
         'X-Request-Id': 'Our id of this request',
@@ -131,8 +140,8 @@ function responses(
       ...(body.type === 'null'
         ? {}
         : {
-            content: codes
-              ? errorContent(body, codes, components)
+            content: errors
+              ? errorContent(body, errors, info, components)
               : responseContent(body, components, schema.responseExample, schema.responseType),
           }),
     };
@@ -166,16 +175,15 @@ function responseContent(body: Json, components: Json, example: unknown, type: s
     : { 'application/json': { schema: hoist(plain, components), examples } };
 }
 
-function errorContent(schema: Json, codes: ErrorCode[], components: Json): Json {
-  const { description: _, 'x-codes': __, ...plain } = schema;
-  const examples = codes.map((code) => {
-    const details =
-      code === 'validation_failed' ? { details: [{ field: 'amount', message: 'must be greater than 0' }] } : {};
+function errorContent(schema: Json, errors: readonly DescribedError[], info: DocumentInfo, components: Json): Json {
+  const { description: _, 'x-errors': __, ...plain } = schema;
+  const examples = errors.map(({ code, message }) => {
+    const details = code === 'validation_failed' ? { details: [info.brokenRule] } : {};
     return [
       code,
       {
         value: {
-          error: { code, message: errorTable[code][1], request_id: 'req_01kaxk2t5v7f9sd3n8q6w4y0zr', ...details },
+          error: { code, message, request_id: 'req_01kaxk2t5v7f9sd3n8q6w4y0zr', ...details },
         },
       },
     ];

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { type ErrorCode, errorTable } from '../../errors.ts';
+import type { ErrorTable } from './http-error.ts';
 import { Type } from './type.ts';
 
 /** Pieces that schemas of all features share. A schema with a `title` becomes a named component of the API document. */
@@ -40,16 +40,20 @@ export const ErrorEnvelope = Type.Object(
   { title: 'Error' },
 );
 
-/** Response entries for these rows of the error table, grouped by status, with every code's words as an example. */
-export function errorResponses(...codes: ErrorCode[]): Record<number, TSchema> {
-  const byStatus = Map.groupBy(codes, (code) => errorTable[code][0]);
+/** The response schemas for these rows of an error table, by status. The API document shows each code's message. */
+export function describeErrors<Table extends ErrorTable>(
+  table: Table,
+  codes: readonly (keyof Table & string)[],
+): Record<number, TSchema> {
+  const rows = codes.map((code) => ({ code, status: table[code]?.[0] ?? 500, message: table[code]?.[1] ?? '' }));
+  const byStatus = Map.groupBy(rows, ({ status }) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       status,
       Type.Unsafe<Static<typeof ErrorEnvelope>>({
         ...ErrorEnvelope,
-        'x-codes': group,
-        description: group.map((code) => `\`${code}\``).join(', '),
+        'x-errors': group.map(({ code, message }) => ({ code, message })),
+        description: group.map(({ code }) => `\`${code}\``).join(', '),
       }),
     ]),
   );

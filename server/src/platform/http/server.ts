@@ -1,19 +1,22 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { type Config, isLoopbackHost } from '../../config.ts';
-import { ApiError } from '../../errors.ts';
-import { createAddressRules } from '../addresses.ts';
+import { createAddressRules, isLoopbackHost } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type Caller, createAccessLog } from './access-log.ts';
-import { answerError, type ErrorWriter, rawErrorResponse, toApiError, useErrorHandler } from './errors.ts';
+import { answerError, type ErrorWriter, rawErrorResponse, toHttpError, useErrorHandler } from './errors.ts';
 import { countHeader } from './headers.ts';
+import { type HttpError, httpError } from './http-error.ts';
 import { useJsonBodies } from './json-body.ts';
 import { createValidatorCompiler } from './validation.ts';
 import { isWebSocketUpgrade } from './websocket.ts';
 
 export interface HttpParts {
-  readonly config: Config;
+  readonly config: {
+    /** Addresses of the proxies whose forwarding headers are believed. */
+    readonly trustProxy: readonly string[];
+    readonly development: boolean;
+  };
   readonly newId: NewId;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -31,7 +34,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     bodyLimit,
     genReqId: () => newId('req'),
     requestIdHeader: false,
-    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
     // An id of any length is an id: one that is too long names nothing, like any other wrong one.
@@ -51,7 +54,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply);
-      return answerError(toApiError(error, request, log), request, reply);
+      return answerError(toHttpError(error, request, log), request, reply);
     },
     clientErrorHandler(error, socket) {
       if (!socket.writable || (socket.bytesWritten > 0 && error.code === 'ECONNRESET')) return socket.destroy();
@@ -111,10 +114,10 @@ function setCommonHeaders(request: FastifyRequest, reply: { header(name: string,
 }
 
 /** In development the server is for this machine alone: a tunnel or a proxy would publish the demo world. */
-function misdirected(request: FastifyRequest, isProxy: (address: string) => boolean): ApiError | undefined {
+function misdirected(request: FastifyRequest, isProxy: (address: string) => boolean): HttpError | undefined {
   const host = URL.canParse(`http://${request.host}`) ? new URL(`http://${request.host}`).hostname : '';
   if (!isLoopbackHost(host))
-    return new ApiError('misdirected_request', {
+    return httpError('misdirected_request', {
       message: `This server runs in development and answers only on loopback, not as "${host}". To publish it set BASE_URL, AUTH_URL, SECRET_KEY and NODE_ENV=production.`,
     });
   const forwarded = Object.keys(request.headers).find(
@@ -123,15 +126,15 @@ function misdirected(request: FastifyRequest, isProxy: (address: string) => bool
   // On a socket for both families an IPv4 address comes mapped.
   const sender = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (forwarded && !isProxy(sender))
-    return new ApiError('misdirected_request', {
+    return httpError('misdirected_request', {
       message: `This server runs in development and does not trust the proxy that sent "${forwarded}". Set TRUST_PROXY to its address, and BASE_URL and AUTH_URL to the public address.`,
     });
   return undefined;
 }
 
 /** PostgreSQL cannot look for a NUL: a path with one names nothing, like one that cannot be decoded at all. */
-const undecodable = ({ url }: FastifyRequest): ApiError | undefined =>
-  url.includes('%00') && url.split('?', 1)[0]!.includes('%00') ? new ApiError('not_found') : undefined;
+const undecodable = ({ url }: FastifyRequest): HttpError | undefined =>
+  url.includes('%00') && url.split('?', 1)[0]!.includes('%00') ? httpError('not_found') : undefined;
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
 function useNotFound(
@@ -148,9 +151,9 @@ function useNotFound(
     const path = request.url.split('?', 1)[0]!;
     const known = [...paths.values()].filter(({ matches }) => matches.test(path));
     const [first] = known;
-    if (!first) return answerError(new ApiError('not_found'), request, reply, elsewhere(request));
+    if (!first) return answerError(httpError('not_found'), request, reply, elsewhere(request));
     const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort().join(', ');
-    const error = new ApiError('method_not_allowed', { headers: { allow } });
+    const error = httpError('method_not_allowed', { headers: { allow } });
     return answerError(error, request, reply, first.write ?? elsewhere(request));
   };
   app.setNotFoundHandler(notFound);

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import { type ErrorDetail, validationFailed } from '../../errors.ts';
+import { type ErrorDetail, validationFailed } from './http-error.ts';
 
 /**
  * Schemas are checked by Ajv, every rule of them, and each broken rule becomes one entry of `details`.

@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
-import { ApiError } from '../../errors.ts';
+import { type HttpError, httpError } from './http-error.ts';
 
 export interface Accepted {
   readonly webSocket: WebSocket;
@@ -94,7 +94,7 @@ function destroy(this: Socket): void {
 }
 
 /** RFC 9110, section 15.5.22, and RFC 6455, section 4.4. */
-const upgradeRequired = (): ApiError =>
-  new ApiError('upgrade_required', {
+const upgradeRequired = (): HttpError =>
+  httpError('upgrade_required', {
     headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
   });

@@ -1,5 +1,5 @@
 /** What scripts add to the reference: copying code, finding in the contents, and showing where the reader is. */
-import { copyOnClick } from '../../../platform/http/pages/browser/copy.ts';
+import { copyOnClick } from '../../../platform/web/browser/copy.ts';
 
 const guide = document.querySelector<HTMLElement>('.guide');
 

@@ -1,7 +1,7 @@
-import { button, notice } from '../../../platform/http/pages/blocks.ts';
-import { form } from '../../../platform/http/pages/forms.ts';
-import { type Html, html } from '../../../platform/http/pages/html.ts';
-import type { Lang } from '../../../platform/http/pages/i18n.ts';
+import { button, notice } from '../../../platform/web/blocks.ts';
+import { form } from '../../../platform/web/forms.ts';
+import { type Html, html } from '../../../platform/web/html.ts';
+import type { Lang } from '../../../platform/web/i18n.ts';
 import { scopeList } from '../scope-words.ts';
 import type { AuthorizeRequest } from './checks.ts';
 import { words } from './words.ts';

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { formText } from '../../../platform/http/pages/form-body.ts';
-import { contentSecurityPolicy } from '../../../platform/http/pages/headers.ts';
-import { PageError, Redirect } from '../../../platform/http/pages/page-error.ts';
 import type { Hub } from '../../../platform/hub/hub.ts';
 import type { Vault } from '../../../platform/secrets.ts';
+import { formText } from '../../../platform/web/form-body.ts';
+import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
+import { PageError, Redirect } from '../../../platform/web/page-error.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
 import type { Codes } from '../codes.ts';

@@ -1,0 +1,120 @@
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { lockCreator } from '../repo.ts';
+import { insertSession, type SessionRow } from '../sessions/repo.ts';
+
+export interface PasskeyRow {
+  creator_id: string;
+  id: string;
+  credential_id: string;
+  public_key: Uint8Array;
+  counter: number;
+  transports: string;
+  name: string;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+const columns = 'creator_id, id, credential_id, public_key, counter, transports, name, created_at, last_used_at';
+
+async function insertChallenge(
+  tx: Tx,
+  challenge: { hash: string; purpose: string; boundTo: string; expiresAt: number },
+): Promise<void> {
+  await tx.run('INSERT INTO webauthn_challenges (hash, purpose, bound_to, expires_at) VALUES ($1, $2, $3, $4)', [
+    challenge.hash,
+    challenge.purpose,
+    challenge.boundTo,
+    challenge.expiresAt,
+  ]);
+}
+
+/** Whoever deletes it has used it. */
+async function takeChallenge(
+  tx: Tx,
+  challenge: { hash: string; purpose: string; boundTo: string; now: number },
+): Promise<boolean> {
+  const taken = await tx.run(
+    'DELETE FROM webauthn_challenges WHERE hash = $1 AND purpose = $2 AND bound_to = $3 AND expires_at > $4',
+    [challenge.hash, challenge.purpose, challenge.boundTo, challenge.now],
+  );
+  return taken === 1;
+}
+
+function deleteChallengesBefore(tx: Tx, now: number): Promise<number> {
+  return tx.run('DELETE FROM webauthn_challenges WHERE expires_at <= $1', [now]);
+}
+
+/** Adds it unless the creator has `most` already; answers whether it did. */
+async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, most: number): Promise<boolean> {
+  const held = await tx.all('SELECT id FROM passkeys WHERE creator_id = $1', [passkey.creator_id]);
+  if (held.length >= most) return false;
+  const added = await tx.run(
+    `INSERT INTO passkeys (creator_id, id, credential_id, public_key, counter, transports, name, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+    [
+      passkey.creator_id,
+      passkey.id,
+      passkey.credential_id,
+      passkey.public_key,
+      passkey.counter,
+      passkey.transports,
+      passkey.name,
+      passkey.created_at,
+    ],
+  );
+  return added === 1;
+}
+
+export function passkeysOf(db: Reader, creatorId: string): Promise<PasskeyRow[]> {
+  return db.all(`SELECT ${columns} FROM passkeys WHERE creator_id = $1 ORDER BY id`, [creatorId]);
+}
+
+export function passkeyByCredential(db: Reader, credentialId: string): Promise<PasskeyRow | undefined> {
+  return db.get(`SELECT ${columns} FROM passkeys WHERE credential_id = $1`, [credentialId]);
+}
+
+/** Only forward: of two answers with the same counter, one is a copy. Many passkeys never count and stay at 0. */
+async function usePasskey(
+  tx: Tx,
+  creatorId: string,
+  id: string,
+  use: { counter: number; at: number },
+): Promise<boolean> {
+  const used = await tx.run(
+    `UPDATE passkeys SET counter = $3, last_used_at = $4
+     WHERE creator_id = $1 AND id = $2 AND (counter < $3 OR (counter = 0 AND $3 = 0))`,
+    [creatorId, id, use.counter, use.at],
+  );
+  return used === 1;
+}
+
+function renamePasskey(tx: Tx, creatorId: string, id: string, name: string): Promise<number> {
+  return tx.run('UPDATE passkeys SET name = $3 WHERE creator_id = $1 AND id = $2', [creatorId, id, name]);
+}
+
+function deletePasskey(tx: Tx, creatorId: string, id: string): Promise<number> {
+  return tx.run('DELETE FROM passkeys WHERE creator_id = $1 AND id = $2', [creatorId, id]);
+}
+
+async function signInByPasskey(
+  tx: Tx,
+  passkeyId: string,
+  use: { counter: number; at: number },
+  session: SessionRow,
+): Promise<'ok' | 'wrong' | 'suspended'> {
+  const creator = await lockCreator(tx, session.creator_id);
+  if (!creator || creator.suspended_at !== null) return 'suspended';
+  if (!(await usePasskey(tx, creator.id, passkeyId, use))) return 'wrong';
+  await insertSession(tx, session);
+  return 'ok';
+}
+
+export const writes = defineWrites(import.meta.url, {
+  insertChallenge,
+  takeChallenge,
+  deleteChallengesBefore,
+  insertPasskey,
+  signInByPasskey,
+  renamePasskey,
+  deletePasskey,
+});

@@ -1,0 +1,180 @@
+/**
+ * Passkeys (WebAuthn): signing in without a name and without a password.
+ *
+ * - A challenge is good once, for five minutes, for one purpose, and only in the browser that asked for it. Even an
+ *   answer that is refused uses it up.
+ * - The authenticator must verify its user (PIN, finger, face), because nothing else is asked for.
+ * - The relying party is the host of AUTH_URL, and answers made on any other origin are refused.
+ */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Clock } from '../../../platform/clock.ts';
+import { type Database, StorageUnavailable } from '../../../platform/db/database.ts';
+import type { NewId } from '../../../platform/ids.ts';
+import { hashSecret } from '../../../platform/secrets.ts';
+import type { Visitor } from '../../../platform/web/pages.ts';
+import type { Session, Sessions } from '../sessions/service.ts';
+import type { SignInResult } from '../sign-in/service.ts';
+import * as repo from './repo.ts';
+
+export interface PasskeysParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly sessions: Sessions;
+  readonly authUrl: string;
+}
+
+export type Passkeys = ReturnType<typeof createPasskeys>;
+type Purpose = 'add' | 'sign-in';
+
+/** EdDSA, ES256 and RS256: what authenticators have, and what Node verifies without a warning. */
+const supportedAlgorithmIDs = [-8, -7, -257];
+const challengeMs = 5 * 60_000;
+const mostPasskeys = 20;
+export const passkeyNameLength = 40;
+
+/** Brings a hundred modules with it, so it is loaded when the first passkey is: the server starts sooner. */
+const webAuthn = () => import('@simplewebauthn/server');
+
+export function createPasskeys({ db, clock, newId, sessions, authUrl }: PasskeysParts) {
+  const rpID = new URL(authUrl).hostname;
+  const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
+
+  /** `browser` is the token of the cookie that asked. */
+  async function remember(challenge: string, purpose: Purpose, browser: string): Promise<void> {
+    await db.write(repo.writes.insertChallenge, {
+      hash: hashSecret(challenge),
+      purpose,
+      boundTo: hashSecret(browser),
+      expiresAt: clock() + challengeMs,
+    });
+  }
+
+  const take = (purpose: Purpose, browser: string) => (challenge: string) =>
+    db.write(repo.writes.takeChallenge, {
+      hash: hashSecret(challenge),
+      purpose,
+      boundTo: hashSecret(browser),
+      now: clock(),
+    });
+
+  return {
+    async addOptions(session: Session, browser: string) {
+      const held = await repo.passkeysOf(db, session.creatorId);
+      const options = await (await webAuthn()).generateRegistrationOptions({
+        rpName: 'Namjai',
+        rpID,
+        supportedAlgorithmIDs,
+        userID: new TextEncoder().encode(session.creatorId),
+        userName: session.username,
+        userDisplayName: session.displayName,
+        timeout: challengeMs,
+        excludeCredentials: held.map((passkey) => ({
+          id: passkey.credential_id,
+          transports: JSON.parse(passkey.transports),
+        })),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      });
+      await remember(options.challenge, 'add', browser);
+      return options;
+    },
+
+    /** `answer` is what the browser made of the options, as text. Answers whether the passkey was added. */
+    async add(creatorId: string, browser: string, answer: string, name: string): Promise<boolean> {
+      const response = readAnswer<RegistrationResponseJSON>(answer);
+      if (!response) return false;
+      const { verifyRegistrationResponse } = await webAuthn();
+      const { registrationInfo } = await orRefuse(
+        verifyRegistrationResponse({
+          ...expected,
+          supportedAlgorithmIDs,
+          response,
+          expectedChallenge: take('add', browser),
+        }),
+      );
+      if (!registrationInfo) return false;
+      const { id, publicKey, counter, transports } = registrationInfo.credential;
+      const passkey = {
+        creator_id: creatorId,
+        id: newId('psk'),
+        credential_id: id,
+        public_key: publicKey,
+        counter,
+        transports: JSON.stringify(transports ?? []),
+        name,
+        created_at: clock(),
+      };
+      return db.write(repo.writes.insertPasskey, passkey, mostPasskeys);
+    },
+
+    async signInOptions(browser: string) {
+      const options = await (await webAuthn()).generateAuthenticationOptions({
+        rpID,
+        timeout: challengeMs,
+        userVerification: 'required',
+      });
+      await remember(options.challenge, 'sign-in', browser);
+      return options;
+    },
+
+    async signIn(browser: string, answer: string, visitor: Visitor): Promise<SignInResult> {
+      const response = readAnswer<AuthenticationResponseJSON>(answer);
+      const passkey = response && (await repo.passkeyByCredential(db, response.id));
+      if (!passkey) return { outcome: 'wrong' };
+      const { verifyAuthenticationResponse } = await webAuthn();
+      const { authenticationInfo } = await orRefuse(
+        verifyAuthenticationResponse({
+          ...expected,
+          response,
+          expectedChallenge: take('sign-in', browser),
+          credential: {
+            id: passkey.credential_id,
+            publicKey: new Uint8Array(passkey.public_key),
+            counter: passkey.counter,
+          },
+        }),
+      );
+      if (!authenticationInfo) return { outcome: 'wrong' };
+      const use = { counter: authenticationInfo.newCounter, at: clock() };
+      const { token, row } = sessions.prepare(passkey.creator_id, 'passkey', visitor);
+      const outcome = await db.write(repo.writes.signInByPasskey, passkey.id, use, row);
+      return outcome === 'ok' ? { outcome, token } : { outcome };
+    },
+
+    list: (creatorId: string) => repo.passkeysOf(db, creatorId),
+    rename: (creatorId: string, id: string, name: string) => db.write(repo.writes.renamePasskey, creatorId, id, name),
+    remove: (creatorId: string, id: string) => db.write(repo.writes.deletePasskey, creatorId, id),
+    prune: () => db.write(repo.writes.deleteChallengesBefore, clock()),
+  };
+}
+
+/** The verifier throws for every answer it does not accept; only trouble with our own storage is not the answer's. */
+async function orRefuse<Verified extends { verified: boolean }>(
+  verifying: Promise<Verified>,
+): Promise<Partial<Verified>> {
+  try {
+    const result = await verifying;
+    return result.verified ? result : {};
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    return {};
+  }
+}
+
+/** The outer shape of an answer; what is inside is the verifier's to judge. */
+function readAnswer<Answer extends RegistrationResponseJSON | AuthenticationResponseJSON>(
+  text: string,
+): Answer | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isAnswer<Answer>(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAnswer<Answer>(value: unknown): value is Answer {
+  if (value === null || typeof value !== 'object' || !('response' in value) || !('id' in value)) return false;
+  const { id, response } = value;
+  return typeof id === 'string' && response !== null && typeof response === 'object' && 'clientDataJSON' in response;
+}

@@ -1,0 +1,45 @@
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { lockCreator, setPassword } from '../repo.ts';
+import { insertSession, type SessionRow } from '../sessions/repo.ts';
+
+async function replaceCodes(tx: Tx, creatorId: string, hashes: readonly string[], createdAt: number): Promise<void> {
+  await tx.run('DELETE FROM recovery_codes WHERE creator_id = $1', [creatorId]);
+  for (const hash of hashes)
+    await tx.run('INSERT INTO recovery_codes (creator_id, hash, created_at) VALUES ($1, $2, $3)', [
+      creatorId,
+      hash,
+      createdAt,
+    ]);
+}
+
+/** Answers whether the code was there and unused; of two uses at once, one wins. */
+async function useCode(tx: Tx, creatorId: string, hash: string, usedAt: number): Promise<boolean> {
+  const used = await tx.run(
+    'UPDATE recovery_codes SET used_at = $3 WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL',
+    [creatorId, hash, usedAt],
+  );
+  return used === 1;
+}
+
+export async function unusedCodes(db: Reader, creatorId: string): Promise<number> {
+  const rows = await db.all('SELECT hash FROM recovery_codes WHERE creator_id = $1 AND used_at IS NULL', [creatorId]);
+  return rows.length;
+}
+
+/** Uses the code up, sets the password, ends every session and starts one: all of it or nothing. */
+async function signInByCode(
+  tx: Tx,
+  codeHash: string,
+  passwordHash: string,
+  session: SessionRow,
+  now: number,
+): Promise<boolean> {
+  const { creator_id } = session;
+  if ((await lockCreator(tx, creator_id))?.suspended_at !== null) return false;
+  if (!(await useCode(tx, creator_id, codeHash, now))) return false;
+  await setPassword(tx, creator_id, passwordHash, null);
+  await insertSession(tx, session);
+  return true;
+}
+
+export const writes = defineWrites(import.meta.url, { replaceCodes, signInByCode });

@@ -1,0 +1,85 @@
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+
+export interface SessionRow {
+  hash: string;
+  creator_id: string;
+  id: string;
+  method: string;
+  user_agent: string;
+  address: string;
+  signed_in_at: number;
+  last_seen_at: number;
+}
+
+const columns = 's.hash, s.creator_id, s.id, s.method, s.user_agent, s.address, s.signed_in_at, s.last_seen_at';
+
+export async function insertSession(tx: Tx, session: SessionRow): Promise<void> {
+  await tx.run(
+    `INSERT INTO sessions (hash, creator_id, id, method, user_agent, address, signed_in_at, last_seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      session.hash,
+      session.creator_id,
+      session.id,
+      session.method,
+      session.user_agent,
+      session.address,
+      session.signed_in_at,
+      session.last_seen_at,
+    ],
+  );
+}
+
+/** A live session of a creator who is not suspended. */
+export function liveSession(
+  db: Reader,
+  hash: string,
+  since: { seen: number; signedIn: number },
+): Promise<(SessionRow & { username: string; display_name: string }) | undefined> {
+  return db.get(
+    `SELECT ${columns}, c.username, c.display_name FROM sessions s JOIN creators c ON c.id = s.creator_id
+     WHERE s.hash = $1 AND s.last_seen_at > $2 AND s.signed_in_at > $3 AND c.suspended_at IS NULL`,
+    [hash, since.seen, since.signedIn],
+  );
+}
+
+export function sessionsOf(
+  db: Reader,
+  creatorId: string,
+  since: { seen: number; signedIn: number },
+): Promise<SessionRow[]> {
+  return db.all(
+    `SELECT ${columns} FROM sessions s WHERE creator_id = $1 AND last_seen_at > $2 AND signed_in_at > $3
+     ORDER BY last_seen_at DESC, id DESC`,
+    [creatorId, since.seen, since.signedIn],
+  );
+}
+
+async function touchSession(tx: Tx, hash: string, seenAt: number, address: string): Promise<void> {
+  await tx.run('UPDATE sessions SET last_seen_at = $2, address = $3 WHERE hash = $1', [hash, seenAt, address]);
+}
+
+async function deleteSession(tx: Tx, hash: string): Promise<void> {
+  await tx.run('DELETE FROM sessions WHERE hash = $1', [hash]);
+}
+
+function deleteSessionById(tx: Tx, creatorId: string, id: string): Promise<number> {
+  return tx.run('DELETE FROM sessions WHERE creator_id = $1 AND id = $2', [creatorId, id]);
+}
+
+export function deleteSessionsExcept(tx: Tx, creatorId: string, keepId: string | null): Promise<number> {
+  return tx.run('DELETE FROM sessions WHERE creator_id = $1 AND id <> $2', [creatorId, keepId ?? '']);
+}
+
+function deleteSessionsBefore(tx: Tx, since: { seen: number; signedIn: number }): Promise<number> {
+  return tx.run('DELETE FROM sessions WHERE last_seen_at <= $1 OR signed_in_at <= $2', [since.seen, since.signedIn]);
+}
+
+export const writes = defineWrites(import.meta.url, {
+  insertSession,
+  touchSession,
+  deleteSession,
+  deleteSessionById,
+  deleteSessionsExcept,
+  deleteSessionsBefore,
+});

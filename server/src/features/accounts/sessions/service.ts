@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { NewId } from '../../../platform/ids.ts';
+import { hashSecret } from '../../../platform/secrets.ts';
+import type { Visitor, Pages as WebPages } from '../../../platform/web/pages.ts';
+import * as repo from './repo.ts';
+
+export interface SessionsParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: NewId;
+}
+
+export type Sessions = ReturnType<typeof createSessions>;
+/** Pages of people who sign in here. */
+export type Pages = WebPages<Session>;
+export type SignInMethod = 'password' | 'passkey' | 'recovery' | 'signup';
+
+/** Someone who is signed in. */
+export interface Session {
+  readonly id: string;
+  readonly creatorId: string;
+  readonly username: string;
+  readonly displayName: string;
+  readonly signedInAt: number;
+}
+
+const day = 86_400_000;
+const idleMs = 30 * day;
+const maxMs = 180 * day;
+/** How stale `last_seen_at` may be: a page view costs a write no more often than this. */
+const seenStepMs = 5 * 60_000;
+
+const newToken = (): string => randomBytes(32).toString('base64url');
+
+export function createSessions({ db, clock, newId }: SessionsParts) {
+  const alive = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
+
+  return {
+    maxMs,
+    newToken,
+
+    /** Always a new session under a new token, so that nothing known before signing in is worth anything after. */
+    prepare(creatorId: string, method: SignInMethod, visitor: Visitor): { token: string; row: repo.SessionRow } {
+      const token = newToken();
+      const row = {
+        hash: hashSecret(token),
+        creator_id: creatorId,
+        id: newId('ses'),
+        method,
+        user_agent: visitor.userAgent.slice(0, 300),
+        address: visitor.address,
+        signed_in_at: clock(),
+        last_seen_at: clock(),
+      };
+      return { token, row };
+    },
+
+    async find(token: string, visitor: Visitor): Promise<Session | undefined> {
+      const row = await repo.liveSession(db, hashSecret(token), alive());
+      if (!row) return undefined;
+      if (row.last_seen_at + seenStepMs < clock())
+        await db.write(repo.writes.touchSession, row.hash, clock(), visitor.address);
+      return {
+        id: row.id,
+        creatorId: row.creator_id,
+        username: row.username,
+        displayName: row.display_name,
+        signedInAt: row.signed_in_at,
+      };
+    },
+
+    list: (creatorId: string) => repo.sessionsOf(db, creatorId, alive()),
+
+    /** Ends the session of this token; of an unknown one, nothing. */
+    endToken: (token: string) => db.write(repo.writes.deleteSession, hashSecret(token)),
+    end: (creatorId: string, id: string) => db.write(repo.writes.deleteSessionById, creatorId, id),
+    endOthers: (creatorId: string, keepId: string | null) =>
+      db.write(repo.writes.deleteSessionsExcept, creatorId, keepId),
+
+    prune: () => db.write(repo.writes.deleteSessionsBefore, alive()),
+  };
+}

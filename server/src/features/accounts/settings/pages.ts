@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../../errors.ts';
+import { card, heading, linkButton, notice } from '../../../platform/web/blocks.ts';
+import { formText } from '../../../platform/web/form-body.ts';
+import { type Html, html } from '../../../platform/web/html.ts';
+import type { AccountPagesParts } from '../pages.ts';
+import { passkeyNameLength } from '../passkeys/service.ts';
+import { AccountError } from '../rules.ts';
+import { codesCard, passkeysCard, passwordCard, sessionsCard } from './views.ts';
+import { type AccountWords, accountWords } from './words.ts';
+
+/** /account: password, passkeys, recovery codes, sessions. What touches a secret needs a recent sign-in. */
+export function accountSettingsPages(scope: FastifyInstance, parts: AccountPagesParts): void {
+  const { pages, accounts, sessions, passkeys, recovery, times } = parts;
+  const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
+
+  interface Told {
+    status?: number;
+    errors?: { password?: string; passkey?: string };
+  }
+
+  async function show(request: FastifyRequest, reply: FastifyReply, told: Told = {}) {
+    const session = pages.requireSession(request);
+    const lang = pages.lang(request);
+    const [t, recent, csrf] = [accountWords(lang), pages.isRecent(session), pages.csrf(request, reply)];
+    const view = { t, recent, csrf, time: (at: number): Html => times.time(new Date(at), lang) };
+    const body = html`
+      !${heading({ title: t('title'), intro: t('intro', { username: session.username }) })}
+      !${recent ? '' : askAgain(t)}
+      !${recent ? passwordCard(view, told.errors?.password, session.username) : ''}
+      !${passkeysCard(view, await passkeys.list(session.creatorId), told.errors?.passkey)}
+      !${codesCard(view, await recovery.left(session.creatorId))}
+      !${sessionsCard(view, await sessions.list(session.creatorId), session.id)}`;
+    return pages.show(request, reply, {
+      title: t('title'),
+      body,
+      modules: [passkeyModule()],
+      ...(told.status ? { status: told.status } : {}),
+    });
+  }
+
+  const done = (request: FastifyRequest, reply: FastifyReply, words: Done) =>
+    pages.redirect(reply, '/account', { tone: 'ok', text: accountWords(pages.lang(request))(words) });
+
+  scope.get('/account', (request, reply) => show(request, reply));
+
+  scope.post('/account/password', async (request, reply) => {
+    const { creatorId, id } = pages.requireRecent(request);
+    try {
+      await accounts.setPassword(creatorId, formText(request, 'password'), id);
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      const password = accountWords(pages.lang(request))('passwordInvalid');
+      return show(request, reply, { status: 422, errors: { password } });
+    }
+    return done(request, reply, 'passwordChanged');
+  });
+
+  scope.post('/account/passkeys/options', async (request, reply) =>
+    passkeys.addOptions(pages.requireRecent(request), pages.tokenOf(request, reply)),
+  );
+
+  scope.post('/account/passkeys', async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const t = accountWords(pages.lang(request));
+    const name = passkeyName(request) ?? t('passkeyNew');
+    const browser = pages.tokenOf(request, reply);
+    if (!(await passkeys.add(creatorId, browser, formText(request, 'credential'), name)))
+      return show(request, reply, { status: 422, errors: { passkey: t('passkeyFailed') } });
+    return done(request, reply, 'passkeyDone');
+  });
+
+  scope.post<{ Params: { id: string } }>('/account/passkeys/:id/name', async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const name = passkeyName(request);
+    if (name === undefined) {
+      const passkey = accountWords(pages.lang(request))('passkeyNameInvalid');
+      return show(request, reply, { status: 422, errors: { passkey } });
+    }
+    found(await passkeys.rename(creatorId, request.params.id, name));
+    return done(request, reply, 'passkeyRenamed');
+  });
+
+  scope.post<{ Params: { id: string } }>('/account/passkeys/:id/remove', async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    found(await passkeys.remove(creatorId, request.params.id));
+    return done(request, reply, 'passkeyRemoved');
+  });
+
+  scope.post('/account/recovery-codes', async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const t = accountWords(pages.lang(request));
+    const codes = await recovery.renew(creatorId);
+    const body = html`
+      <h1>${t('codesNew')}</h1>
+      !${notice('warn', t('codesOnce'))}
+      <pre id="codes" translate="no">${codes.join('\n')}</pre>
+      <div class="actions"><button class="button plain" type="button" hidden data-copy="codes" data-copied="${t('copied')}">${t('copy')}</button>!${linkButton(t('codesDone'), '/account', 'primary')}</div>`;
+    return pages.show(request, reply, { title: t('codesNew'), width: 'narrow', body: card({ body }) });
+  });
+
+  scope.post<{ Params: { id: string } }>('/account/sessions/:id/end', async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    found(await sessions.end(creatorId, request.params.id));
+    return done(request, reply, 'sessionEnded');
+  });
+
+  scope.post('/account/sessions/end-others', async (request, reply) => {
+    const { creatorId, id } = pages.requireSession(request);
+    await sessions.endOthers(creatorId, id);
+    return done(request, reply, 'othersEnded');
+  });
+}
+
+type Done = 'passwordChanged' | 'passkeyDone' | 'passkeyRenamed' | 'passkeyRemoved' | 'sessionEnded' | 'othersEnded';
+
+function askAgain(t: AccountWords): Html {
+  const action = linkButton(t('recentAction'), '/login?return_to=%2Faccount', 'primary');
+  return card({ title: t('recentTitle'), intro: t('recentText'), body: '', actions: action });
+}
+
+function passkeyName(request: FastifyRequest): string | undefined {
+  const name = formText(request, 'name').trim();
+  return name !== '' && [...name].length <= passkeyNameLength ? name : undefined;
+}
+
+/** Another creator's passkey or session is as unknown as one that never was. */
+function found(changed: number): void {
+  if (changed === 0) throw new ApiError('not_found');
+}

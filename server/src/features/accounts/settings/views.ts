@@ -1,0 +1,141 @@
+import { badge, button, card, confirm, emptyState, fold, rows } from '../../../platform/web/blocks.ts';
+import { field, form } from '../../../platform/web/forms.ts';
+import { type Html, html } from '../../../platform/web/html.ts';
+import type { PasskeyRow } from '../passkeys/repo.ts';
+import { passkeyNameLength } from '../passkeys/service.ts';
+import type { SessionRow } from '../sessions/repo.ts';
+import { deviceOf } from './user-agent.ts';
+import type { AccountWords } from './words.ts';
+
+/** The cards of the page "Account and security". */
+export interface View {
+  readonly t: AccountWords;
+  /** Whether what needs a recent sign-in is offered. */
+  readonly recent: boolean;
+  readonly csrf: string;
+  readonly time: (at: number) => Html;
+}
+
+export const passwordCard = ({ t, csrf }: View, error: string | undefined, username: string): Html =>
+  card({
+    title: t('passwordTitle'),
+    intro: t('passwordIntro'),
+    body: form({
+      action: '/account/password',
+      csrf,
+      body: html`
+        <input class="visually-hidden" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">
+        !${field({ name: 'password', type: 'password', label: t('newPassword'), hint: t('passwordHint'), error, autocomplete: 'new-password', required: true })}
+        <div class="actions">!${button(t('changePassword'))}</div>`,
+    }),
+  });
+
+export function passkeysCard(view: View, passkeys: PasskeyRow[], error: string | undefined): Html {
+  const { t, csrf, recent } = view;
+  const list = passkeys.length
+    ? rows(passkeys.map((passkey) => passkeyRow(view, passkey)))
+    : emptyState({ title: t('passkeysEmpty'), text: t('passkeysEmptyText') });
+  const add = form({
+    action: '/account/passkeys',
+    csrf,
+    body: html`
+      <input type="hidden" name="credential">
+      !${field({ name: 'name', id: 'new-passkey', label: t('passkeyName'), hint: t('passkeyNameHint'), error, maxlength: passkeyNameLength })}
+      <div class="actions">!${button(t('addPasskey'))}</div>`,
+  });
+  const adding = html`
+    <p class="hint" data-passkey-hint>${t('needsScripts')}</p>
+    <div data-passkey="add" data-options="/account/passkeys/options" hidden>
+      !${add}
+      <p class="error" role="alert" hidden>${t('passkeyFailed')}</p>
+    </div>`;
+  return card({
+    id: 'passkeys',
+    title: t('passkeysTitle'),
+    intro: t('passkeysIntro'),
+    body: html`!${list}!${recent ? adding : ''}`,
+  });
+}
+
+function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
+  const action = `/account/passkeys/${passkey.id}`;
+  const rename = form({
+    action: `${action}/name`,
+    csrf,
+    body: html`
+      !${field({ name: 'name', id: `name-${passkey.id}`, label: t('passkeyName'), value: passkey.name, maxlength: passkeyNameLength })}
+      <div class="actions">!${button(t('rename'), { kind: 'plain' })}</div>`,
+  });
+  const remove = confirm({
+    summary: t('remove'),
+    text: t('removeText'),
+    action: form({ action: `${action}/remove`, csrf, body: button(t('remove'), { kind: 'danger' }) }),
+  });
+  const used =
+    passkey.last_used_at === null
+      ? html`${t('passkeyUnused')}`
+      : dated(t('passkeyUsed', { date: mark }), time(passkey.last_used_at));
+  return {
+    title: html`${passkey.name}`,
+    text: html`!${dated(t('passkeyAdded', { date: mark }), time(passkey.created_at))} · !${used}`,
+    aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
+  };
+}
+
+export function codesCard({ t, csrf, recent }: View, left: number): Html {
+  const make = (label: string, kind: 'primary' | 'danger') =>
+    form({
+      action: '/account/recovery-codes',
+      csrf,
+      body: html`<div class="actions">!${button(label, { kind })}</div>`,
+    });
+  const action =
+    left === 0
+      ? make(t('makeCodes'), 'primary')
+      : confirm({ summary: t('replaceCodes'), text: t('replaceText'), action: make(t('replaceCodes'), 'danger') });
+  return card({
+    title: t('codesTitle'),
+    intro: t('codesIntro'),
+    body: html`<p>${left === 0 ? t('codesNone') : t('codesLeft', { count: left })}</p>!${recent ? action : ''}`,
+  });
+}
+
+export function sessionsCard(view: View, sessions: SessionRow[], current: string): Html {
+  const { t, csrf } = view;
+  const others = form({
+    action: '/account/sessions/end-others',
+    csrf,
+    body: html`<div class="actions">!${button(t('endOthers'), { kind: 'plain' })}</div>`,
+  });
+  return card({
+    title: t('sessionsTitle'),
+    intro: t('sessionsIntro'),
+    body: html`
+      !${rows(sessions.map((session) => sessionRow(view, session, session.id === current)))}
+      !${sessions.length > 1 ? others : ''}`,
+  });
+}
+
+const methods = ['password', 'passkey', 'recovery', 'signup'] as const;
+
+function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boolean) {
+  const method = methods.find((each) => each === session.method) ?? 'password';
+  const end = form({
+    action: `/account/sessions/${session.id}/end`,
+    csrf,
+    body: button(t('endSession'), { kind: 'plain' }),
+  });
+  return {
+    title: html`${deviceOf(session.user_agent) || t('unknownDevice')}`,
+    text: html`!${dated(t('signedInAt', { date: mark }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: mark }), time(session.last_seen_at))} · ${session.address}`,
+    aside: current ? badge(t('thisSession'), 'ok') : end,
+  };
+}
+
+/** Stands in a sentence where the date, which is markup, goes. */
+const mark = '\u0000';
+
+function dated(sentence: string, date: Html): Html {
+  const [before = '', after = ''] = sentence.split(mark);
+  return html`${before}!${date}${after}`;
+}

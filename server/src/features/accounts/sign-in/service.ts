@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { hash, verify } from '@node-rs/argon2';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Visitor } from '../../../platform/web/pages.ts';
+import * as repo from '../repo.ts';
+import { writes as sessionWrites } from '../sessions/repo.ts';
+import type { Sessions, SignInMethod } from '../sessions/service.ts';
+import { writes } from './repo.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface SignInParts {
+  readonly db: Database;
+  readonly sessions: Sessions;
+  readonly throttle: Throttle;
+}
+
+export type SignIn = ReturnType<typeof createSignIn>;
+
+/** A session's token, or why there is none; `retryAfter` in seconds. */
+export type SignInResult =
+  | { readonly outcome: 'ok'; readonly token: string }
+  | { readonly outcome: 'wrong' }
+  | { readonly outcome: 'suspended' }
+  | { readonly outcome: 'throttled'; readonly retryAfter: number };
+
+export function createSignIn({ db, sessions, throttle }: SignInParts) {
+  /** Checked in place of the hash of a creator who does not exist, so that both last the same. */
+  let nobody: Promise<string> | undefined;
+
+  return {
+    /** Starts a session for someone known already, as after signing up; returns its token. */
+    async begin(creatorId: string, method: SignInMethod, visitor: Visitor): Promise<string> {
+      const { token, row } = sessions.prepare(creatorId, method, visitor);
+      await db.write(sessionWrites.insertSession, row);
+      return token;
+    },
+
+    async withPassword(username: string, password: string, visitor: Visitor): Promise<SignInResult> {
+      nobody ??= hash(randomBytes(32));
+      const [retryAfter, spare] = [await throttle.enter(username, visitor.address), await nobody];
+      if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
+      const creator = await repo.creatorByUsername(db, username);
+      const right = await verify(creator?.password_hash ?? spare, password);
+      if (!creator?.password_hash || !right) return { outcome: 'wrong' };
+      await throttle.clear(username, visitor.address);
+      const { token, row } = sessions.prepare(creator.id, 'password', visitor);
+      const outcome = await db.write(writes.signInWithPassword, creator.password_hash, row);
+      return outcome === 'ok' ? { outcome, token } : { outcome };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { button, card, emptyState, heading, linkButton } from '../../platform/web/blocks.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { field, select } from '../../platform/web/forms.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import type { Tip } from '../tips/index.ts';
+import { tipTable } from './tip-table.ts';
+import { queryOf, type Typed, type Wrong } from './tips-search.ts';
+import { type DashboardT, dashboardWords } from './words.ts';
+
+export const tipsHome = '/dashboard/tips';
+
+export interface SearchView {
+  readonly lang: Lang;
+  readonly times: Times;
+  readonly typed: Typed;
+  readonly wrong: Wrong;
+  readonly apps: readonly { readonly id: string; readonly name: string }[];
+  /** Nothing where the search was wrong. */
+  readonly found: Found | undefined;
+}
+
+export interface Found {
+  readonly tips: readonly Tip[];
+  readonly first: boolean;
+  /** Where older ones follow; `reached`: down to when was looked, if that is why it ends here. */
+  readonly next: { readonly cursor: string; readonly reached: Date | undefined } | undefined;
+}
+
+/** One field, on the dashboard itself. */
+export const quickSearch = (t: DashboardT): Html => html`
+<form class="search quick" method="get" action="${tipsHome}" role="search">
+  <input type="search" name="q" maxlength="300" aria-label="${t('searchLabel')}" placeholder="${t('searchLabel')}">
+  !${button(t('search'), { kind: 'plain' })}
+</form>`;
+
+export function searchView(o: SearchView): Html {
+  const t = dashboardWords(o.lang);
+  return html`
+!${heading({ title: t('searchTitle'), intro: t('searchIntro') })}
+!${card({ body: searchForm(o, t) })}
+!${o.found ? results(o, o.found, t) : ''}`;
+}
+
+function searchForm({ typed, wrong, apps }: SearchView, t: DashboardT): Html {
+  const options: [string, string][] = [
+    ['', t('anyApp')],
+    ...apps.map(({ id, name }): [string, string] => [id, name]),
+    ['cli', t('operator')],
+  ];
+  const of = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
+  return html`
+<form class="search" method="get" action="${tipsHome}" role="search" novalidate!${attributes({ 'aria-label': t('searchLabel') })}>
+  !${field({ ...of('q'), label: t('text'), type: 'search', maxlength: 300 })}
+  !${select({ ...of('app'), label: t('app'), options })}
+  !${field({ ...of('from'), label: t('fromDay'), type: 'date' })}
+  !${field({ ...of('to'), label: t('toDay'), type: 'date' })}
+  !${field({ ...of('min'), label: t('least'), inputmode: 'decimal' })}
+  !${field({ ...of('max'), label: t('most'), inputmode: 'decimal' })}
+  <div class="actions">!${button(t('search'))}!${linkButton(t('clear'), tipsHome)}</div>
+</form>`;
+}
+
+function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Html {
+  const reached = next?.reached;
+  const to = (cursor: string) => `${tipsHome}?${queryOf(o.typed, { cursor })}`;
+  const further = next && linkButton(t(reached ? 'further' : 'older'), to(next.cursor));
+  const none = reached
+    ? html`<div class="empty"><h3>${t('noneFar')}</h3>!${down('noneFarText', reached)}</div>`
+    : emptyState({ title: t('noneTitle'), text: t('noneText') });
+  const list = tipTable(tips, { caption: t('results'), lang: o.lang, times: o.times });
+  const query = queryOf(o.typed);
+  return html`
+!${card({
+    title: t('results'),
+    body: html`!${tips.length > 0 ? list : none}!${tips.length > 0 && reached ? down('far', reached) : ''}`,
+    actions: html`!${first ? '' : linkButton(t('newest'), `${tipsHome}?${query}`)}!${further ?? ''}`,
+  })}
+!${tips.length === 0 && first && !next ? '' : exportLine(query, t)}`;
+
+  function down(key: 'far' | 'noneFarText', at: Date): Html {
+    return html`<p class="hint">${t(key, { time: o.times.dateText(at, o.lang) })}</p>`;
+  }
+}
+
+const exportLine = (query: string, t: DashboardT): Html =>
+  html`<div class="actions">!${linkButton(t('export'), `${tipsHome}.csv?${query}`)}<p class="hint">${t('exportHint')}</p></div>`;

@@ -1,0 +1,50 @@
+import { card, emptyState, linkButton, stats } from '../../platform/web/blocks.ts';
+import { money, type Times } from '../../platform/web/format.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import type { DayTotal, Tip, Tips } from '../tips/index.ts';
+import { chart } from './chart.ts';
+import { tipTable } from './tip-table.ts';
+import { quickSearch, tipsHome } from './tips-views.ts';
+import { dashboardWords } from './words.ts';
+
+export interface Overview {
+  readonly totals: Awaited<ReturnType<Tips['stats']>>;
+  readonly days: readonly DayTotal[];
+  readonly tips: readonly Tip[];
+  readonly lang: Lang;
+  readonly times: Times;
+}
+
+/**
+ * The numbers, the chart of the last days, and the newest tips. What carries `data-live` is replaced by its newer self
+ * as tips come in; without scripts it is a page like any other.
+ */
+export function overview({ totals, days, tips, lang, times }: Overview): Html {
+  const t = dashboardWords(lang);
+  const live = (name: string, body: Html): Html => html`<div data-live="${name}">!${body}</div>`;
+  const numbers = stats([
+    { label: t('thisMonth'), value: money(totals.current_month.total_minor) },
+    { label: t('tipsThisMonth'), value: totals.current_month.count.toLocaleString('en') },
+    { label: t('allTime'), value: money(totals.all_time.total_minor) },
+    { label: t('tipsAllTime'), value: totals.all_time.count.toLocaleString('en') },
+  ]);
+  return html`
+!${live('numbers', numbers)}
+!${live('chart', tips.length > 0 ? card({ title: t('lastDays'), body: chart({ days, lang, times }) }) : '')}
+!${card({
+    title: t('recent'),
+    body: html`!${tips.length > 0 ? quickSearch(t) : ''}!${live('tips', tips.length > 0 ? newest() : nothingYet())}`,
+    actions: html`!${linkButton(t('searchAll'), tipsHome)}!${linkButton(t('export'), `${tipsHome}.csv`)}`,
+  })}
+<p class="visually-hidden" role="status" data-live-news="${t('news', { amount: '{amount}', name: '{name}' })}"></p>`;
+
+  function newest(): Html {
+    return tipTable(tips, { caption: t('recent'), lang, times });
+  }
+
+  function nothingYet(): Html {
+    const action = linkButton(t('overlay'), '/dashboard/overlay', 'primary');
+    return emptyState({ title: t('empty'), text: t('emptyText'), action });
+  }
+}

@@ -1,0 +1,194 @@
+/** The API document as the reference reads it: the parts that it shows, and the fields of a schema as rows of text. */
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly 'x-decimals'?: number;
+  readonly 'x-not-blank'?: boolean;
+  readonly 'x-no-controls'?: boolean;
+}
+
+export interface Content {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+
+export interface Answer {
+  readonly description?: string;
+  readonly headers?: Readonly<Record<string, { readonly description?: string }>>;
+  readonly content?: Readonly<Record<string, Content>>;
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, Answer>>;
+  readonly 'x-rate-limit'?: { readonly group: string; readonly limit: number; readonly window_seconds: number };
+}
+
+export interface ApiDocument {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, { readonly scheme?: string }>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+  };
+}
+
+export interface Operation extends OperationObject {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The tags in the document's order, each with its operations. A tag without operations is left out. */
+export function byTag(document: ApiDocument): { name: string; description: string; operations: Operation[] }[] {
+  const all: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+  );
+  const unlisted = new Set(all.flatMap(({ tags = ['Other'] }) => tags));
+  for (const { name } of document.tags) unlisted.delete(name);
+  const tags = [...document.tags, ...[...unlisted].map((name) => ({ name, description: '' }))];
+  return tags
+    .map((tag) => ({ ...tag, operations: all.filter(({ tags = ['Other'] }) => tags.includes(tag.name)) }))
+    .filter(({ operations }) => operations.length > 0);
+}
+
+/** The body of a request or an answer; JSON where several types are offered. */
+export function contentOf(content: Readonly<Record<string, Content>> | undefined): [type: string, Content] | undefined {
+  const entries = Object.entries(content ?? {});
+  return entries.find(([type]) => type === 'application/json') ?? entries[0];
+}
+
+export function resolve(schema: Schema, { components }: ApiDocument): Schema {
+  if (schema.$ref === undefined) return schema;
+  const { $ref, ...beside } = schema;
+  const found = components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)];
+  return found ? { ...found, ...beside } : beside;
+}
+
+/** One row of a list of fields. Texts may hold inline Markdown. */
+export interface Field {
+  /** `source.client_id`, `data[].id` */
+  readonly path: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly description: string;
+  readonly rules: readonly string[];
+  readonly example: unknown;
+}
+
+/** No answer is nested deeper. The limit ends a schema that refers to itself. */
+const maxDepth = 5;
+
+/** Every field of an object. The fields of a nested object follow its own row. */
+export function fieldsOf(schema: Schema, document: ApiDocument, prefix = '', depth = 0): Field[] {
+  const { properties = {}, required = [] } = resolve(schema, document);
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const path = prefix + name;
+    const field = toField(path, property, required.includes(name), document);
+    const inner = innerObject(property, document);
+    if (!inner || depth >= maxDepth) return [field];
+    return [field, ...fieldsOf(inner.schema, document, `${path}${inner.list ? '[]' : ''}.`, depth + 1)];
+  });
+}
+
+export function toField(path: string, schema: Schema, required: boolean, document: ApiDocument): Field {
+  const whole = resolve(schema, document);
+  const description = whole.description ?? '';
+  const said = description.toLowerCase();
+  return {
+    path,
+    type: typeOf(whole, document),
+    required,
+    description,
+    rules: rulesOf(whole).filter((rule) => !said.includes(rule.toLowerCase())),
+    example: whole.examples?.[0],
+  };
+}
+
+function innerObject(schema: Schema, document: ApiDocument): { schema: Schema; list: boolean } | undefined {
+  const whole = resolve(schema, document);
+  const list = whole.items !== undefined;
+  const inner = list ? resolve(whole.items ?? {}, document) : whole;
+  return inner.properties ? { schema: inner, list } : undefined;
+}
+
+function typeOf(schema: Schema, document: ApiDocument): string {
+  if (schema.anyOf)
+    return [...new Set(schema.anyOf.map((choice) => typeOf(resolve(choice, document), document)))].join(' or ');
+  const names = [schema.type ?? (schema.const === undefined ? 'any' : typeof schema.const)].flat().map((name) => {
+    if (name !== 'array') return name;
+    const item = schema.items && typeOf(resolve(schema.items, document), document);
+    return item ? `list of ${/^\w+$/.test(item) ? `${item}s` : item}` : 'list';
+  });
+  return names.join(' or ');
+}
+
+/** The constraints of a schema in words. */
+function rulesOf(schema: Schema): string[] {
+  const { minimum, maximum, exclusiveMinimum } = schema;
+  const rules: (string | false | undefined)[] = [
+    schema.const !== undefined && `always ${code(schema.const)}`,
+    schema.enum && `one of ${schema.enum.map(code).join(', ')}`,
+    schema.format && formats[schema.format],
+    exclusiveMinimum !== undefined && `greater than ${number(exclusiveMinimum)}`,
+    between(minimum, maximum, ''),
+    schema['x-decimals'] !== undefined && `at most ${decimals[schema['x-decimals']] ?? schema['x-decimals']} decimals`,
+    between(schema.minLength, schema.maxLength, ' character'),
+    between(schema.minItems, schema.maxItems, ' item'),
+    schema.pattern !== undefined && `matches ${code(schema.pattern)}`,
+    schema['x-not-blank'] && 'not blank',
+    schema['x-no-controls'] && 'no control characters',
+    schema.default !== undefined && `default ${code(schema.default)}`,
+  ];
+  return rules.filter((rule) => typeof rule === 'string');
+}
+
+const decimals: Readonly<Record<number, string>> = { 2: 'two' };
+const formats: Readonly<Record<string, string>> = { 'date-time': 'date and time, RFC 3339', uri: 'an address' };
+
+function between(least: number | undefined, most: number | undefined, unit: string): string | undefined {
+  const plural = (count: number) => (unit === '' || count === 1 ? unit : `${unit}s`);
+  if (least !== undefined && most !== undefined) return `${number(least)} to ${number(most)}${plural(most)}`;
+  if (most !== undefined) return `at most ${number(most)}${plural(most)}`;
+  if (least === 1 && unit !== '') return 'not empty';
+  if (least !== undefined) return `at least ${number(least)}${plural(least)}`;
+  return undefined;
+}
+
+const number = (value: number): string => value.toLocaleString('en-US');
+const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;

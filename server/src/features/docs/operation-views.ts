@@ -1,0 +1,192 @@
+import { badge } from '../../platform/web/blocks.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import { curlOf, exampleOf, headerTitle, opensSocket } from './examples.ts';
+import { inline } from './markdown.ts';
+import {
+  type Answer,
+  type ApiDocument,
+  contentOf,
+  type Field,
+  fieldsOf,
+  type Operation,
+  type Parameter,
+  toField,
+} from './openapi.ts';
+import type { T } from './words.ts';
+
+/** One endpoint: its description and fields on the left, a request and its answer on the right. */
+export function operationSection(operation: Operation, document: ApiDocument, t: T): Html {
+  const answers = Object.entries(operation.responses);
+  const success = answers.find(([status]) => Number(status) < 400);
+  return html`
+<article class="operation" id="${operation.operationId}" aria-labelledby="${operation.operationId}-title">
+  <div class="about">
+    <h3 id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h3>
+    <p class="endpoint" translate="no">!${method(operation.method)} <code>!${breakable(operation.path)}</code></p>
+    !${paragraphs(operation).map((text) => html`<p lang="en">!${inline(text)}</p>`)}
+    !${needs(operation, document, t)}
+    !${parameters(operation, 'path', t('path'), document, t)}
+    !${parameters(operation, 'query', t('query'), document, t)}
+    !${parameters(operation, 'header', t('headers'), document, t)}
+    !${bodyFields(operation, document, t)}
+    !${success ? answerDetails(success[1], document, t) : ''}
+    !${errors(operation, t)}
+  </div>
+  <div class="samples">
+    !${codeFigure(html`${t('request')}`, html`${curlOf(operation, document)}`, t)}
+    !${success ? answerSample(success, document, t) : ''}
+  </div>
+</article>`;
+}
+
+export const method = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
+
+/** On a phone a long path may break before a slash. */
+const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part) => html`${part}<wbr>`)}`;
+
+/** Without the scope and the limit, which the document repeats here for other viewers; `needs` shows them. */
+const paragraphs = ({ description = '' }: Operation): string[] =>
+  description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
+
+function needs(operation: Operation, { components }: ApiDocument, t: T): Html {
+  const { security = [], 'x-rate-limit': limit } = operation;
+  const [[name, scopes] = []] = Object.entries(security[0] ?? {});
+  const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
+  const who =
+    scheme === 'bearer'
+      ? scopes && scopes.length > 0
+        ? html`${t('scope')} <a href="#scopes"><code>${scopes.join(' ')}</code></a>`
+        : html`${t('scopeNone')}`
+      : scheme === 'basic'
+        ? html`${t('client')}`
+        : opensSocket(operation)
+          ? html`<a href="#getSocketToken">${t('socketToken')}</a>`
+          : html`${t('public')}`;
+  const quota = limit ? html`<li><a href="#limits">${t('limit', { limit: limit.limit })}</a></li>` : '';
+  return html`<ul class="needs"><li>!${who}</li>!${quota}</ul>`;
+}
+
+function parameters(operation: Operation, location: Parameter['in'], label: string, document: ApiDocument, t: T): Html {
+  const fields = (operation.parameters ?? [])
+    .filter((each) => each.in === location)
+    .map(({ name, schema, description = '', required = false }) =>
+      toField(location === 'header' ? headerTitle(name) : name, { ...schema, description }, required, document),
+    );
+  return fieldList(label, fields, t);
+}
+
+function bodyFields({ requestBody }: Operation, document: ApiDocument, t: T): Html {
+  const [, content] = contentOf(requestBody?.content) ?? [];
+  if (!content?.schema) return '';
+  return fieldList(t(requestBody?.required ? 'body' : 'bodyOptional'), fieldsOf(content.schema, document), t);
+}
+
+const fieldList = (label: string, fields: readonly Field[], t: T): Html =>
+  fields.length === 0 ? '' : html`<h4>${label}</h4>!${fieldRows(fields, t)}`;
+
+const fieldRows = (fields: readonly Field[], t: T): Html => html`
+<dl class="fields">!${fields.map(
+  (field) => html`
+  <div>
+    <dt><code translate="no">!${breakable(field.path)}</code> <span class="type" lang="en">${field.type}</span>!${field.required ? html` <span class="required">${t('required')}</span>` : ''}</dt>
+    <dd lang="en">!${facts(field, t)}</dd>
+  </div>`,
+)}
+</dl>`;
+
+function facts({ description, rules, example }: Field, t: T): Html {
+  const sentences = [description, ...rules].filter(Boolean).map(sentence);
+  const shown = typeof example === 'string' ? example : JSON.stringify(example);
+  return html`!${inline(sentences.join('. '))}!${sentences.length > 0 ? '.' : ''}!${example === undefined ? '' : html` <span class="example">${t('example')} <code>${shown}</code></span>`}`;
+}
+
+/** Capitalizes the first word, unless it is the name of a field. */
+const sentence = (text: string): string =>
+  text.replace(/\.$/, '').replace(/^[a-z](?=[a-z]*(\W|$))/, (letter) => letter.toUpperCase());
+
+function answerDetails({ content, headers = {} }: Answer, document: ApiDocument, t: T): Html {
+  const [, body] = contentOf(content) ?? [];
+  const fields = body?.schema ? fieldsOf(body.schema, document) : [];
+  const own = Object.entries(headers).map(
+    ([name, { description = '' }]): Field => ({
+      path: name,
+      type: '',
+      required: false,
+      description,
+      rules: [],
+      example: undefined,
+    }),
+  );
+  // An answer always has all of its fields, so only requests mark the required ones.
+  const always = fields.map((field) => ({ ...field, required: false }));
+  return html`
+!${always.length > 0 ? html`<details class="more"><summary>${t('answerFields')}</summary>!${fieldRows(always, t)}</details>` : ''}
+!${own.length > 0 ? html`<details class="more"><summary>${t('answerHeaders')}</summary>!${fieldRows(own, t)}</details>` : ''}`;
+}
+
+function answerSample([status, { content }]: [string, Answer], document: ApiDocument, t: T): Html {
+  const [type = '', body] = contentOf(content) ?? [];
+  const heading = html`${t('answer')} !${badge(status, 'ok')}`;
+  if (!body)
+    return html`<figure class="code"><figcaption><span>!${heading}</span></figcaption><p class="no-body">${t('noBody')}</p></figure>`;
+  const example = exampleOf(body, document);
+  return codeFigure(heading, type === 'application/json' ? json(example) : html`${example}`, t);
+}
+
+interface ErrorRow {
+  readonly status: string;
+  readonly code: string;
+  readonly advice: string;
+}
+
+/** One row for each error code that the document has an example of. */
+function errorRows({ responses, security = [] }: Operation): ErrorRow[] {
+  const scope = Object.values(security[0] ?? {})[0]?.[0] ?? '';
+  return Object.entries(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([status, { description = '', content }]) => {
+      const examples = Object.entries(contentOf(content)?.[1].examples ?? {});
+      if (examples.length === 0) return [{ status, code: '', advice: description }];
+      return examples.map(([code, { value }]) => ({
+        status,
+        code,
+        advice: (adviceIn(value) ?? description).replace('<scope>', scope),
+      }));
+    });
+}
+
+/** The message of our own errors, or the description of RFC 6749's. */
+function adviceIn(value: unknown): string | undefined {
+  if (value === null || typeof value !== 'object') return undefined;
+  const error = 'error' in value ? value.error : undefined;
+  const described = 'error_description' in value ? value.error_description : undefined;
+  const words = error !== null && typeof error === 'object' && 'message' in error ? error.message : described;
+  return typeof words === 'string' ? words : undefined;
+}
+
+function errors(operation: Operation, t: T): Html {
+  const rows = errorRows(operation);
+  if (rows.length === 0) return '';
+  const statuses = [...new Set(rows.map(({ status }) => status))];
+  const list = rows.map(
+    ({ status, code, advice }) =>
+      html`<div><dt><span class="status">${status}</span> !${code && html`<code>${code}</code>`}</dt><dd lang="en">!${inline(advice)}</dd></div>`,
+  );
+  return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><dl class="fields">!${list}</dl></details>`;
+}
+
+/** A block of code with its title. The script that copies unhides the button. */
+export const codeFigure = (title: Html, code: Html, t: T): Html => html`
+<figure class="code">
+  <figcaption><span>!${title}</span><button class="copy" type="button" hidden data-copied="${t('copied')}">${t('copy')}</button></figcaption>
+  <pre tabindex="0"><code translate="no">!${code}</code></pre>
+</figure>`;
+
+/** JSON with its names and strings marked for the stylesheet to colour. */
+function json(value: unknown): Html {
+  const parts = JSON.stringify(value, null, 2).split(/("(?:\\.|[^"\\])*"(?:\s*:)?)/);
+  return html`!${parts.map((part, index) => {
+    if (index % 2 === 0) return html`${part}`;
+    return part.endsWith('"') ? html`<span class="text">${part}</span>` : html`<span class="name">${part}</span>`;
+  })}`;
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import type { Assets } from '../../platform/web/assets.ts';
+import { contentSecurityPolicy } from '../../platform/web/headers.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
+import type { OverlaySettings } from './settings.ts';
+
+/** Headers of a page that is nothing but a transparent stage; `framed`: our own pages may frame it. */
+export const stageHeaders = ({ framed = false } = {}) => ({
+  'content-security-policy': contentSecurityPolicy(framed ? { 'frame-ancestors': ["'self'"] } : {}),
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+});
+
+export function createStage(assets: Assets) {
+  const own = (path: string) => assets.add(new URL(path, import.meta.url));
+  const style = own('./overlay.css');
+  const overlay = own('./browser/overlay.ts');
+  const preview = own('./browser/preview.ts');
+  let worker: string | undefined;
+
+  const stage = (module: string, data: Record<string, string>): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="robots" content="noindex">
+<title>Namjai overlay</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style()}">
+<script type="module" src="${module}"></script>
+</head>
+<body!${attributes(data)}></body>
+</html>
+`;
+
+  return {
+    /** The overlay's service worker; it stands at an address of its own, because that says what it may serve. */
+    worker(): string {
+      worker ??= stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8'));
+      return worker;
+    },
+    /** What OBS opens. */
+    overlay: (creatorId: string): Html => stage(overlay(), { 'data-creator': creatorId }),
+    /** A sample alert in these looks, again and again. It is connected to nothing. */
+    preview: (settings: OverlaySettings): Html => stage(preview(), { 'data-settings': JSON.stringify(settings) }),
+  };
+}

@@ -1,0 +1,151 @@
+import {
+  badge,
+  button,
+  card,
+  confirm,
+  copyable,
+  emptyState,
+  heading,
+  linkButton,
+  notice,
+  rows,
+} from '../../platform/web/blocks.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { field, form, textArea } from '../../platform/web/forms.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import type { Zone } from '../../platform/zone.ts';
+import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
+import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
+import { webhooksCard } from './webhook-views.ts';
+import { problemText, words } from './words.ts';
+
+/** What all pages of the portal are drawn with. */
+export interface View {
+  readonly lang: Lang;
+  readonly csrf: string;
+  readonly authUrl: string;
+  readonly baseUrl: string;
+  readonly development: boolean;
+  readonly times: Times;
+  readonly zone: Zone;
+  readonly now: number;
+}
+
+/** What was typed, and what is wrong with it. */
+export interface Typed {
+  readonly name: string;
+  readonly redirectUris: string;
+  readonly problems?: readonly DetailProblem[];
+}
+
+const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
+
+export function listPage(view: View, apps: readonly AppRow[]): Html {
+  const t = words(view.lang);
+  const register = linkButton(t('register'), '/developers/apps/new', 'primary');
+  if (apps.length === 0)
+    return html`!${heading({ title: t('title'), intro: t('intro') })}
+!${emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
+  const list = rows(
+    apps.map((app) => ({
+      title: html`<a href="/developers/apps/${app.id}">${app.name}</a>`,
+      text: html`<code translate="no">${app.id}</code>`,
+      aside: app.suspended_at === null ? '' : badge(t('suspended'), 'warn'),
+    })),
+  );
+  return html`!${heading({ title: t('title'), intro: t('intro'), actions: register })}!${card({ body: list })}`;
+}
+
+export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
+  const t = words(view.lang);
+  return html`!${heading({ title: t('register'), intro: t('registerIntro') })}
+!${tooMany ? notice('error', tooMany) : ''}
+!${card({ body: detailsForm(view, '/developers/apps', t('register'), typed) })}`;
+}
+
+/** `secret` is shown this once, right after it was made. */
+export function appPage(view: View, app: AppRow, typed: Typed, secret?: { value: string; text: string }): Html {
+  const t = words(view.lang);
+  return html`
+!${heading({ title: app.name, actions: linkButton(t('back'), '/developers') })}
+!${app.suspended_at === null ? '' : notice('warn', t('suspendedText'))}
+!${secret ? notice('ok', secret.text) : ''}
+!${credentials(view, app, secret?.value)}
+!${nextSteps(view, app)}
+!${webhooksCard(view, app)}
+!${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
+!${removal(view, app)}`;
+}
+
+function credentials(view: View, app: AppRow, secret: string | undefined): Html {
+  const t = words(view.lang);
+  const copyWords = { copy: t('copy'), copied: t('copied') };
+  const old =
+    app.old_secret_until !== null && app.old_secret_until > view.now
+      ? html`<p class="hint">${t('oldSecret')} !${view.times.time(new Date(app.old_secret_until), view.lang)}</p>`
+      : '';
+  const make = confirm({
+    summary: t('newSecret'),
+    text: t('newSecretMeans'),
+    action: form({
+      action: `/developers/apps/${app.id}/secret`,
+      csrf: view.csrf,
+      body: button(t('newSecretNow'), { kind: 'danger' }),
+    }),
+  });
+  const shown = secret
+    ? html`!${copyable({ id: 'client-secret', label: t('clientSecret'), value: secret, ...copyWords })}
+<p><strong>${t('secretShown')}</strong></p>!${old}`
+    : html`<p class="hint">${t('secretHint')}</p>!${old}!${make}`;
+  return card({
+    title: t('credentials'),
+    body: html`!${copyable({ id: 'client-id', label: t('clientId'), value: app.id, ...copyWords })}!${shown}`,
+  });
+}
+
+function nextSteps(view: View, app: AppRow): Html {
+  const t = words(view.lang);
+  const example = { clientId: app.id, redirectUri: redirectUrisOf(app)[0] ?? placeholderApp.redirectUri };
+  const address = authorizeExample(view.authUrl, example);
+  return card({
+    title: t('next'),
+    body: html`<p>${t('nextIntro')}</p>!${code(address)}
+<div class="actions">!${linkButton(t('tryIt'), address)}</div>
+<p>${t('exchange')}</p>!${code(exchangeExample(view.baseUrl, example))}`,
+  });
+}
+
+function detailsForm(view: View, action: string, submit: string, typed: Typed): Html {
+  const t = words(view.lang);
+  const problem = (name: DetailProblem['field']) => problemText(typed.problems ?? [], name, view.lang);
+  const fields = html`
+!${field({ name: 'name', label: t('name'), value: typed.name, maxlength: 200, required: true, autocomplete: 'off', error: problem('name') })}
+!${textArea({
+    name: 'redirect_uris',
+    label: t('redirectUris'),
+    hint: t(view.development ? 'redirectHintDevelopment' : 'redirectHint'),
+    value: typed.redirectUris,
+    required: true,
+    rows: 3,
+    error: problem('redirectUris'),
+  })}
+<div class="actions">!${button(submit)}</div>`;
+  return form({ action, csrf: view.csrf, body: fields });
+}
+
+function removal(view: View, app: AppRow): Html {
+  const t = words(view.lang);
+  return card({
+    title: t('remove'),
+    body: confirm({
+      summary: t('removeOpen'),
+      text: t('removeMeans'),
+      action: form({
+        action: `/developers/apps/${app.id}/delete`,
+        csrf: view.csrf,
+        body: button(t('removeNow', { app: app.name }), { kind: 'danger' }),
+      }),
+    }),
+  });
+}

@@ -1,0 +1,99 @@
+/**
+ * Stylesheets, images and browser modules, read once at start and served from memory; types are taken out of a
+ * module when it is first asked for.
+ *
+ * - A file is served under its path in the repository, so the relative `.ts` imports of browser modules
+ *   resolve in the browser as they stand. What a module imports is added with it.
+ * - Only files in a `browser/` folder and the SDK may be served as modules: an import of server code is an
+ *   error at start, not a leak.
+ * - The version in the address is a hash over everything served, hence immutable caching. Another version
+ *   (a node of a rolling update answering for its neighbour's page) gets the current file, uncached.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { extname } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+
+const root = new URL('../../../../', import.meta.url);
+
+const types: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.ts': 'text/javascript; charset=utf-8',
+};
+
+export interface Assets {
+  /** Adds a file, for a module also what it imports, and returns a function giving its address. */
+  add(file: URL): () => string;
+  /** Serves all that was added. */
+  register(app: FastifyInstance): void;
+}
+
+export function createAssets(): Assets {
+  const files = new Map<string, { type: string; text: string }>();
+  const stripped = new Map<string, string>();
+  let version: string | undefined;
+
+  function add(file: URL): string {
+    const path = file.href.slice(root.href.length);
+    if (files.has(path)) return path;
+    const type = types[extname(path)];
+    if (!file.href.startsWith(root.href) || !type) throw new Error(`Not an asset: ${file.href}`);
+    if (version) throw new Error(`Asset ${path} was added after addresses were given out`);
+    const text = readFileSync(file, 'utf8');
+    files.set(path, { type, text });
+    if (path.endsWith('.ts')) {
+      if (!/(^sdk\/src|\/browser)\//.test(path)) throw new Error(`Not a browser module: ${path}`);
+      for (const specifier of imports(text)) add(new URL(specifier, file));
+    }
+    return path;
+  }
+
+  function bodyOf(path: string, text: string): string {
+    if (!path.endsWith('.ts')) return text;
+    const known = stripped.get(path) ?? stripTypeScriptTypes(text);
+    stripped.set(path, known);
+    return known;
+  }
+
+  const currentVersion = () => {
+    version ??= createHash('sha256')
+      .update(JSON.stringify([...files]))
+      .digest('hex')
+      .slice(0, 12);
+    return version;
+  };
+
+  return {
+    add(file) {
+      const path = add(file);
+      return () => `/assets/${currentVersion()}/${path}`;
+    },
+    register(app) {
+      app.get<{ Params: { version: string; '*': string } }>('/assets/:version/*', (request, reply) => {
+        const file = files.get(request.params['*']);
+        if (!file) return reply.callNotFound();
+        const fresh = request.params.version === currentVersion();
+        return reply
+          .headers({
+            'cache-control': fresh ? 'public, max-age=31536000, immutable' : 'no-store',
+            'content-type': file.type,
+            'x-content-type-options': 'nosniff',
+            // An image of ours opened by itself is a document too.
+            'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+          })
+          .send(bodyOf(request.params['*'], file.text));
+      });
+    },
+  };
+}
+
+/** Relative specifiers of static and dynamic imports and of re-exports, those of types alone left out. */
+const imports = (code: string) =>
+  [
+    ...code
+      .replace(/^(?:import|export) type\b[^;]*;/gm, '')
+      .matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g),
+  ].map((match) => match[1] ?? '');

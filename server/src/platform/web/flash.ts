@@ -1,0 +1,29 @@
+import { fastifyCookie } from '@fastify/cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sameText, type Vault } from '../secrets.ts';
+import type { Tone } from './blocks.ts';
+
+/** One message for the page that follows a redirect, carried by a signed cookie. */
+export interface Flash {
+  tone: Tone;
+  text: string;
+}
+
+export function createFlash({ vault, secure }: { vault: Vault; secure: boolean }) {
+  const name = secure ? '__Host-namjai-flash' : 'namjai-flash';
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  const sign = (text: string) => vault.sign('flash', text).toString('base64url');
+  return {
+    set(reply: FastifyReply, flash: Flash): void {
+      const text = Buffer.from(JSON.stringify(flash)).toString('base64url');
+      reply.header('set-cookie', fastifyCookie.serialize(name, `${text}.${sign(text)}`, { ...options, maxAge: 60 }));
+    },
+    /** Gives it back once: the answer takes the cookie away. */
+    take(request: FastifyRequest, reply: FastifyReply): Flash | undefined {
+      const [text, signature] = fastifyCookie.parse(request.headers.cookie ?? '')[name]?.split('.') ?? [];
+      if (!text || !signature) return undefined;
+      reply.header('set-cookie', fastifyCookie.serialize(name, '', { ...options, maxAge: 0 }));
+      return sameText(signature, sign(text)) ? JSON.parse(Buffer.from(text, 'base64url').toString()) : undefined;
+    },
+  };
+}

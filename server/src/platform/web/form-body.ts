@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { httpError, validationFailed } from '../http/http-error.ts';
+
+/**
+ * Bodies of pages are forms, in place of the JSON of /v1. The first value of a name counts.
+ * A route that takes files sets its own `bodyLimit`.
+ */
+type Fields = URLSearchParams | FormData;
+
+export function useFormBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    const type = request.headers['content-type'] ?? '';
+    const fields = body.length === 0 ? new URLSearchParams() : await parse(type, body);
+    // PostgreSQL cannot store NUL, and nobody types it.
+    for (const [field, value] of fields)
+      if (field.includes('\0') || (typeof value === 'string' && value.includes('\0')))
+        throw validationFailed({ field, message: 'must not contain the character NUL' });
+    return fields;
+  });
+}
+
+async function parse(type: string, body: Buffer): Promise<Fields> {
+  if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return new URLSearchParams(body.toString('utf8'));
+  if (!/^multipart\/form-data\s*;/i.test(type)) throw httpError('unsupported_media_type');
+  try {
+    return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+  } catch {
+    throw validationFailed({ field: null, message: 'must be a well-formed form' });
+  }
+}
+
+const fieldsOf = ({ body }: FastifyRequest): Fields =>
+  body instanceof URLSearchParams || body instanceof FormData ? body : new URLSearchParams();
+
+/** What was typed into this field; empty where it is missing. */
+export function formText(request: FastifyRequest, name: string): string {
+  const value = fieldsOf(request).get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Every value of this name, as of checkboxes. */
+export const formTexts = (request: FastifyRequest, name: string): string[] =>
+  fieldsOf(request)
+    .getAll(name)
+    .filter((value) => typeof value === 'string');
+
+/** The uploaded file; nothing where none was chosen. */
+export function formFile(request: FastifyRequest, name: string): File | undefined {
+  const value = fieldsOf(request).get(name);
+  return value instanceof File && value.size > 0 ? value : undefined;
+}

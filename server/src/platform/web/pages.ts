@@ -1,0 +1,269 @@
+/**
+ * What every page stands on: the session, its CSRF token, the layout and error pages. For other features:
+ *
+ *   // app.ts, inside pages.register: one line for each feature
+ *   portalPages(scope, { pages, apps });
+ *
+ *   // features/portal/pages.ts
+ *   scope.get('/developers', async (request, reply) => {
+ *     const session = pages.requireSession(request);        // else to /login and back here
+ *     return pages.show(request, reply, { title, nav: 'developers', body });
+ *   });
+ *   scope.post('/developers/:id/secret', async (request, reply) => {
+ *     const session = pages.requireRecent(request);         // signed in within ten minutes; for secrets
+ *     const name = formText(request, 'name');               // platform/web/form-body.ts; also formTexts, formFile
+ *     …                                                     // wrong input: pages.show(…, { status: 422, body with errors })
+ *     return pages.redirect(reply, '/developers', { tone: 'ok', text: t('saved') });
+ *   });
+ *   form({ action, csrf: pages.csrf(request, reply), body }) // every form; pages.lang(request) is the reader's language
+ *
+ * Invariants:
+ * - Every request but GET and HEAD in the scope has been checked before its handler runs: our `Origin`, and the CSRF
+ *   token (field `csrf`) of the very cookie it came with. A handler cannot forget it.
+ * - One cookie. Before signing in it holds a random token that names nothing (a pre-session, enough for CSRF); signing
+ *   in always makes a new token. Its name and `Secure` follow AUTH_URL, never the request.
+ * - Whatever is thrown becomes an error page in the reader's language; `HttpError` and `PageError` too.
+ */
+import { fastifyCookie } from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
+import { readOn, toHttpError } from '../http/errors.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { Log } from '../log.ts';
+import { sameText, type Vault } from '../secrets.ts';
+import type { Assets } from './assets.ts';
+import { errorPage } from './error-page.ts';
+import { createFlash, type Flash } from './flash.ts';
+import { formText, useFormBodies } from './form-body.ts';
+import { contentSecurityPolicy, pageHeaders } from './headers.ts';
+import { type Lang, languageOf, messages, rememberLanguage } from './i18n.ts';
+import { createPage, type PageOptions } from './layout.ts';
+import { PageError, Redirect } from './page-error.ts';
+import { safeReturn } from './return-address.ts';
+
+/** Where a request comes from. */
+export interface Visitor {
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+/** What pages need to know of a session; the feature that keeps sessions knows more. */
+export interface PageSession {
+  readonly displayName: string;
+  readonly signedInAt: number;
+}
+
+export interface PageSessions<Session extends PageSession> {
+  /** The longest life of a session, and of its cookie. */
+  readonly maxMs: number;
+  newToken(): string;
+  find(token: string, visitor: Visitor): Promise<Session | undefined>;
+  /** Ends the session of this token, if there is one. */
+  endToken(token: string): Promise<void>;
+}
+
+export interface PagesParts<Session extends PageSession> {
+  readonly authUrl: string;
+  readonly assets: Assets;
+  readonly sessions: PageSessions<Session>;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Pages<Session extends PageSession> = ReturnType<typeof createPages<Session>>;
+export type ShowOptions = Omit<PageOptions, 'lang' | 'url' | 'user' | 'flash'> & { status?: number; flash?: Flash };
+
+/** Showing or making a secret needs a sign-in no older than this. */
+const recentMs = 10 * 60_000;
+
+const words = messages({
+  en: { otherOrigin: 'This page belongs to {address}. Open it there and try again.' },
+  th: { otherOrigin: 'หน้านี้อยู่ที่ {address} กรุณาเปิดจากที่อยู่นั้นแล้วลองใหม่อีกครั้ง' },
+});
+
+/** What is known about a request once it reaches the scope. */
+interface State<Session> {
+  /** The cookie's token: a session's, or one that names nothing yet. */
+  token: string | undefined;
+  session: Session | undefined;
+}
+
+export function createPages<Session extends PageSession>(parts: PagesParts<Session>) {
+  const { authUrl, assets, sessions, vault, clock, log } = parts;
+  const secure = authUrl.startsWith('https:');
+  const cookieName = secure ? '__Host-namjai' : 'namjai';
+  const cookieOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  const page = createPage(assets);
+  const flashes = createFlash({ vault, secure });
+  const states = new WeakMap<FastifyRequest, State<Session>>();
+  const stateOf = (request: FastifyRequest): State<Session> => {
+    const state = states.get(request) ?? { token: undefined, session: undefined };
+    states.set(request, state);
+    return state;
+  };
+
+  function tokenIn(cookies: string | undefined): string | undefined {
+    const token = fastifyCookie.parse(cookies ?? '')[cookieName];
+    return token && /^[\w-]{43}$/.test(token) ? token : undefined;
+  }
+
+  function setCookie(reply: FastifyReply, token: string, maxAgeMs?: number): void {
+    const life = maxAgeMs === undefined ? {} : { maxAge: maxAgeMs / 1000 };
+    reply.header('set-cookie', fastifyCookie.serialize(cookieName, token, { ...cookieOptions, ...life }));
+  }
+
+  /** This browser's token; one that has none yet is given one. */
+  function tokenOf(request: FastifyRequest, reply: FastifyReply): string {
+    const state = stateOf(request);
+    if (state.token === undefined) {
+      state.token = sessions.newToken();
+      setCookie(reply, state.token);
+    }
+    return state.token;
+  }
+
+  const csrfOf = (token: string) => vault.sign('csrf', token).toString('base64url');
+  const csrf = (request: FastifyRequest, reply: FastifyReply): string => csrfOf(tokenOf(request, reply));
+
+  function checkPost(request: FastifyRequest): void {
+    if (request.headers.origin !== authUrl)
+      throw new PageError(403, { detail: words(languageOf(request))('otherOrigin', { address: authUrl }) });
+    const { token } = stateOf(request);
+    if (token === undefined || !sameText(formText(request, 'csrf'), csrfOf(token))) throw new PageError(403);
+  }
+
+  function show(request: FastifyRequest, reply: FastifyReply, { status = 200, flash, ...options }: ShowOptions) {
+    const { session } = stateOf(request);
+    const user = session && { displayName: session.displayName, csrf: csrf(request, reply) };
+    const body = page({
+      ...options,
+      lang: languageOf(request),
+      // What a form was answered with, a secret perhaps, is shown once: a link to the same address would lose it.
+      url: request.method === 'POST' && status < 400 ? undefined : request.url,
+      user,
+      flash: flash ?? flashes.take(request, reply),
+    });
+    return reply.code(status).type('text/html; charset=utf-8').send(body);
+  }
+
+  function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    if (error instanceof Redirect) return reply.redirect(error.location, 303);
+    const known = error instanceof PageError ? error : toHttpError(error, request, log);
+    if (known.status === 413) readOn(request, reply);
+    const body = errorPage(page, {
+      status: known.status,
+      lang: languageOf(request),
+      url: request.url,
+      requestId: request.id,
+      ...(known instanceof PageError && known.detail ? { detail: known.detail } : {}),
+      ...(known instanceof HttpError && known.code === 'misdirected_request' ? { detail: known.message } : {}),
+    });
+    return reply.code(known.status).headers(known.headers).type('text/html; charset=utf-8').send(body);
+  }
+
+  /** Sends the reader to sign in, and then back to the page they were on. */
+  function signInFirst(request: FastifyRequest): Redirect {
+    const { referer } = request.headers;
+    const here = ['GET', 'HEAD'].includes(request.method)
+      ? request.url
+      : referer && URL.canParse(referer)
+        ? referer.slice(new URL(referer).origin.length)
+        : undefined;
+    const back = safeReturn(here, authUrl, '/dashboard');
+    return new Redirect(`/login?return_to=${encodeURIComponent(back)}`);
+  }
+
+  function requireSession(request: FastifyRequest): Session {
+    const { session } = stateOf(request);
+    if (!session) throw signInFirst(request);
+    return session;
+  }
+
+  const isRecent = (session: Session): boolean => session.signedInAt + recentMs > clock();
+
+  return {
+    assets,
+    authUrl,
+    show,
+    csrf,
+    tokenOf,
+    isRecent,
+    requireSession,
+    lang: (request: FastifyRequest): Lang => languageOf(request),
+    session: (request: FastifyRequest): Session | undefined => stateOf(request).session,
+
+    requireRecent(request: FastifyRequest): Session {
+      const session = requireSession(request);
+      if (!isRecent(session)) throw signInFirst(request);
+      return session;
+    },
+
+    /** After a POST: to a page of ours, with a message on it. */
+    redirect(reply: FastifyReply, path: string, flash?: Flash) {
+      if (flash) flashes.set(reply, flash);
+      return reply.redirect(path, 303);
+    },
+
+    /** The browser is signed in from now on; what it held before is worth nothing. */
+    async signedIn(request: FastifyRequest, reply: FastifyReply, token: string): Promise<void> {
+      const state = stateOf(request);
+      if (state.token !== undefined) await sessions.endToken(state.token);
+      state.token = token;
+      setCookie(reply, token, sessions.maxMs);
+    },
+
+    async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const { token } = stateOf(request);
+      if (token !== undefined) await sessions.endToken(token);
+      setCookie(reply, '', 0);
+    },
+
+    returnTo: (request: FastifyRequest, fallback = '/dashboard'): string =>
+      safeReturn(new URLSearchParams(request.url.split('?')[1]).get('return_to'), authUrl, fallback),
+
+    /** Whether the session that a request came with still lives: for what goes on long after it was looked at. */
+    async stillSignedIn(request: FastifyRequest): Promise<boolean> {
+      const { token } = stateOf(request);
+      return token !== undefined && (await sessions.find(token, visitorOf(request))) !== undefined;
+    },
+
+    /** For requests that match no route; `undefined` leaves the answer to the API. */
+    errorWriter(request: FastifyRequest): typeof writeError | undefined {
+      if (request.url.startsWith('/v1') || !/\btext\/html\b/.test(request.headers.accept ?? '')) return undefined;
+      return (error, request, reply) => {
+        reply.headers({ 'content-security-policy': contentSecurityPolicy(), 'cache-control': 'no-store' });
+        // The address of a form's answer, opened again: the page it belongs to is the one above.
+        if (request.method === 'GET' && error instanceof HttpError && error.code === 'method_not_allowed')
+          return reply.removeHeader('allow').redirect(request.url.replace(/\/[^/?]*(?=\?|$)/, '') || '/', 303);
+        return writeError(error, request, reply);
+      };
+    },
+
+    register(app: FastifyInstance, build: (scope: FastifyInstance) => void): void {
+      assets.register(app);
+      app.register(async (scope) => {
+        // Only for its parser and serializer, which load with it: an answer may set a cookie in any hook.
+        await scope.register(fastifyCookie, { hook: false });
+        useFormBodies(scope);
+        scope.setErrorHandler(writeError);
+        pageHeaders(scope, { https: secure });
+        rememberLanguage(scope, { secure });
+        scope.addHook('onRequest', async (request) => {
+          const token = tokenIn(request.headers.cookie);
+          const session = token === undefined ? undefined : await sessions.find(token, visitorOf(request));
+          states.set(request, { token, session });
+        });
+        scope.addHook('preHandler', async (request) => {
+          if (!['GET', 'HEAD'].includes(request.method)) checkPost(request);
+        });
+        build(scope);
+      });
+    },
+  };
+}
+
+export const visitorOf = (request: FastifyRequest): Visitor => ({
+  address: request.ip,
+  userAgent: request.headers['user-agent'] ?? '',
+});
