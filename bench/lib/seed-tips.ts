@@ -11,7 +11,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { toTip } from '../../server/src/features/tips/tip.ts';
+import { toTip } from '../../server/src/features/tips/repo.ts';
 import { toTimestamp } from '../../server/src/platform/clock.ts';
 import { createIds } from '../../server/src/platform/ids.ts';
 import { createZone, type Zone } from '../../server/src/platform/zone.ts';

@@ -14,7 +14,7 @@ const requestsMs = 5_000;
 
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
-  const runtime = await createRuntime(config);
+  const runtime = await createRuntime(config, { writingThread: true });
   try {
     await checkDemo(runtime);
     // Opens the signing key: a wrong SECRET_KEY stops the start, not the first request.

@@ -35,8 +35,10 @@ export interface Runtime extends Platform, Services {
   close(): Promise<void>;
 }
 
-/** What tests replace. */
-export interface Overrides {
+export interface RuntimeOptions {
+  /** SQLite writes on a thread of its own. The server does; the command line and most tests do without. */
+  readonly writingThread?: boolean;
+  // What tests replace:
   readonly clock?: Clock;
   readonly wait?: Wait;
   /** Counts requests by a clock of the test's. */
@@ -46,28 +48,27 @@ export interface Overrides {
 }
 
 /** The composition root: opens the storage, brings it up to date and builds everything on it. */
-export async function createRuntime(config: Config, overrides: Overrides = {}): Promise<Runtime> {
-  const clock = overrides.clock ?? systemClock;
-  const log =
-    overrides.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
+export async function createRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
+  const clock = options.clock ?? systemClock;
+  const log = options.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
   const metrics = createMetrics();
-  const storage = await openStorage({ config, log, metrics });
+  const storage = await openStorage({ config, log, metrics, writingThread: options.writingThread ?? false });
   const { db, hub } = storage;
   try {
     await storage.migrate(clock);
     const platform: Platform = {
       config,
       clock,
-      wait: overrides.wait ?? systemWait,
+      wait: options.wait ?? systemWait,
       newId: createIds(clock),
       log,
       metrics,
       db,
       hub,
-      limiter: overrides.take ? { ...storage.limiter, take: overrides.take } : storage.limiter,
+      limiter: options.take ? { ...storage.limiter, take: options.take } : storage.limiter,
       vault: createVault(config.secretKey ?? developmentKey(config)),
       zone: createZone(config.timeZone),
-      fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...overrides.outgoing }),
+      fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...options.outgoing }),
     };
     const services = createServices(platform);
     await services.events.applyTimeZone();

@@ -30,6 +30,8 @@ export interface StorageParts {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** SQLite writes on a thread of its own: for a server, not for a command that ends soon. */
+  readonly writingThread: boolean;
 }
 
 export function openStorage(parts: StorageParts): Promise<Storage> {
@@ -38,9 +40,9 @@ export function openStorage(parts: StorageParts): Promise<Storage> {
     : openShared(parts.config.database.url, parts);
 }
 
-async function openEmbedded(file: string, { log }: StorageParts): Promise<Storage> {
+async function openEmbedded(file: string, { log, writingThread }: StorageParts): Promise<Storage> {
   mkdirSync(dirname(file), { recursive: true });
-  const db = openSqlite({ file });
+  const db = openSqlite({ file, thread: writingThread });
   const hub = createMemoryHub({ onListenerError: (err) => log.error({ err }, 'a listener failed') });
   const limiter = createMemoryLimiter();
   return {

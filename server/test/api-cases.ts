@@ -115,8 +115,8 @@ export function guardCases(scope: string | null): ApiCase[] {
       name: 'a suspended creator',
       status: 403,
       code: 'grant_unusable',
-      before: async ({ runtime: { grants, accounts } }, { creatorId }) => {
-        await grants.suspend((tx, at) => accounts.setSuspended(tx, creatorId, at), 1);
+      before: async ({ runtime: { grants } }, { creatorId }) => {
+        await grants.suspend('creator', creatorId, 1);
       },
     },
     ...(scope === null

@@ -7,7 +7,7 @@ import { readConfig } from '../src/config.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
 import { createMemoryLimiter } from '../src/platform/limiter/memory.ts';
 import { createLog } from '../src/platform/log.ts';
-import { createRuntime, type Overrides, type Runtime } from '../src/runtime.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime.ts';
 import { freshDatabase } from './postgres.ts';
 import { openTestRedis, type TestRedis } from './redis.ts';
 
@@ -83,7 +83,7 @@ export async function storageSettings(
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
-  overrides: Pick<Overrides, 'outgoing' | 'log'> = {},
+  overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'writingThread'> = {},
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();

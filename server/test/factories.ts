@@ -1,5 +1,6 @@
 import { allScopes } from '../src/features/oauth/index.ts';
 import type { Runtime } from '../src/runtime.ts';
+import { executeAll } from './sql.ts';
 
 /** Rows made straight in the store, without passwords, pages or limits: as many as a test needs, quickly. */
 export interface Pair {
@@ -15,17 +16,16 @@ export interface Pair {
 
 let made = 0;
 
-export async function makeCreator({ db, events, newId, clock }: Runtime, username = `creator_${++made}`) {
+export async function makeCreator({ db, newId, clock }: Runtime, username = `creator_${++made}`) {
   const id = newId('crt');
-  await db.write(async (tx) => {
-    await tx.run('INSERT INTO creators (id, username, display_name, created_at) VALUES ($1, $2, $3, $4)', [
-      id,
-      username,
-      username,
-      clock(),
-    ]);
-    await events.start(tx, id);
-  });
+  await executeAll(
+    db,
+    [
+      'INSERT INTO creators (id, username, display_name, created_at) VALUES ($1, $2, $3, $4)',
+      [id, username, username, clock()],
+    ],
+    ['INSERT INTO creator_heads (creator_id) VALUES ($1)', [id]],
+  );
   return { creatorId: id, username };
 }
 

@@ -1,18 +1,19 @@
 import type { Runtime } from '../src/runtime.ts';
+import { executeAll } from './sql.ts';
 
-/** A creator's history of so many tips, the newest now and a second between two: straight into the store, by one statement. */
+/** A creator's history of so many tips, the newest now and a second between two: straight into the store. */
 export async function makeManyTips({ db, clock }: Runtime, creatorId: string, count: number): Promise<void> {
-  await db.write(async (tx) => {
-    await tx.run(
+  await executeAll(
+    db,
+    [
       `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $2)
        INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, message)
        SELECT $1, i, $3 - ($2 - i) * 1000, 'tip_' || i, 100 + i, 'TIP ' || i, 'สวัสดี' FROM n`,
       [creatorId, count, clock(), 1],
-    );
-    await tx.run('UPDATE creator_heads SET sequence = $2, tip_count = $2, last_at = $3 WHERE creator_id = $1', [
-      creatorId,
-      count,
-      clock(),
-    ]);
-  });
+    ],
+    [
+      'UPDATE creator_heads SET sequence = $2, tip_count = $2, last_at = $3 WHERE creator_id = $1',
+      [creatorId, count, clock()],
+    ],
+  );
 }

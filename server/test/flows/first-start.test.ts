@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '../build-app.ts';
 import { startServer } from '../server-process.ts';
+import { execute } from '../sql.ts';
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('../../bin/namjai.js', import.meta.url));
@@ -221,9 +222,7 @@ test('a database of a newer version is refused in one line', async (t) => {
   await json(env, 'migrate');
   const { openSqlite } = await import('../../src/platform/db/sqlite.ts');
   const db = openSqlite({ file: env.DATABASE_URL.slice('sqlite:'.length) });
-  await db.write((tx) =>
-    tx.run(`INSERT INTO schema_migrations (number, name, applied_at) VALUES (999, '0999-future', 0)`),
-  );
+  await execute(db, `INSERT INTO schema_migrations (number, name, applied_at) VALUES (999, '0999-future', 0)`);
   await db.close();
   const { code, stderr } = await namjai(env, 'serve');
   assert.equal(code, 1);

@@ -70,10 +70,10 @@ test('security 24: neither the database nor the log at trace level holds a code,
     payload: `{"client_secret":"${rotated}",`,
     headers: { 'content-type': 'application/json' },
   });
-  const { call } = runtime.db;
-  Object.assign(runtime.db, { call: () => Promise.reject(new Error('a bug')) });
+  const { write } = runtime.db;
+  Object.assign(runtime.db, { write: () => Promise.reject(new Error('a bug')) });
   assert.equal((await refresh(http, client, second.refresh_token)).statusCode, 500);
-  Object.assign(runtime.db, { call });
+  Object.assign(runtime.db, { write });
   await introspect(http, client, second.access_token);
   await revoke(http, client, second.refresh_token);
 

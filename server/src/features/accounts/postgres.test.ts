@@ -5,10 +5,7 @@ import { freshDatabase } from '../../../test/postgres.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openPostgres } from '../../platform/db/postgres.ts';
-import { createMemoryHub } from '../../platform/hub/memory.ts';
 import { createIds } from '../../platform/ids.ts';
-import { createZone } from '../../platform/zone.ts';
-import { createEventLog } from '../events/index.ts';
 import {
   createAccounts,
   createPasskeys,
@@ -24,8 +21,7 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   await migrate(db);
   const clock = systemClock;
   const newId = createIds(clock);
-  const events = createEventLog({ db, hub: createMemoryHub(), clock, newId, zone: createZone('Asia/Bangkok') });
-  const accounts = createAccounts({ db, events, clock, newId });
+  const accounts = createAccounts({ db, clock, newId });
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait: async () => {} });
   const signIn = createSignIn({ db, sessions, throttle });

@@ -9,8 +9,9 @@ import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
+import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
-import type { Place, TipFilter, Tips } from '../tips/index.ts';
+import type { TipFilter, Tips } from '../tips/index.ts';
 import { csvHead, csvLine } from './tips-csv.ts';
 import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
 import { searchView, tipsHome } from './tips-views.ts';
@@ -57,7 +58,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   /** Cursors are good for one creator and one search. */
   const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
 
-  async function find(creatorId: string, typed: Typed, filter: TipFilter, before: Place | null) {
+  async function find(creatorId: string, typed: Typed, filter: TipFilter, before: EventPosition | null) {
     const { tips: found, next, far } = await tips.search(creatorId, filter, before, pageSize);
     const follows = next && {
       cursor: writeCursor(vault, listOf(creatorId, typed), `${next.createdAt} ${next.sequence}`),
@@ -69,7 +70,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
     await pace(`dashboard-search:${creatorId}`, searchLimit);
-    const before = cursor === null ? null : placeIn(readCursor(vault, listOf(creatorId, typed), cursor));
+    const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
     const found = 'wrong' in parsed ? undefined : await find(creatorId, typed, parsed, before);
@@ -105,7 +106,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   }
 }
 
-function placeIn(text: string | undefined): Place | undefined {
+function readPosition(text: string | undefined): EventPosition | undefined {
   const [createdAt, sequence] = (text ?? '').split(' ').map(Number);
   return createdAt === undefined || sequence === undefined ? undefined : { createdAt, sequence };
 }

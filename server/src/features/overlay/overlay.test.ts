@@ -4,6 +4,7 @@ import { WebSocket } from 'ws';
 import { onNodes } from '../../../test/build-app.ts';
 import { makeCreator, makePair, type Pair } from '../../../test/factories.ts';
 import { type LiveApp, listen, until } from '../../../test/sockets.ts';
+import { execute } from '../../../test/sql.ts';
 
 const page = '00000000-0000-4000-8000-00000000000';
 
@@ -50,7 +51,7 @@ function sayPresence(
 ) {
   const [node, connected, age] = said;
   const sql = 'INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)';
-  return runtime.db.write((tx) => tx.run(sql, [creatorId, node, connected, clock() - age]));
+  return execute(runtime.db, sql, [creatorId, node, connected, clock() - age]);
 }
 
 async function setMinimum({ runtime }: LiveApp, { creatorId }: { creatorId: string }, minimumMinor: number) {

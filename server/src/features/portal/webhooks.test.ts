@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { verifyWebhook } from '../../../../sdk/src/index.ts';
 import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
+import { execute } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
 
@@ -148,7 +149,7 @@ test('the owner is warned a day before a failing webhook is switched off', async
   await tip(creator.creatorId);
   await worker.pass();
   const fourDays = 4 * 86_400_000;
-  await runtime.db.write((tx) => tx.run('UPDATE webhook_endpoints SET failing_since = $1', [clock() - fourDays]));
+  await execute(runtime.db, 'UPDATE webhook_endpoints SET failing_since = $1', [clock() - fourDays]);
   assert.match((await visitor.get(`${path}/${id}`)).body, /Nothing has arrived for four days/);
 });
 

@@ -140,7 +140,7 @@ test('the public page is off at first, and off for whoever is suspended', async 
   const avatar = await avatarPath();
   assert.equal((await stranger(`/@${username}`)).statusCode, 200);
   assert.equal((await stranger(avatar)).statusCode, 200);
-  await runtime.db.write((tx) => runtime.accounts.setSuspended(tx, creatorId, 1));
+  await runtime.accounts.setSuspended(creatorId, 1);
   for (const path of [`/@${username}`, avatar, '/@nobody_here', '/@a%00b', '/avatars/avt_', '/avatars/%00']) {
     const answer = await stranger(path);
     assert.equal(answer.statusCode, 404, path);

@@ -4,6 +4,7 @@ import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { makePair } from '../../../test/factories.ts';
 import { type Client, connect, listen, range, recordTips, socketToken, until } from '../../../test/sockets.ts';
+import { execute } from '../../../test/sql.ts';
 
 async function setUp(t: TestContext) {
   const app = await listen(t);
@@ -166,7 +167,7 @@ test('a family that ends takes its sockets with it, and no other’s; without a 
   const sibling = await makePair(app.runtime, { creator: pair, app: pair });
   const [ended, stays] = [await live(), await live(await socketToken(app, sibling))];
   const claims = JSON.parse(Buffer.from(pair.accessToken.split('.')[1]!, 'base64url').toString());
-  await app.runtime.db.write((tx) => tx.run('UPDATE families SET ended_at = 1 WHERE id = $1', [claims.family_id]));
+  await execute(app.runtime.db, 'UPDATE families SET ended_at = 1 WHERE id = $1', [claims.family_id]);
   t.mock.timers.tick(10_000);
   assert.equal((await ended.closed).code, 4403);
   assert.equal(stays.webSocket.readyState, stays.webSocket.OPEN);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { makePair } from '../../../test/factories.ts';
 import { connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
+import { writes as eventWrites } from '../events/repo.ts';
 
 async function setUp(t: TestContext) {
   const app = await listen(t);
@@ -150,9 +151,9 @@ test('what another process or a lost hint hid is found by the sweep', async (t) 
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { app, pair, token, start } = await setUp(t);
   const { client } = await start({ token });
-  await app.runtime.db.write((tx) =>
-    app.runtime.events.append(tx, { creatorId: pair.creatorId, type: 'alert.skipped', data: () => '{}' }),
-  );
+  // No hint is sent: this is the write without what follows it.
+  const event = app.runtime.events.prepare({ creatorId: pair.creatorId, type: 'alert.skipped' });
+  await app.runtime.db.write(eventWrites.appendAlone, event, '{}');
   t.mock.timers.tick(10_000);
   await client.frame(2);
   assert.deepEqual(client.sequences(), [1]);

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
+import { execute } from '../../../test/sql.ts';
 
 async function listen({ http }: TestApp): Promise<number> {
   await http.listen({ host: '127.0.0.1', port: 0 });
@@ -175,7 +176,7 @@ test('security 33: a trusted proxy may forward, and a forged Host changes no add
 test('a bug answers 500 and shows nothing of its inside', async (t) => {
   const app = await buildApp(t);
   const { headers, creatorId } = await makePair(app.runtime);
-  await app.runtime.db.write((tx) => tx.run('DELETE FROM creator_heads WHERE creator_id = $1', [creatorId]));
+  await execute(app.runtime.db, 'DELETE FROM creator_heads WHERE creator_id = $1', [creatorId]);
   const answer = await app.http.inject({ url: '/v1/tips/stats', headers });
   assert.equal(answer.statusCode, 500);
   assert.equal(answer.json().error.code, 'internal_error');

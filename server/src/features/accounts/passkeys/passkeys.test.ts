@@ -127,6 +127,6 @@ test('security 28: the owner’s passkey works while passwords are refused; not 
   await visitor.get('/logout');
   await visitor.post('/logout');
   await visitor.get('/login');
-  await grants.suspend((tx, at) => accounts.setSuspended(tx, id, at), 1);
+  await grants.suspend('creator', id, 1);
   assert.equal(await use(), 403);
 });

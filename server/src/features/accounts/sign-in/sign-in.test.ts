@@ -162,12 +162,12 @@ test('a suspended creator is told so with the right password only, and an open s
   const { accounts, grants } = app.runtime;
   const { id } = await accounts.add({ username: 'mali', password });
   const visitor = await signedInVisitor(app, id);
-  await grants.suspend((tx, at) => accounts.setSuspended(tx, id, at), 1);
+  await grants.suspend('creator', id, 1);
   assert.equal((await visitor.get('/logout')).statusCode, 303);
   await visitor.get('/login');
   assert.equal((await visitor.post('/login', { username: 'mali', password })).statusCode, 403);
   assert.equal((await visitor.post('/login', { username: 'mali', password: 'wrong' })).statusCode, 401);
-  await grants.suspend((tx, at) => accounts.setSuspended(tx, id, at), null);
+  await grants.suspend('creator', id, null);
   assert.equal((await visitor.post('/login', { username: 'mali', password })).statusCode, 303);
 });
 
