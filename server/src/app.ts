@@ -32,7 +32,7 @@ export interface App {
 export function createApp(runtime: Runtime): App {
   const { keys, tokenEndpoint, access, streams, presence, overlays } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
-  const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, codes, uses } = runtime;
+  const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, lastUsed } = runtime;
   let draining = false;
   const pages = createPages({ authUrl: config.authUrl, assets: createAssets(), sessions, vault, clock, log });
   const times = createTimes(config.timeZone);
@@ -76,8 +76,8 @@ export function createApp(runtime: Runtime): App {
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
     profilePages(scope, { pages, profiles });
-    authorizePages(scope, { pages, accounts, apps, grants, codes, db, hub, vault, clock, issuer: config.authUrl });
-    connectedAppPages(scope, { pages, grants, uses, times });
+    authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
+    connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });
     docsPages(scope, { pages, document });
   });

@@ -2,11 +2,11 @@ import type { Runtime } from './runtime.ts';
 
 /** What happens by the clock: forgetting what is over. Each job fails alone and is tried again. */
 export function startHousekeeping(runtime: Runtime): () => void {
-  const { events, tips, tokens, grants, codes, keys, sessions, throttle, passkeys, webhooks, overlays, log } = runtime;
+  const { events, tips, tokens, grants, keys, sessions, throttle, passkeys, webhooks, overlays, log } = runtime;
   const jobs: { name: string; everyMs: number; run: () => Promise<unknown> | unknown }[] = [
     { name: 'forget ended tokens', everyMs: 60_000, run: () => tokens.sweep() },
     { name: 'prune signing keys', everyMs: 3_600_000, run: () => keys.prune() },
-    { name: 'prune codes', everyMs: 3_600_000, run: () => codes.prune() },
+    { name: 'prune codes', everyMs: 3_600_000, run: () => grants.pruneCodes() },
     { name: 'sweep ended grants', everyMs: 3_600_000, run: () => grants.sweepEnded() },
     { name: 'prune events', everyMs: 3_600_000, run: () => events.prune() },
     { name: 'disable failing webhooks', everyMs: 60_000, run: () => webhooks.disableFailing() },

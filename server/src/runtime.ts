@@ -77,7 +77,7 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
       ...services,
       async close() {
         await platform.fetch.close();
-        await services.uses.flush().catch((err) => log.warn({ err }, 'uses of grants were not noted'));
+        await services.lastUsed.flush().catch((err) => log.warn({ err }, 'last uses of grants were not written'));
         await storage.close();
         log.flush();
       },

@@ -12,11 +12,10 @@ import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
 import {
   createAccessLookup,
-  createCodes,
   createGrants,
-  createGrantUses,
   createGuard,
   createKeys,
+  createLastUsed,
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
@@ -24,7 +23,7 @@ import { createOverlays, createPresence } from './features/overlay/index.ts';
 import { createProfiles } from './features/profile/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips } from './features/tips/index.ts';
-import { createWebhooks } from './features/webhooks/index.ts';
+import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
 import type { Platform } from './runtime.ts';
 
 /** Everything the product can do, without a way in: the server and the command line both stand on this. */
@@ -54,28 +53,29 @@ export function createServices(platform: Platform) {
     hub,
     clock,
     newId,
+    accounts,
+    apps,
     tokens,
-    listener: webhooks.grantListener,
+    writes: grantWrites,
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });
-  const codes = createCodes({ db, clock });
   const access = createAccessLookup(db);
   const tokenEndpoint = createTokenEndpoint({
     db,
     clock,
     newId,
-    keys,
     tokens,
     access,
     grants,
     raceMs: config.refreshRaceMs,
     refreshIdleMs: config.refreshIdleMs,
+    refreshMaxMs: config.refreshMaxMs,
     issuer: config.authUrl,
     audience: config.baseUrl,
   });
-  const uses = createGrantUses({ db, clock, log });
-  const protect = createGuard({ tokens, access, limiter, uses });
+  const lastUsed = createLastUsed({ db, clock, log });
+  const protect = createGuard({ tokens, access, limiter, lastUsed });
   const profiles = createProfiles({ db, clock, newId, accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
   const streams = createStreams({ db, hub, places: limiter.places, events, log, metrics });
@@ -95,10 +95,9 @@ export function createServices(platform: Platform) {
     keys,
     tokens,
     grants,
-    codes,
     access,
     tokenEndpoint,
-    uses,
+    lastUsed,
     protect,
     profiles,
     tips,

@@ -107,8 +107,8 @@ export function guardCases(scope: string | null): ApiCase[] {
       name: 'a suspended app',
       status: 403,
       code: 'grant_unusable',
-      before: async ({ runtime: { grants, apps } }, { clientId }) => {
-        await grants.suspend((tx, at) => apps.setSuspended(tx, clientId, at), 1);
+      before: async ({ runtime: { grants } }, { clientId }) => {
+        await grants.suspend('app', clientId, 1);
       },
     },
     {

@@ -25,22 +25,17 @@ export const challengeOf = (text: string) => createHash('sha256').update(text).d
 
 /** What the consent page does when the creator approves. */
 export function approve(
-  { db, grants, codes }: Runtime,
+  { grants }: Runtime,
   { creatorId }: Pick<Party, 'creatorId'>,
   { clientId }: Pick<Client, 'clientId'>,
   options: { scope?: string; codeChallenge?: string | null; redirectUri?: string } = {},
 ): Promise<string> {
   const { scopes } = parseScopes(options.scope ?? everything);
-  return db.write(async (tx) => {
-    const grantId = await grants.approve(tx, { creatorId, clientId, scopes });
-    return codes.issue(tx, {
-      grantId,
-      creatorId,
-      clientId,
-      scopes,
-      redirectUri: options.redirectUri ?? redirectUri,
-      codeChallenge: options.codeChallenge ?? null,
-    });
+  return grants.approve(creatorId, {
+    clientId,
+    scopes,
+    redirectUri: options.redirectUri ?? redirectUri,
+    codeChallenge: options.codeChallenge ?? null,
   });
 }
 

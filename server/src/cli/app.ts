@@ -35,7 +35,7 @@ const pause = (action: 'suspend' | 'restore', summary: string): Command => ({
     withRuntime(env, async ({ apps, grants, clock }) => {
       const app = await apps.byId(id);
       const suspended = action === 'suspend';
-      await grants.suspend((tx, at) => apps.setSuspended(tx, id, at), suspended ? clock() : null);
+      await grants.suspend('app', id, suspended ? clock() : null);
       return { json: { client_id: id, suspended }, text: `App ${app.name} ${suspended ? 'suspended' : 'restored'}.` };
     }),
 });

@@ -59,7 +59,7 @@ const pause = (action: 'suspend' | 'restore', summary: string): Command => ({
     withRuntime(env, async ({ accounts, grants, clock }) => {
       const { id } = await accounts.byUsername(username);
       const suspended = action === 'suspend';
-      await grants.suspend((tx, at) => accounts.setSuspended(tx, id, at), suspended ? clock() : null);
+      await grants.suspend('creator', id, suspended ? clock() : null);
       return {
         json: { id, username, suspended },
         text: `Creator ${username} ${suspended ? 'suspended' : 'restored'}.`,

@@ -19,7 +19,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   skip,
 }, async (t) => {
   const { address, runtime } = await serveApp(t);
-  const { accounts, apps, grants, signIn, uses } = runtime;
+  const { accounts, apps, grants, signIn, lastUsed } = runtime;
   const newcomer = await makeCreator(runtime, 'nok');
   const creator = await accounts.add({ username: 'mali', displayName: 'Mali มะลิ', password: 'long enough password' });
   const redirectUris = ['https://goalbot.example/oauth/callback?from=namjai', 'http://localhost:3000/callback'];
@@ -34,7 +34,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   const [connection] = await runtime.db.all<{ id: string }>('SELECT id FROM grants WHERE client_id = $1', [
     app.clientId,
   ]);
-  uses.note({ creatorId: creator.id, grantId: connection?.id ?? '' });
+  lastUsed.note({ creatorId: creator.id, grantId: connection?.id ?? '' });
   const authorize = (clientId: string, scope: string) =>
     `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: redirectUris[0] ?? '', scope, state: 's' })}`;
   const all = 'profile.read tips.read tips.create alerts.create events.subscribe';

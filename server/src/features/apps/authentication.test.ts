@@ -12,6 +12,7 @@ import {
   refresh,
   tokensOf,
 } from '../../../test/oauth.ts';
+import { execute } from '../../../test/sql.ts';
 import { AppError } from './index.ts';
 
 const hour = 3_600_000;
@@ -49,8 +50,8 @@ test('security 18: a suspended app gets 401 at the token endpoint and 403 with i
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
   const tokens = await connect(app, creator, client);
-  const { grants, apps } = app.runtime;
-  await grants.suspend((tx, at) => apps.setSuspended(tx, client.clientId, at), app.clock());
+  const { grants } = app.runtime;
+  await grants.suspend('app', client.clientId, app.clock());
   assertRefused(await refresh(app.http, client, tokens.refresh_token), 401, 'invalid_client');
   assert.equal((await callMe(app.http, tokens.access_token)).json().error.code, 'grant_unusable');
 });
@@ -61,7 +62,7 @@ test('a client that has just been accepted, or was unknown, is judged by what ot
   const works = async (who: Client) => (await introspect(app.http, who, 'x')).statusCode;
   const { apps, grants } = (await buildApp(t, app.env)).runtime;
   assert.equal(await works(client), 200);
-  const suspend = (at: number | null) => grants.suspend((tx, when) => apps.setSuspended(tx, client.clientId, when), at);
+  const suspend = (at: number | null) => grants.suspend('app', client.clientId, at);
   await suspend(app.clock());
   assert.equal(await works(client), 401);
   await suspend(null);
@@ -71,7 +72,7 @@ test('a client that has just been accepted, or was unknown, is judged by what ot
   assert.deepEqual([await works(client), await works(second), await works(third)], [401, 200, 200]);
   const clientId = `app_${'1'.repeat(26)}`;
   assert.equal(await works({ ...client, clientId }), 401);
-  await app.runtime.db.write((tx) => tx.run('UPDATE apps SET id = $2 WHERE id = $1', [client.clientId, clientId]));
+  await execute(app.runtime.db, 'UPDATE apps SET id = $2 WHERE id = $1', [client.clientId, clientId]);
   assert.deepEqual([await works({ ...third, clientId }), await works(third)], [200, 401]);
 });
 

@@ -23,15 +23,15 @@ export type Authentication =
   | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
 
 const failures = { limit: 20, windowMs: 60_000 };
-/** Anything else is looked up nowhere: PostgreSQL, for one, breaks off at a NUL. */
+/** Any other text is not looked up: PostgreSQL, for one, refuses a NUL. */
 export const clientIdForm = /^app_[0-9a-z]{26}$/;
 const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
 
 export function createAuthentication({ db, clock, limiter }: { db: Database; clock: Clock; limiter: Limiter }) {
-  const appNow = createAppLookup(db);
+  const lookup = createAppLookup(db);
   /** `address` is where the request comes from: failures are counted for each client and address. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
-    const app = clientIdForm.test(clientId) ? await appNow(clientId) : undefined;
+    const app = clientIdForm.test(clientId) ? await lookup(clientId) : undefined;
     const known = isSecretOf(app ?? nobody, clientSecret, clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';

@@ -5,9 +5,9 @@ const tables = ['apps'] as const;
 const remembered = 10_000;
 
 /**
- * An app as it is right now. Where the engine can tell that no app has changed (SQLite), the last look is still true
- * and is used again; elsewhere each request reads. See docs/decisions/access-memory.md.
- * That there is no such app is remembered too, so that known and unknown ones last the same.
+ * An app as it is right now. Where the engine can tell that no app has changed (SQLite), the last answer is used again;
+ * elsewhere each request reads. See docs/decisions/access-memory.md.
+ * An unknown client id is remembered too, so that known and unknown ones take the same time.
  */
 export function createAppLookup(db: Database) {
   const seen = new Map<string, AppRow | undefined>();

@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 
 export interface AppRow {
   id: string;
@@ -14,47 +14,58 @@ export interface AppRow {
   created_at: number;
 }
 
-export async function insertApp(
-  tx: Tx,
-  app: Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>,
-): Promise<void> {
+const columns =
+  'id, owner_id, name, redirect_uris, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at';
+
+export type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
+
+/** Answers whether the owner may have another app. */
+async function insertApp(tx: Tx, app: NewApp, mostOfOwner: number): Promise<boolean> {
+  if (app.owner_id !== null && (await countOfOwner(tx, app.owner_id)) >= mostOfOwner) return false;
   await tx.run(
     `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [app.id, app.owner_id, app.name, app.redirect_uris, app.secret_hash, app.demo, app.created_at],
   );
+  return true;
 }
 
 export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
-  return db.get<AppRow>('SELECT * FROM apps WHERE id = $1 AND deleted_at IS NULL', [id]);
+  return db.get<AppRow>(`SELECT ${columns} FROM apps WHERE id = $1 AND deleted_at IS NULL`, [id]);
 }
 
-/** The secret until now becomes the old one, in place of any older. */
-export function replaceSecret(tx: Tx, id: string, secretHash: string, oldUntil: number): Promise<number> {
-  return tx.run(
+/** The current secret becomes the old one, in place of any older. Answers whether there is such an app. */
+async function replaceSecret(tx: Tx, id: string, secretHash: string, oldUntil: number): Promise<boolean> {
+  const changed = await tx.run(
     `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $3, secret_hash = $2
      WHERE id = $1 AND deleted_at IS NULL`,
     [id, secretHash, oldUntil],
   );
+  return changed > 0;
 }
 
-export function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
-  return tx.run('UPDATE apps SET suspended_at = $2 WHERE id = $1 AND deleted_at IS NULL', [id, at]);
+async function setSuspended(tx: Tx, id: string, at: number | null): Promise<boolean> {
+  const changed = await tx.run('UPDATE apps SET suspended_at = $2 WHERE id = $1 AND deleted_at IS NULL', [id, at]);
+  return changed > 0;
 }
 
 /** Newest first. */
 export function appsOfOwner(db: Reader, ownerId: string): Promise<AppRow[]> {
-  return db.all<AppRow>('SELECT * FROM apps WHERE owner_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id', [
-    ownerId,
-  ]);
+  return db.all<AppRow>(
+    `SELECT ${columns} FROM apps WHERE owner_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id`,
+    [ownerId],
+  );
 }
 
 export function appOfOwner(db: Reader, ownerId: string, id: string): Promise<AppRow | undefined> {
-  return db.get<AppRow>('SELECT * FROM apps WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL', [ownerId, id]);
+  return db.get<AppRow>(`SELECT ${columns} FROM apps WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL`, [
+    ownerId,
+    id,
+  ]);
 }
 
 /** How many apps an owner has. The owner's row is locked, so that two registrations cannot both be the last. */
-export async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
+async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
   await tx.get(
     {
       sqlite: 'SELECT id FROM creators WHERE id = $1',
@@ -69,22 +80,29 @@ export async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
   return Number(row?.count);
 }
 
-export function updateDetails(
+async function updateDetails(
   tx: Tx,
   ownerId: string,
   app: Pick<AppRow, 'id' | 'name' | 'redirect_uris'>,
-): Promise<number> {
-  return tx.run(
+): Promise<boolean> {
+  const changed = await tx.run(
     'UPDATE apps SET name = $3, redirect_uris = $4 WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL',
     [ownerId, app.id, app.name, app.redirect_uris],
   );
+  return changed > 0;
 }
 
-/** The row stays: ended grants and tips point at it. Its secrets go. */
-export function deleteApp(tx: Tx, ownerId: string, id: string, at: number): Promise<number> {
-  return tx.run(
+/**
+ * The row stays: ended grants and tips refer to it. Its secrets go. Answers whether there was one; whoever has grants of
+ * the app ends them in the same write.
+ */
+export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number): Promise<boolean> {
+  const changed = await tx.run(
     `UPDATE apps SET deleted_at = $3, secret_hash = '', old_secret_hash = NULL, old_secret_until = NULL
      WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL`,
     [ownerId, id, at],
   );
+  return changed > 0;
 }
+
+export const writes = defineWrites(import.meta.url, { insertApp, replaceSecret, setSuspended, updateDetails });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
@@ -20,7 +20,7 @@ export type Apps = ReturnType<typeof createApps>;
 
 export class AppError extends Error {
   readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'too_many_apps';
-  /** All that is wrong with the details, where that is why. */
+  /** Everything wrong with the details, if the details are the reason. */
   readonly problems: readonly DetailProblem[];
   constructor(code: AppError['code'], message: string, problems: readonly DetailProblem[] = []) {
     super(message);
@@ -29,7 +29,7 @@ export class AppError extends Error {
   }
 }
 
-/** How long the secret before the present one goes on working. */
+/** How long the previous secret still works. */
 const oldSecretMs = 24 * 3_600_000;
 
 /** How many apps one account can have. */
@@ -67,21 +67,18 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
         demo: input.demo ? 1 : 0,
         created_at: clock(),
       };
-      await db.write(async (tx) => {
-        if (input.ownerId !== null && (await repo.countOfOwner(tx, input.ownerId)) >= mostApps)
-          throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
-        await repo.insertApp(tx, app);
-      });
+      if (!(await db.write(repo.writes.insertApp, app, mostApps)))
+        throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
       return { clientId: app.id, clientSecret, name: app.name };
     },
 
     authenticate: createAuthentication({ db, clock, limiter }),
 
-    /** A new secret; the one until now works for another 24 hours, any older one no longer. */
+    /** A new secret; the current one works for another 24 hours, any older one no longer. */
     async rotateSecret(clientId: string): Promise<string> {
       const clientSecret = newSecret('njs');
       const oldUntil = clock() + oldSecretMs;
-      if ((await db.write((tx) => repo.replaceSecret(tx, clientId, hashSecret(clientSecret), oldUntil))) === 0)
+      if (!(await db.write(repo.writes.replaceSecret, clientId, hashSecret(clientSecret), oldUntil)))
         throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
       return clientSecret;
     },
@@ -94,19 +91,15 @@ export function createApps({ db, clock, newId, limiter, development }: AppsParts
 
     /** Answers whether the owner has such an app. */
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
-      const details = checked(input);
-      return (await db.write((tx) => repo.updateDetails(tx, ownerId, { id: clientId, ...details }))) > 0;
+      return db.write(repo.writes.updateDetails, ownerId, { id: clientId, ...checked(input) });
     },
-
-    /** Its grants end in the same write: see `grants.deleteApp`. */
-    remove: (tx: Tx, ownerId: string, clientId: string) => repo.deleteApp(tx, ownerId, clientId, clock()),
 
     /** Compared as exact strings. */
     redirectsTo: (app: Pick<repo.AppRow, 'redirect_uris'>, uri: string): boolean =>
       redirectUrisOf(app).includes(uri) && redirectUriUsable(uri, development),
 
-    /** Suspension pauses; `null` restores. */
-    setSuspended: (tx: Tx, clientId: string, at: number | null) => repo.setSuspended(tx, clientId, at),
+    /** Called by `grants.suspend`, which then has every connection of the app checked. */
+    setSuspended: (clientId: string, at: number | null) => db.write(repo.writes.setSuspended, clientId, at),
   };
 }
 

@@ -35,7 +35,7 @@ test('a use is written at most once a minute, and leaves remembered grants alone
   const { runtime, creator, http, clock } = await setup(t);
   const { headers } = await makePair(runtime, { creator });
   const usedAt = async () => {
-    await runtime.uses.flush();
+    await runtime.lastUsed.flush();
     return (await runtime.grants.connections(creator.creatorId))[0]?.used_at;
   };
   const version = runtime.db.version(['grants', 'families', 'apps', 'creators']);
@@ -55,9 +55,9 @@ test('uses of many grants are all written, and a node whose clock is behind sets
   const { runtime, env } = await setup(t);
   const late = await buildApp(t, env);
   late.clock.set(runtime.clock() - 30_000);
-  for (const { uses } of [runtime, late.runtime]) {
-    for (let i = 0; i < 1_001; i += 1) uses.note({ creatorId: 'crt_x', grantId: `grt_${i}` });
-    await uses.flush();
+  for (const { lastUsed } of [runtime, late.runtime]) {
+    for (let i = 0; i < 1_001; i += 1) lastUsed.note({ creatorId: 'crt_x', grantId: `grt_${i}` });
+    await lastUsed.flush();
   }
   const written = await runtime.db.get('SELECT COUNT(*) AS count, MIN(used_at) AS first FROM grant_uses');
   assert.deepEqual(written, { count: 1_001, first: runtime.clock() });

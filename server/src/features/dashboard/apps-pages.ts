@@ -6,12 +6,12 @@ import { form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { type Lang, messages } from '../../platform/web/i18n.ts';
 import type { Pages } from '../accounts/index.ts';
-import { type Connection, type Grants, type GrantUses, parseScopes, scopeList } from '../oauth/index.ts';
+import { type Connection, type Grants, type LastUsed, parseScopes, scopeList } from '../oauth/index.ts';
 
 export interface ConnectedAppsParts {
   readonly pages: Pages;
   readonly grants: Grants;
-  readonly uses: GrantUses;
+  readonly lastUsed: LastUsed;
   readonly times: Times;
 }
 
@@ -50,10 +50,13 @@ const words = messages({
   },
 });
 
-export function connectedAppPages(scope: FastifyInstance, { pages, grants, uses, times }: ConnectedAppsParts): void {
+export function connectedAppPages(
+  scope: FastifyInstance,
+  { pages, grants, lastUsed, times }: ConnectedAppsParts,
+): void {
   scope.get('/dashboard/apps', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    await uses.flush();
+    await lastUsed.flush();
     const [connections, lang] = [await grants.connections(creatorId), pages.lang(request)];
     const t = words(lang);
     const csrf = pages.csrf(request, reply);

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../../errors.ts';
+import type { TSchema } from 'typebox';
+import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
 import { countHeader } from '../../platform/http/headers.ts';
 import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/limiter.ts';
-import type { Access, AccessLookup } from './access.ts';
+import type { Access, AccessLookup } from './grants/access.ts';
+import type { LastUsed } from './grants/last-used.ts';
+import type { Tokens, Verified } from './keys/tokens.ts';
 import type { Scope } from './scopes.ts';
-import type { Tokens, Verified } from './tokens.ts';
-import type { GrantUses } from './uses.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,10 +46,10 @@ export interface GuardParts {
   readonly tokens: Tokens;
   readonly access: AccessLookup;
   readonly limiter: Limiter;
-  readonly uses: Pick<GrantUses, 'note'>;
+  readonly lastUsed: Pick<LastUsed, 'note'>;
 }
 
-export function createGuard({ tokens, access, limiter, uses }: GuardParts): Protect {
+export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): Protect {
   return (protection) => {
     const { scope, limit } = protection;
     const rule = limits[limit];
@@ -70,7 +71,7 @@ export function createGuard({ tokens, access, limiter, uses }: GuardParts): Prot
       return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {
         reply.header('ratelimit-policy', policy);
         checkLimit(reply, limit, verdict);
-        uses.note(grant);
+        lastUsed.note(grant);
       });
     }
 
@@ -89,7 +90,7 @@ export function createGuard({ tokens, access, limiter, uses }: GuardParts): Prot
   };
 }
 
-/** Goes on with a value at once, or with a promise's when it is there. */
+/** Continues with a value at once, or with a promise's value later. */
 function next<T, R>(value: T | Promise<T>, then: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(then) : then(value);
 }
@@ -132,4 +133,19 @@ function checkLimit(reply: FastifyReply, group: LimitGroup, verdict: LimitVerdic
   reply.header('ratelimit', `"${group}";r=${verdict.remaining};t=${verdict.resetSeconds}`);
   if (!verdict.allowed)
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } });
+}
+
+/** Response entries of a protected endpoint: what the guard can answer, and the codes of this endpoint. */
+export function protectedErrors(scope: Scope | null, ...more: ErrorCode[]): Record<number, TSchema> {
+  return errorResponses(
+    'token_missing',
+    'token_invalid',
+    'token_expired',
+    'grant_unusable',
+    ...(scope === null ? [] : (['insufficient_scope'] as const)),
+    ...more,
+    'rate_limited',
+    'internal_error',
+    'upstream_failed',
+  );
 }

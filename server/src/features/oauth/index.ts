@@ -1,16 +1,21 @@
-export { type Access, type AccessLookup, createAccessLookup } from './access.ts';
-export { type AuthorizeParts, authorizePages } from './authorize/routes.ts';
-export { type CodeRequest, type Codes, createCodes } from './codes.ts';
-export type { ConnectionRow as Connection } from './connections-repo.ts';
-export { protectedErrors } from './errors.ts';
-export { createGuard, limits, type Protect } from './guard.ts';
-export { createKeys, type Keys } from './keys.ts';
-export { metadataRoutes } from './metadata.ts';
-export { oauthRoutes } from './routes.ts';
-export type { TokenResponse } from './schemas.ts';
+export { type AuthorizeParts, authorizePages } from './authorize/pages.ts';
+export { type Access, type AccessLookup, createAccessLookup } from './grants/access.ts';
+export { createLastUsed, type LastUsed } from './grants/last-used.ts';
+export {
+  type Approval,
+  approveGrant,
+  type ConnectionRow as Connection,
+  endGrant,
+  type GrantEnd,
+  type GrantWrites,
+} from './grants/repo.ts';
+export { accessTopic, createGrants, type Grants, ScopeError } from './grants/service.ts';
+export { createGuard, limits, type Protect, protectedErrors } from './guard.ts';
+export { createKeys, type Keys } from './keys/service.ts';
+export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
+export { metadataRoutes } from './routes.ts';
 export { scopeList } from './scope-words.ts';
 export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
-export { accessTopic, createGrants, type GrantListener, type Grants, ScopeError } from './service.ts';
-export { createTokenEndpoint } from './token-endpoint.ts';
-export { createTokens, type TokenSubject, type Tokens } from './tokens.ts';
-export { createGrantUses, type GrantUses } from './uses.ts';
+export { oauthRoutes } from './token/routes.ts';
+export type { TokenResponse } from './token/schemas.ts';
+export { createTokenEndpoint } from './token/service.ts';

@@ -1,159 +1,111 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
-import type { Apps } from '../apps/index.ts';
-import { useOAuthBodies } from './bodies.ts';
-import { authenticateClient, required } from './client.ts';
-import { OAuthError, oauthErrors, writeOAuthError } from './oauth-error.ts';
-import { Introspection, TokenReference, TokenRequest, TokenResponse } from './schemas.ts';
-import type { TokenEndpoint } from './token-endpoint.ts';
+import type { Keys } from './keys/service.ts';
+import { allScopes } from './scopes.ts';
+import { grantTypes } from './token/service.ts';
 
-export interface OAuthRoutesParts {
-  readonly apps: Apps;
-  readonly tokenEndpoint: TokenEndpoint;
+export interface MetadataParts {
+  readonly keys: Keys;
+  readonly baseUrl: string;
+  readonly authUrl: string;
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The caller is an app, with HTTP Basic or its credentials in the body. */
-    clientAuthentication?: boolean;
-  }
-}
+const text = Type.String();
+const list = Type.Array(text);
 
-const config = { writeError: writeOAuthError, clientAuthentication: true };
-const credentials = { client_id: 'app_01kaxk2t5v7f9sd3n8q6w4y0zr', client_secret: 'njs_…' };
+const ServerMetadata = Type.Object(
+  {
+    issuer: text,
+    authorization_endpoint: text,
+    token_endpoint: text,
+    revocation_endpoint: text,
+    introspection_endpoint: text,
+    jwks_uri: text,
+    service_documentation: text,
+    scopes_supported: list,
+    response_types_supported: list,
+    response_modes_supported: list,
+    grant_types_supported: list,
+    token_endpoint_auth_methods_supported: list,
+    revocation_endpoint_auth_methods_supported: list,
+    introspection_endpoint_auth_methods_supported: list,
+    code_challenge_methods_supported: list,
+    authorization_response_iss_parameter_supported: Type.Boolean(),
+    ui_locales_supported: list,
+  },
+  { title: 'ServerMetadata' },
+);
 
-/** In a scope of their own, because here bodies can be forms. */
-export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts): void {
-  instance.register(async (scope) => {
-    useOAuthBodies(scope);
-    scope.addHook('onRequest', (request, reply, done) => {
-      reply.header('pragma', 'no-cache');
-      done(queryProblem(request));
-    });
-    routes(scope, parts);
-  });
-}
+/** Named one by one: nothing else of a key can get out. */
+const KeySet = Type.Object(
+  {
+    keys: Type.Array(Type.Object({ kty: text, crv: text, x: text, y: text, kid: text, alg: text, use: text })),
+  },
+  { title: 'KeySet' },
+);
 
-function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesParts): void {
-  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+/** How libraries find their way: RFC 8414, RFC 9207 and RFC 7517. */
+export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }: MetadataParts): void {
+  const metadata = serverMetadata(baseUrl, authUrl);
 
   app.route({
-    method: 'POST',
-    url: '/v1/oauth/token',
-    config,
+    method: 'GET',
+    url: '/.well-known/oauth-authorization-server',
     schema: {
-      operationId: 'issueToken',
-      summary: 'Exchange a code, or refresh',
+      operationId: 'getServerMetadata',
+      summary: 'Authorization server metadata',
+      description: 'RFC 8414. Where everything of OAuth is, and what is supported.',
+      tags: ['OAuth'],
+      response: { 200: ServerMetadata, ...errorResponses('internal_error') },
+      responseExample: serverMetadata('https://api.tips.example', 'https://tips.example'),
+    },
+    handler: (_request, reply) =>
+      reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300').send(metadata),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/.well-known/jwks.json',
+    schema: {
+      operationId: 'getKeySet',
+      summary: 'Keys that access tokens are signed with',
       description:
-        'Called from the app’s server only. Every refresh answers a new refresh token; store it and stop using the old ' +
-        'one. Using an old one again ends the whole family. A code works for five minutes and once.',
+        'RFC 7517. A new key is in the set before it signs, a retired one until its last token has ended. Whether a ' +
+        'token still works is known to this server alone: introspect it.',
       tags: ['OAuth'],
-      body: TokenRequest,
-      requestForms: true,
-      requestExamples: {
-        authorization_code: {
-          summary: 'Exchange a code',
-          value: {
-            grant_type: 'authorization_code',
-            ...credentials,
-            code: 'njc_…',
-            redirect_uri: 'https://app.example/callback',
-          },
-        },
-        refresh_token: {
-          summary: 'Refresh',
-          value: { grant_type: 'refresh_token', ...credentials, refresh_token: 'njr_…' },
-        },
-      },
-      response: {
-        200: TokenResponse,
-        ...oauthErrors('invalid_grant', 'invalid_scope', 'unsupported_grant_type'),
-      },
+      response: { 200: KeySet, ...errorResponses('internal_error', 'upstream_failed') },
       responseExample: {
-        access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIs…',
-        refresh_token: 'njr_…',
-        token_type: 'Bearer',
-        expires_in: 3600,
-        scope: 'profile.read tips.read',
+        keys: [{ kty: 'EC', crv: 'P-256', x: '…', y: '…', kid: 'k3Jb…', alg: 'ES256', use: 'sig' }],
       },
     },
-    handler: async (request) => {
-      const issue = tokenEndpoint.read(request.body);
-      const client = await authenticateClient(apps, request, request.body);
-      return issue(client.id);
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/v1/oauth/revoke',
-    config,
-    schema: {
-      operationId: 'revokeToken',
-      summary: 'Disconnect from a creator',
-      description:
-        'RFC 7009. Any token of the app, also a used or expired one, ends the whole grant at once: every token, code ' +
-        'and socket under it. An unknown token or another app’s is answered 200 and changes nothing.',
-      tags: ['OAuth'],
-      body: TokenReference,
-      requestForms: true,
-      requestExample: { ...credentials, token: 'njr_…' },
-      response: {
-        200: Type.Object({}, { description: 'Whatever it was, it does not work any more' }),
-        ...oauthErrors(),
-      },
-      responseExample: {},
-    },
-    handler: async (request) => {
-      const token = required(request.body, 'token');
-      const client = await authenticateClient(apps, request, request.body);
-      await tokenEndpoint.revoke(client.id, token);
-      // The RFC wants no body; clients that read every answer as JSON want one.
-      return {};
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/v1/oauth/introspect',
-    config,
-    schema: {
-      operationId: 'introspectToken',
-      summary: 'What a token is worth right now',
-      description: 'RFC 7662. A dead token and another app’s are both `{"active":false}`.',
-      tags: ['OAuth'],
-      body: TokenReference,
-      requestForms: true,
-      requestExample: { ...credentials, token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIs…' },
-      response: { 200: Introspection, ...oauthErrors() },
-      responseExample: {
-        active: true,
-        scope: 'profile.read tips.read',
-        client_id: credentials.client_id,
-        username: 'mali',
-        token_type: 'Bearer',
-        exp: 1794718800,
-        iat: 1794715200,
-        sub: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr',
-        aud: 'https://api.tips.example',
-        iss: 'https://tips.example',
-      },
-    },
-    handler: async (request) => {
-      const token = required(request.body, 'token');
-      const client = await authenticateClient(apps, request, request.body);
-      return tokenEndpoint.introspect(client.id, token);
-    },
+    handler: async (_request, reply) =>
+      reply
+        .header('access-control-allow-origin', '*')
+        .header('cache-control', 'public, max-age=15')
+        .send(await keys.publicSet()),
   });
 }
 
-const fields = new Set([...Object.keys(TokenRequest.properties), ...Object.keys(TokenReference.properties)]);
-
-/** What stands in an address ends up in logs along the way. */
-function queryProblem({ query }: FastifyRequest): OAuthError | undefined {
-  const sent = Object.keys(query ?? {}).find((name) => fields.has(name));
-  return sent === undefined
-    ? undefined
-    : new OAuthError('invalid_request', `Send ${sent} in the body, not in the address.`);
+function serverMetadata(baseUrl: string, authUrl: string) {
+  const methods = ['client_secret_basic', 'client_secret_post'];
+  return {
+    issuer: authUrl,
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${baseUrl}/v1/oauth/token`,
+    revocation_endpoint: `${baseUrl}/v1/oauth/revoke`,
+    introspection_endpoint: `${baseUrl}/v1/oauth/introspect`,
+    jwks_uri: `${authUrl}/.well-known/jwks.json`,
+    service_documentation: `${authUrl}/docs`,
+    scopes_supported: allScopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: Object.keys(grantTypes),
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    ui_locales_supported: ['en', 'th'],
+  };
 }

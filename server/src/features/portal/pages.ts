@@ -105,7 +105,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {
     const { creatorId } = pages.requireSession(request);
     const app = await ownApp(creatorId, request);
-    await grants.deleteApp(app.id, (tx) => apps.remove(tx, creatorId, app.id));
+    await grants.deleteApp(creatorId, app.id);
     const text = words(pages.lang(request))('removed', { app: app.name });
     return pages.redirect(reply, '/developers', { tone: 'ok', text });
   });

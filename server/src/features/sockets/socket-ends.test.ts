@@ -110,10 +110,12 @@ test('whatever ends the permission ends the socket with 4403 within a second', a
   const { runtime } = app;
   const bystander = await makePair(runtime, { creator: pair });
   const other = await live(await socketToken(app, bystander));
-  const setSuspended = (table: 'apps' | 'creators', id: string, at: number | null) =>
-    runtime.grants.suspend((tx) => tx.run(`UPDATE ${table} SET suspended_at = $1 WHERE id = $2`, [at, id]), at);
   const endings: [string, () => Promise<unknown>, (() => Promise<unknown>)?][] = [
-    ['an app suspended', () => setSuspended('apps', pair.clientId, 1), () => setSuspended('apps', pair.clientId, null)],
+    [
+      'an app suspended',
+      () => runtime.grants.suspend('app', pair.clientId, 1),
+      () => runtime.grants.suspend('app', pair.clientId, null),
+    ],
     ['a scope taken away', () => runtime.grants.addByOperator(pair.creatorId, pair.clientId, 'tips.read')],
   ];
   for (const [what, end, restore] of endings) {
@@ -134,7 +136,7 @@ test('whatever ends the permission ends the socket with 4403 within a second', a
   assert.equal((await late.closed).code, 4403, 'a new connection with its token');
 
   assert.equal(other.webSocket.readyState, other.webSocket.OPEN, 'another app’s stays');
-  await setSuspended('creators', pair.creatorId, 1);
+  await runtime.grants.suspend('creator', pair.creatorId, 1);
   assert.equal((await other.closed).code, 4403, 'the creator suspended');
 });
 

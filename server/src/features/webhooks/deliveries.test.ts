@@ -301,10 +301,10 @@ test('while app or creator is suspended deliveries wait; restoring sends them', 
   const { add, tip, worker, clock, runtime, pair } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
   await add(receiver.url);
-  const { grants, apps, accounts } = runtime;
+  const { grants } = runtime;
   for (const [sent, suspend] of [
-    (at: number | null) => grants.suspend((tx, when) => apps.setSuspended(tx, pair.clientId, when), at),
-    (at: number | null) => grants.suspend((tx, when) => accounts.setSuspended(tx, pair.creatorId, when), at),
+    (at: number | null) => grants.suspend('app', pair.clientId, at),
+    (at: number | null) => grants.suspend('creator', pair.creatorId, at),
   ].entries()) {
     await tip();
     await suspend(clock());

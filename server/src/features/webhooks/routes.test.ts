@@ -102,7 +102,7 @@ test('without the right Basic credentials: 401 client_invalid, after 20 failures
   assert.equal(statuses.at(-1)!.statusCode, 429);
   assert.ok(Number(statuses.at(-1)!.headers['retry-after']) > 0);
   assert.equal((await get(basic(pair))).statusCode, 200);
-  await runtime.grants.suspend((tx, at) => runtime.apps.setSuspended(tx, pair.clientId, at), 1);
+  await runtime.grants.suspend('app', pair.clientId, 1);
   assert.equal((await get(basic(pair))).statusCode, 401);
 });
 

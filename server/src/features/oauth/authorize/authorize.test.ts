@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { buildApp } from '../../../../test/build-app.ts';
 import { makeCreator } from '../../../../test/factories.ts';
+import { execute } from '../../../../test/sql.ts';
 import { createVisitor, signedInVisitor, type Visitor } from '../../../../test/visitor.ts';
 
 const redirectUri = 'https://app.example/callback';
@@ -95,7 +96,7 @@ test('a loopback redirect matches in development only, also one registered then'
   const app = await buildApp(t, { NODE_ENV: 'production', SECRET_KEY: 'k'.repeat(32) });
   const { apps, db } = app.runtime;
   const { clientId } = await apps.add({ name: 'Goal Bot', redirectUris: [redirectUri], ownerId: null });
-  await db.write((tx) => tx.run('UPDATE apps SET redirect_uris = $1', [JSON.stringify([redirectUri, redirect_uri])]));
+  await execute(db, 'UPDATE apps SET redirect_uris = $1', [JSON.stringify([redirectUri, redirect_uri])]);
   const visitor = createVisitor(app);
   assert.equal((await visitor.get(authorizeUrl(clientId, { redirect_uri }))).statusCode, 400);
   assert.equal((await visitor.get(authorizeUrl(clientId))).statusCode, 303);
@@ -271,10 +272,10 @@ test('security 5: a page that is no longer true is shown again, or refused, inst
   assert.match(String((await visitor.post('/oauth/authorize', page)).headers.location), /^\/oauth\/authorize\?/);
 
   page = await shown();
-  await runtime.grants.suspend((tx, at) => runtime.apps.setSuspended(tx, clientId, at), clock());
+  await runtime.grants.suspend('app', clientId, clock());
   const suspended = await visitor.post('/oauth/authorize', page);
   assert.equal(answerIn(suspended.headers.location).error, 'unauthorized_client');
-  await runtime.grants.suspend((tx, at) => runtime.apps.setSuspended(tx, clientId, at), null);
+  await runtime.grants.suspend('app', clientId, null);
 
   page = await shown();
   await edit('Another name', 'https://app.example/moved');
@@ -350,9 +351,9 @@ test('security 7: sign-in on the way comes back to the very request, and never l
 
 test('a suspended app is turned away by redirect, a deleted one by a page', async (t) => {
   const { visitor, clientId, owner, runtime, clock } = await setup(t);
-  await runtime.grants.suspend((tx, at) => runtime.apps.setSuspended(tx, clientId, at), clock());
+  await runtime.grants.suspend('app', clientId, clock());
   const answer = await visitor.get(authorizeUrl(clientId));
   assert.equal(answerIn(answer.headers.location).error, 'unauthorized_client');
-  await runtime.grants.deleteApp(clientId, (tx) => runtime.apps.remove(tx, owner.creatorId, clientId));
+  await runtime.grants.deleteApp(owner.creatorId, clientId);
   assert.equal((await visitor.get(authorizeUrl(clientId))).statusCode, 400);
 });

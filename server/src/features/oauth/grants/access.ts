@@ -1,12 +1,12 @@
-import type { Database } from '../../platform/db/database.ts';
-import { type AccessRow, accessByFamily } from './grants-repo.ts';
-import { intersectScopes, parseScopes, type Scope } from './scopes.ts';
-import type { TokenSubject } from './tokens.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { TokenSubject } from '../keys/tokens.ts';
+import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
+import { type AccessRow, accessByFamily } from './repo.ts';
 
 /**
- * What a token may do right now. Grant, family, app and creator are looked at on every request. Where the engine
- * can tell that none of their tables has changed (SQLite), the last look is still true and is used again;
- * elsewhere each request reads.
+ * What a token may do right now. Grant, family, app and creator are checked on every request. Where the engine can
+ * tell that none of their tables has changed (SQLite), the last answer is used again; elsewhere each request reads.
+ * See docs/decisions/access-memory.md.
  */
 export interface Access {
   readonly grantId: string;
@@ -22,33 +22,33 @@ export interface Access {
 
 const tables = ['grants', 'families', 'apps', 'creators'] as const;
 
-/** Claims, and with them the last look, so that both are forgotten together. */
-type Looked = TokenSubject & { lastLook?: { readonly version: number; readonly access: Access } };
+/** Claims, and with them the last answer, so that both are forgotten together. */
+type CachingClaims = TokenSubject & { lastAccess?: { readonly version: number; readonly access: Access } };
 
-export type AccessLookup = (claims: Looked) => Access | undefined | Promise<Access | undefined>;
+export type AccessLookup = (claims: CachingClaims) => Access | undefined | Promise<Access | undefined>;
 
 export function createAccessLookup(db: Database): AccessLookup {
   return (claims) => {
     const version = db.version(tables);
-    const seen = claims.lastLook;
-    if (seen && seen.version === version) return seen.access;
+    const last = claims.lastAccess;
+    if (last && last.version === version) return last.access;
     return accessByFamily(db, claims.creatorId, claims.familyId).then((row) => {
       const access = row && toAccess(row, claims);
-      if (access && version !== undefined && db.version(tables) === version) claims.lastLook = { version, access };
+      if (access && version !== undefined && db.version(tables) === version) claims.lastAccess = { version, access };
       return access;
     });
   };
 }
 
 function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
-  const over = [
+  const endedAt = [
     row.grant_ended_at,
     row.family_ended_at,
     row.app_suspended_at,
     row.app_deleted_at,
     row.creator_suspended_at,
   ];
-  if (over.some((at) => at !== null) || row.grant_id !== claims.grantId || row.client_id !== claims.clientId)
+  if (endedAt.some((at) => at !== null) || row.grant_id !== claims.grantId || row.client_id !== claims.clientId)
     return undefined;
   const pair = `${row.client_id}:${claims.creatorId}`;
   return {

@@ -20,7 +20,7 @@ function sideBySide(der: Buffer): Buffer {
   const both = Buffer.alloc(64);
   let at = 2;
   for (const end of [32, 64]) {
-    const next = at + 2 + der[at + 1]!;
+    const next = at + 2 + der.readUInt8(at + 1);
     // A zero keeps an integer whose first bit is set from being negative; a short one is padded on the left.
     const digits = der.subarray(der[at + 2] === 0 ? at + 3 : at + 2, next);
     digits.copy(both, end - digits.length);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { ApiError, validationFailed } from '../../errors.ts';
-import { isJson, parseJson, useBodies } from '../../platform/http/json-body.ts';
+import { ApiError, validationFailed } from '../../../errors.ts';
+import { isJson, parseJson, useBodies } from '../../../platform/http/json-body.ts';
 
 /** Bodies of /v1/oauth/*: JSON as the spec wants, or forms as ordinary OAuth libraries send. No field twice. */
 export function useOAuthBodies(app: FastifyInstance): void {
@@ -9,7 +9,7 @@ export function useOAuthBodies(app: FastifyInstance): void {
     if (isJson(contentType)) {
       const value = parseJson(body);
       const text = body.toString('utf8');
-      // As most clients write it: equal to what names each key once, so there is nothing to look for.
+      // Written as most clients do, this text equals one that has each key once: no need to search.
       if (JSON.stringify(value) !== text) refuseRepeats(topLevelKeys(text));
       return value;
     }

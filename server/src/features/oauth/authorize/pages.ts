@@ -1,21 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Hub } from '../../../platform/hub/hub.ts';
 import type { Vault } from '../../../platform/secrets.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { PageError, Redirect } from '../../../platform/web/page-error.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
-import type { Codes } from '../codes.ts';
-import type { Grants } from '../service.ts';
+import type { Grants } from '../grants/service.ts';
 import { answerUrl, formTargets } from './answer.ts';
-import { createApproval } from './approval.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
-import { consentPage } from './consent-page.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
 import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
+import { consentPage } from './views.ts';
 import { words } from './words.ts';
 
 export interface AuthorizeParts {
@@ -23,9 +19,6 @@ export interface AuthorizeParts {
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
-  readonly codes: Codes;
-  readonly db: Database;
-  readonly hub: Hub;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly issuer: string;
@@ -37,7 +30,6 @@ const ticketMs = 3_600_000;
 /** Only the POST changes anything, and only for what the page before it showed. */
 export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
   const { pages, accounts, apps, grants, vault, clock, issuer } = parts;
-  const approve = createApproval(parts);
 
   scope.get(
     '/oauth/authorize',
@@ -78,7 +70,7 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
       const asked = await checkAuthorize(ticketQuery(ticket), apps);
       checkDecision(formText(request, 'decision'), asked);
       checkStillTrue(ticket, asked, clock());
-      const code = await approve(session.creatorId, asked);
+      const code = await grants.approve(session.creatorId, { ...asked, clientId: asked.app.id });
       return reply.redirect(answerUrl(asked, issuer, { code }), 303);
     }),
   );

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { buildApp, type TestApp } from '../../../test/build-app.ts';
-import { callMe, connect, parties, refresh, tokensOf } from '../../../test/oauth.ts';
+import { buildApp, type TestApp } from '../../../../test/build-app.ts';
+import { callMe, connect, parties, refresh, tokensOf } from '../../../../test/oauth.ts';
 
 const hour = 3_600_000;
 const kidOf = (token: string) => decodeProtectedHeader(token).kid;

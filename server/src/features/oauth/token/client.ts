@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { type AppRow, type Apps, basicCredentials, type Credentials } from '../apps/index.ts';
-import { OAuthError } from './oauth-error.ts';
+import { type AppRow, type Apps, basicCredentials, type Credentials } from '../../apps/index.ts';
+import { OAuthError } from './errors.ts';
 
 /** RFC 6749, section 2.3: which app is calling, by HTTP Basic or by fields of the body, never both. */
 export interface ClientFields {
-  readonly client_id?: string | null;
-  readonly client_secret?: string | null;
+  readonly client_id?: string | null | undefined;
+  readonly client_secret?: string | null | undefined;
 }
 
 const challenge = { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' };
@@ -32,14 +32,17 @@ function clientCredentials(request: FastifyRequest, body: ClientFields): Credent
       throw new OAuthError('invalid_request', 'The client_id of the body is not that of HTTP Basic.');
     return basic;
   }
-  // Whoever tries another scheme, and nothing else, has tried to say who they are (RFC 6749, section 5.2).
+  // Another scheme and nothing else is an attempt to authenticate (RFC 6749, section 5.2).
   if (basic === 'malformed' || (request.headers.authorization !== undefined && !body.client_secret))
     throw new OAuthError('invalid_client', 'The Authorization header is not well-formed HTTP Basic.', challenge);
   return { clientId: required(body, 'client_id'), clientSecret: required(body, 'client_secret') };
 }
 
-/** A field that this request cannot do without. */
-export function required<Name extends string>(body: { readonly [N in Name]?: string | null }, name: Name): string {
+/** A field without which the request is refused. */
+export function required<Name extends string>(
+  body: { readonly [N in Name]?: string | null | undefined },
+  name: Name,
+): string {
   const value = body[name];
   if (!value) throw new OAuthError('invalid_request', `${name} is required.`);
   return value;

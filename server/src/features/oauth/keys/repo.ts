@@ -1,4 +1,4 @@
-import type { Reader, Sql, Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 
 export interface SigningKeyRow {
   kid: string;
@@ -15,15 +15,16 @@ export function signingKeys(db: Reader): Promise<SigningKeyRow[]> {
   );
 }
 
-/** One at a time, as SQLite's writes are anyway. */
-const lockKeys: Sql = {
-  sqlite: 'SELECT 1',
-  postgres: 'LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE',
-};
+export type NewSigningKey = Omit<SigningKeyRow, 'retired_at'>;
+
+/** SQLite runs one write at a time; PostgreSQL needs a lock for that. */
+async function lockKeys(tx: Tx): Promise<void> {
+  await tx.run({ sqlite: 'SELECT 1', postgres: 'LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE' });
+}
 
 /** A new key retires all before it. */
-export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
-  await tx.run(lockKeys);
+async function insertKey(tx: Tx, row: NewSigningKey): Promise<void> {
+  await lockKeys(tx);
   await tx.run('UPDATE signing_keys SET retired_at = $1 WHERE retired_at IS NULL', [row.created_at]);
   await tx.run('INSERT INTO signing_keys (kid, public_jwk, sealed_private_jwk, created_at) VALUES ($1, $2, $3, $4)', [
     row.kid,
@@ -33,12 +34,14 @@ export async function insertKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>):
   ]);
 }
 
-/** Of those who find no key at once, one makes it. */
-export async function insertFirstKey(tx: Tx, row: Omit<SigningKeyRow, 'retired_at'>): Promise<void> {
-  await tx.run(lockKeys);
+/** Of several nodes that find no key, one inserts it. */
+async function insertFirstKey(tx: Tx, row: NewSigningKey): Promise<void> {
+  await lockKeys(tx);
   if (!(await tx.get('SELECT kid FROM signing_keys LIMIT 1'))) await insertKey(tx, row);
 }
 
-export function deleteKeysRetiredBefore(tx: Tx, before: number): Promise<number> {
+function deleteKeysRetiredBefore(tx: Tx, before: number): Promise<number> {
   return tx.run('DELETE FROM signing_keys WHERE retired_at < $1', [before]);
 }
+
+export const writes = defineWrites(import.meta.url, { insertKey, insertFirstKey, deleteKeysRetiredBefore });

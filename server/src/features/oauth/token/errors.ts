@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
-import { ApiError, type ErrorCode } from '../../errors.ts';
-import type { ErrorWriter } from '../../platform/http/errors.ts';
-import type { HttpError } from '../../platform/http/http-error.ts';
+import { ApiError, type ErrorCode } from '../../../errors.ts';
+import type { ErrorWriter } from '../../../platform/http/errors.ts';
+import type { HttpError } from '../../../platform/http/http-error.ts';
 import { OAuthErrorBody } from './schemas.ts';
 
 /**
@@ -38,15 +38,6 @@ export class OAuthError extends ApiError {
   constructor(error: OAuthErrorName, description: string = table[error][2], headers: Record<string, string> = {}) {
     super(table[error][1], { message: description, headers });
     this.error = error;
-  }
-}
-
-/** A code or refresh token of this creator was used again, and its family may have ended for it. */
-export class ReuseError extends OAuthError {
-  readonly creatorId: string;
-  constructor(creatorId: string, description: string) {
-    super('invalid_grant', description);
-    this.creatorId = creatorId;
   }
 }
 

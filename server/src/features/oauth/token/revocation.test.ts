@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildApp, type TestApp } from '../../../test/build-app.ts';
-import { makeApp } from '../../../test/factories.ts';
+import { buildApp, type TestApp } from '../../../../test/build-app.ts';
+import { makeApp } from '../../../../test/factories.ts';
 import {
   approve,
   assertRefused,
@@ -16,7 +16,7 @@ import {
   revoke,
   type TokenSet,
   tokensOf,
-} from '../../../test/oauth.ts';
+} from '../../../../test/oauth.ts';
 
 async function assertNothingWorks(app: TestApp, client: Client, issued: readonly TokenSet[], codes: string[] = []) {
   for (const { access_token, refresh_token } of issued) {
@@ -181,7 +181,7 @@ test('revocation and introspection take forms and Basic, want a token, and refus
 test('what hung on a grant is swept a month after its end; the living is left alone', async (t) => {
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
-  const { db, grants, codes } = app.runtime;
+  const { db, grants } = app.runtime;
   const old = await connect(app, creator, client);
   const next = tokensOf(await refresh(app.http, client, old.refresh_token));
   tokensOf(await refresh(app.http, client, next.refresh_token));
@@ -194,7 +194,7 @@ test('what hung on a grant is swept a month after its end; the living is left al
   tokensOf(await refresh(app.http, client, live.refresh_token));
   const unused = await approve(app.runtime, creator, client);
   await grants.sweepEnded();
-  await codes.prune();
+  await grants.pruneCodes();
   const count = async (table: string) => (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n;
   assert.deepEqual(
     [await count('families'), await count('refresh_tokens'), await count('authorization_codes')],
@@ -203,7 +203,7 @@ test('what hung on a grant is swept a month after its end; the living is left al
   assertRefused(await refresh(app.http, client, old.refresh_token), 400, 'invalid_grant');
   assert.equal((await callMe(app.http, live.access_token)).statusCode, 200);
   app.clock.advance(2 * 86_400_000);
-  await codes.prune();
+  await grants.pruneCodes();
   assert.equal(await count('authorization_codes'), 1, 'the used code of a live family stays');
   assertRefused(await exchange(app.http, client, unused), 400, 'invalid_grant');
 });

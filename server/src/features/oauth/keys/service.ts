@@ -1,9 +1,9 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Vault } from '../../platform/secrets.ts';
-import * as repo from './keys-repo.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Write } from '../../../platform/db/database.ts';
+import type { Vault } from '../../../platform/secrets.ts';
+import * as repo from './repo.ts';
 
 /**
  * Keys that sign access tokens (ES256). Private parts are sealed at rest.
@@ -32,19 +32,20 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
   let loadedVersion: number | undefined;
   let nextSigns = Number.POSITIVE_INFINITY;
 
-  async function load(): Promise<void> {
+  async function load(): Promise<SigningKey> {
     const version = db.version(['signing_keys']);
     const fresh = version === undefined ? clock() - loadedAt < trustedMs : version === loadedVersion;
-    if (fresh && signing && clock() < nextSigns) return;
+    if (fresh && signing && clock() < nextSigns) return signing;
     const rows = await repo.signingKeys(db);
     const now = clock();
     // The newest that has been announced for long enough; the very first one signs at once.
     const active = rows.find(({ created_at }) => created_at + announcedMs <= now) ?? rows.at(-1);
-    if (!active) {
-      await add(repo.insertFirstKey);
+    const [newest] = rows;
+    if (!newest || !active) {
+      await add(repo.writes.insertFirstKey);
       return load();
     }
-    nextSigns = active === rows[0] ? Number.POSITIVE_INFINITY : rows[0]!.created_at + announcedMs;
+    nextSigns = active === newest ? Number.POSITIVE_INFINITY : newest.created_at + announcedMs;
     if (signing?.kid !== active.kid) {
       const jwk = JSON.parse(vault.open(active.sealed_private_jwk, sealContext(active.kid)));
       signing = { kid: active.kid, privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) };
@@ -54,9 +55,10 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
     );
     loadedVersion = version;
     loadedAt = now;
+    return signing;
   }
 
-  async function add(insert: typeof repo.insertKey): Promise<string> {
+  async function add(insert: Write<[repo.NewSigningKey], void>): Promise<string> {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const kid = randomBytes(12).toString('base64url');
     const row = {
@@ -65,26 +67,23 @@ export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; c
       sealed_private_jwk: vault.seal(JSON.stringify(await exportJWK(privateKey)), sealContext(kid)),
       created_at: clock(),
     };
-    await db.write((tx) => insert(tx, row));
+    await db.write(insert, row);
     loadedAt = Number.NEGATIVE_INFINITY;
     return kid;
   }
 
   return {
     /** The key that signs now; the first one is made when it is first asked for. */
-    async signing(): Promise<SigningKey> {
-      await load();
-      return signing!;
-    },
+    signing: load,
     /** The public key of this id. */
     async verifying(kid: string): Promise<CryptoKey | undefined> {
       await load();
       return verifying.get(kid);
     },
     /** A new key, which signs once it has been announced; the old ones go on verifying. */
-    rotate: () => add(repo.insertKey),
+    rotate: () => add(repo.writes.insertKey),
     /** Removes keys whose last token has ended. */
-    prune: () => db.write((tx) => repo.deleteKeysRetiredBefore(tx, clock() - retiredMs)),
+    prune: () => db.write(repo.writes.deleteKeysRetiredBefore, clock() - retiredMs),
     /** The public key set (RFC 7517). */
     async publicSet(): Promise<{ keys: JWK[] }> {
       await load();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildApp } from '../../../test/build-app.ts';
-import { assertRefused, callMe, connect, parties, refresh, revoke, tokensOf } from '../../../test/oauth.ts';
-import { hashSecret, newSecret } from '../../platform/secrets.ts';
+import { buildApp } from '../../../../test/build-app.ts';
+import { assertRefused, callMe, connect, parties, refresh, revoke, tokensOf } from '../../../../test/oauth.ts';
+import { execute } from '../../../../test/sql.ts';
+import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
 
 test('keys sort as their tokens were made, and every character of a token counts', () => {
@@ -25,9 +26,10 @@ test('a token that was made before there was a time in it is refreshed, forgiven
   const older = async (): Promise<string> => {
     const { refresh_token } = await connect(app, creator, client);
     const token = newSecret('njr');
-    await app.runtime.db.write((tx) =>
-      tx.run('UPDATE refresh_tokens SET hash = $2 WHERE hash = $1', [refreshKey(refresh_token), hashSecret(token)]),
-    );
+    await execute(app.runtime.db, 'UPDATE refresh_tokens SET hash = $2 WHERE hash = $1', [
+      refreshKey(refresh_token),
+      hashSecret(token),
+    ]);
     return token;
   };
   const used = await older();

@@ -1,30 +1,19 @@
 import type { Static } from 'typebox';
-import { nullable } from '../../platform/http/schema.ts';
-import { Type } from '../../platform/http/type.ts';
+import { nullable } from '../../../platform/http/schema.ts';
+import { Type } from '../../../platform/http/type.ts';
 
 /** Fields that may be absent: `null` and the empty text mean the same (RFC 6749, section 3.2). */
-const optional = (description: string, examples: string[] = []) =>
+export const optionalText = (description: string, examples: string[] = []) =>
   Type.Optional(nullable(Type.String({ description, examples })));
 
-const clientFields = {
-  client_id: optional('The app; required unless HTTP Basic is used', ['app_01kaxk2t5v7f9sd3n8q6w4y0zr']),
-  client_secret: optional('Required unless HTTP Basic is used'),
-};
+export type OptionalText = ReturnType<typeof optionalText>;
 
-export const TokenRequest = Type.Object(
-  {
-    grant_type: Type.String({ description: '`authorization_code` or `refresh_token`' }),
-    ...clientFields,
-    code: optional('With `authorization_code`: the code from the redirect'),
-    redirect_uri: optional('With `authorization_code`: the one that the authorization page was opened with', [
-      'https://app.example/callback',
-    ]),
-    code_verifier: optional('With `authorization_code`: required if the page was opened with a `code_challenge`'),
-    refresh_token: optional('With `refresh_token`: the newest refresh token'),
-    scope: optional('With `refresh_token`: fewer scopes for this one access token', ['tips.read']),
-  },
-  { title: 'TokenRequest' },
-);
+export const exampleCredentials = { client_id: 'app_01kaxk2t5v7f9sd3n8q6w4y0zr', client_secret: 'njs_…' };
+
+export const clientFields = {
+  client_id: optionalText('The app; required unless HTTP Basic is used', [exampleCredentials.client_id]),
+  client_secret: optionalText('Required unless HTTP Basic is used'),
+};
 
 export const TokenResponse = Type.Object(
   {
@@ -40,8 +29,8 @@ export const TokenResponse = Type.Object(
 export const TokenReference = Type.Object(
   {
     ...clientFields,
-    token: optional('An access token or a refresh token; required'),
-    token_type_hint: optional('Not needed: the kind is told by the token itself', ['refresh_token']),
+    token: optionalText('An access token or a refresh token; required'),
+    token_type_hint: optionalText('Not needed: the kind is told by the token itself', ['refresh_token']),
   },
   { title: 'TokenReference' },
 );
@@ -70,7 +59,18 @@ export const OAuthErrorBody = Type.Object(
   { title: 'OAuthError' },
 );
 
-export type TokenRequest = Static<typeof TokenRequest>;
 export type TokenResponse = Static<typeof TokenResponse>;
-export type TokenReference = Static<typeof TokenReference>;
 export type Introspection = Static<typeof Introspection>;
+
+/** The token endpoint's success, and what `grant add` prints. */
+export const toTokenResponse = (
+  access: { readonly token: string; readonly expiresIn: number },
+  refreshToken: string,
+  scope: string,
+): TokenResponse => ({
+  access_token: access.token,
+  refresh_token: refreshToken,
+  token_type: 'Bearer',
+  expires_in: access.expiresIn,
+  scope,
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildApp } from '../../../test/build-app.ts';
-import { makeApp, makeCreator } from '../../../test/factories.ts';
+import { buildApp } from '../../../../test/build-app.ts';
+import { makeApp, makeCreator } from '../../../../test/factories.ts';
 import {
   approve,
   assertRefused,
@@ -14,7 +14,7 @@ import {
   refresh,
   tokensOf,
   verifier,
-} from '../../../test/oauth.ts';
+} from '../../../../test/oauth.ts';
 
 test('security 11: a code works at 299 seconds and not at 301', async (t) => {
   const app = await buildApp(t);
@@ -131,10 +131,9 @@ test('a code says what was approved; scopes lost since are lost to it too', asyn
 test('a suspended creator’s code is refused without being used up', async (t) => {
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
-  const { accounts, grants } = app.runtime;
+  const { grants } = app.runtime;
   const code = await approve(app.runtime, creator, client);
-  const suspend = (at: number | null) =>
-    grants.suspend((tx, at) => accounts.setSuspended(tx, creator.creatorId, at), at);
+  const suspend = (at: number | null) => grants.suspend('creator', creator.creatorId, at);
   await suspend(app.clock());
   assertRefused(await exchange(app.http, client, code), 400, 'invalid_grant');
   await suspend(null);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildApp } from '../../../test/build-app.ts';
+import { buildApp } from '../../../../test/build-app.ts';
 import {
   approve,
   assertRefused,
@@ -11,8 +11,8 @@ import {
   redirectUri,
   refresh,
   tokensOf,
-} from '../../../test/oauth.ts';
-import { StorageUnavailable } from '../../platform/db/database.ts';
+} from '../../../../test/oauth.ts';
+import { StorageUnavailable } from '../../../platform/db/database.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const encode = (text: string) => encodeURIComponent(text).replaceAll('_', '%5F');
@@ -190,10 +190,9 @@ test('storage that is gone is 502 temporarily_unavailable, and the token is not 
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
   const tokens = await connect(app, creator, client);
-  const { call, write } = app.runtime.db;
-  const gone = () => Promise.reject(new StorageUnavailable('gone'));
-  Object.assign(app.runtime.db, { call: gone, write: gone });
+  const { write } = app.runtime.db;
+  Object.assign(app.runtime.db, { write: () => Promise.reject(new StorageUnavailable('gone')) });
   assertRefused(await refresh(app.http, client, tokens.refresh_token), 502, 'temporarily_unavailable');
-  Object.assign(app.runtime.db, { call, write });
+  Object.assign(app.runtime.db, { write });
   tokensOf(await refresh(app.http, client, tokens.refresh_token));
 });

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import type { Clock } from '../../platform/clock.ts';
-import type { Keys } from './keys.ts';
-import { parseScopes, type Scope } from './scopes.ts';
-import { type NewTokenSubject, signToken, type TokenDraft } from './token-draft.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { parseScopes, type Scope } from '../scopes.ts';
+import type { Keys } from './service.ts';
+import { signJwt } from './sign-jwt.ts';
 
 /**
  * Access tokens (RFC 9068) and socket tokens: JWTs signed with ES256 that name a grant and a family.
  * Verifying one costs hundreds of microseconds, so a verified token is remembered until it ends. What it may do
- * is another question, asked of the database on every request (access.ts).
+ * is another question, asked of the database on every request (grants/access.ts).
  */
 export interface TokenClaims {
   readonly creatorId: string;
@@ -21,6 +21,16 @@ export interface TokenClaims {
 }
 
 export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
+
+/** What a new token says: its scopes as text. */
+export type NewToken = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
+
+export interface SignedToken {
+  readonly token: string;
+  readonly expiresIn: number;
+  readonly expiresAt: number;
+}
+
 export type Verified = TokenClaims | 'invalid' | 'expired';
 export type TokenKind = 'access' | 'socket';
 
@@ -52,26 +62,34 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
   // By the signature, the last part: to hash a whole token takes as long as all other checks together.
   const known = { access: new Map<string, Known>(), socket: new Map<string, Known>() };
 
-  /** A token that lacks only its subject (token-draft.ts). */
-  async function draft(kind: TokenKind) {
+  /**
+   * Loads the key and answers what signs with it: a key that cannot be loaded is found out before a code or a refresh
+   * token is used up.
+   */
+  async function signer(kind: TokenKind): Promise<(token: NewToken) => SignedToken> {
     const { kid, privateKey } = await keys.signing();
-    const issuedAt = Math.floor(clock() / 1000);
-    const expiresAt = issuedAt + lives[kind];
     const header = JSON.stringify({ alg: 'ES256', typ: types[kind], kid });
-    const claims = JSON.stringify({
-      iss: issuer,
-      aud: audiences[kind],
-      jti: randomUUID(),
-      iat: issuedAt,
-      exp: expiresAt,
-    });
-    const unsigned: TokenDraft = [header, claims.slice(1)];
-    return { unsigned, key: privateKey, kid, expiresIn: lives[kind], expiresAt: expiresAt * 1000 };
-  }
-
-  async function issue(kind: TokenKind, subject: NewTokenSubject) {
-    const { unsigned, key, expiresIn, expiresAt } = await draft(kind);
-    return { token: signToken(unsigned, subject, key), expiresIn, expiresAt };
+    return (token) => {
+      const issuedAt = Math.floor(clock() / 1000);
+      const expiresAt = issuedAt + lives[kind];
+      const claims = JSON.stringify({
+        sub: token.creatorId,
+        client_id: token.clientId,
+        scope: token.scope,
+        grant_id: token.grantId,
+        family_id: token.familyId,
+        iss: issuer,
+        aud: audiences[kind],
+        jti: randomUUID(),
+        iat: issuedAt,
+        exp: expiresAt,
+      });
+      return {
+        token: signJwt(header, claims, privateKey),
+        expiresIn: lives[kind],
+        expiresAt: expiresAt * 1000,
+      };
+    };
   }
 
   /** What a token of ours says, also after its end; nothing for any other text. */
@@ -110,8 +128,8 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
   }
 
   return {
-    draft,
-    issue,
+    signer,
+    issue: async (kind: TokenKind, token: NewToken): Promise<SignedToken> => (await signer(kind))(token),
 
     /** Answers at once for a token seen before; a promise otherwise. */
     verify(kind: TokenKind, token: string): Verified | Promise<Verified> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildApp, type TestApp } from '../../../test/build-app.ts';
-import { makeApp } from '../../../test/factories.ts';
+import { buildApp, type TestApp } from '../../../../test/build-app.ts';
+import { makeApp } from '../../../../test/factories.ts';
 import {
   approve,
   assertRefused,
@@ -13,7 +13,7 @@ import {
   parties,
   refresh,
   tokensOf,
-} from '../../../test/oauth.ts';
+} from '../../../../test/oauth.ts';
 
 const day = 86_400_000;
 
@@ -163,11 +163,10 @@ test('another app’s refresh token is invalid_grant and stays good for its owne
 
 test('suspension refuses without using anything up: creator 400, app 401; restoring revives', async (t) => {
   const { http, app, clock, creator, client, first } = await connected(t);
-  const { grants, accounts, apps } = app.runtime;
+  const { grants } = app.runtime;
   const pause = {
-    creator: (at: number | null) =>
-      grants.suspend((tx, when) => accounts.setSuspended(tx, creator.creatorId, when), at),
-    app: (at: number | null) => grants.suspend((tx, when) => apps.setSuspended(tx, client.clientId, when), at),
+    creator: (at: number | null) => grants.suspend('creator', creator.creatorId, at),
+    app: (at: number | null) => grants.suspend('app', client.clientId, at),
   };
   let tokens = first;
   for (const [who, status, error] of [

@@ -1,0 +1,291 @@
+import { defineWrites, type Reader, type Tx, type Write } from '../../../platform/db/database.ts';
+import { deleteApp } from '../../apps/index.ts';
+
+export type EndReason = 'creator' | 'app' | 'operator' | 'app_deleted' | 'account_deleted';
+
+/**
+ * The writes that approve and end grants. Whoever has rows that hang on a grant implements them: each calls the function
+ * of the same name below, then changes those rows in the same transaction.
+ */
+export interface GrantWrites {
+  /** Answers the id of the live grant. */
+  readonly approveGrant: Write<[Approval], string>;
+  /** Answers whether there was a live grant. */
+  readonly endGrant: Write<[GrantEnd], boolean>;
+}
+
+/** What a creator agrees to, and the code or the tokens that the app gets for it: both or neither are recorded. */
+export interface Approval {
+  readonly creatorId: string;
+  readonly clientId: string;
+  /** Of the grant, if the app has none of the creator yet. */
+  readonly newGrantId: string;
+  readonly scope: string;
+  readonly byOperator: boolean;
+  readonly now: number;
+  readonly issue: { readonly code: NewCode } | { readonly family: NewFamily };
+}
+
+export interface NewCode {
+  readonly hash: string;
+  readonly redirectUri: string;
+  /** RFC 7636, S256; `null` when the app did not send one. */
+  readonly codeChallenge: string | null;
+  readonly expiresAt: number;
+}
+
+/** A family of refresh tokens, with its first one. */
+export interface NewFamily {
+  readonly familyId: string;
+  readonly expiresAt: number;
+  readonly refreshKey: string;
+  readonly refreshExpiresAt: number;
+}
+
+/** By its app: the live one. By its own id: a token of an older grant ends nothing newer. */
+export interface GrantEnd {
+  readonly creatorId: string;
+  readonly grant: { readonly clientId: string } | { readonly grantId: string };
+  readonly reason: EndReason;
+  readonly now: number;
+  /** For an event that reports the end. */
+  readonly newEventId: string;
+}
+
+/** The live grant of (creator, app), new or with exactly these scopes. Answers its id. */
+export async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
+  const { creatorId, clientId, newGrantId, scope, byOperator, now, issue } = approval;
+  const [grant] = await tx.all<{ id: string }>(
+    `INSERT INTO grants (creator_id, id, client_id, scope, by_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (creator_id, client_id) WHERE ended_at IS NULL DO UPDATE
+       SET scope = excluded.scope, by_operator = excluded.by_operator
+     RETURNING id`,
+    [creatorId, newGrantId, clientId, scope, byOperator ? 1 : 0, now],
+  );
+  const grantId = grant?.id ?? newGrantId;
+  if ('code' in issue)
+    await tx.run(
+      `INSERT INTO authorization_codes
+         (creator_id, hash, client_id, grant_id, scope, redirect_uri, code_challenge, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        creatorId,
+        issue.code.hash,
+        clientId,
+        grantId,
+        scope,
+        issue.code.redirectUri,
+        issue.code.codeChallenge,
+        now,
+        issue.code.expiresAt,
+      ],
+    );
+  else await insertFamily(tx, { ...issue.family, creatorId, grantId, scope, now });
+  return grantId;
+}
+
+export async function insertFamily(
+  tx: Tx,
+  family: NewFamily & { creatorId: string; grantId: string; scope: string; now: number },
+): Promise<void> {
+  const { creatorId, familyId, now } = family;
+  await tx.run(
+    'INSERT INTO families (creator_id, id, grant_id, scope, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
+    [creatorId, familyId, family.grantId, family.scope, now, family.expiresAt],
+  );
+  await insertRefreshToken(tx, family.refreshKey, creatorId, familyId, null, now, family.refreshExpiresAt);
+}
+
+export async function insertRefreshToken(
+  tx: Tx,
+  key: string,
+  creatorId: string,
+  familyId: string,
+  parentKey: string | null,
+  now: number,
+  expiresAt: number,
+): Promise<void> {
+  await tx.run(
+    'INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
+    [key, creatorId, familyId, parentKey, now, expiresAt],
+  );
+}
+
+export interface EndedGrant {
+  readonly grantId: string;
+  readonly clientId: string;
+  readonly scope: string;
+}
+
+/** Ends a live grant, if there is one. Its families, codes and sockets end with it: all are checked against it. */
+export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantEnd): Promise<EndedGrant | undefined> {
+  const [column, id] = 'grantId' in grant ? ['id', grant.grantId] : ['client_id', grant.clientId];
+  const row = await tx.get<{ id: string; client_id: string; scope: string }>(
+    `UPDATE grants SET ended_at = $3, ended_reason = $4
+     WHERE creator_id = $1 AND ${column} = $2 AND ended_at IS NULL RETURNING id, client_id, scope`,
+    [creatorId, id, now, reason],
+  );
+  return row && { grantId: row.id, clientId: row.client_id, scope: row.scope };
+}
+
+/** Deletes an app of this owner and ends its grants. Answers whether there was one. */
+async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now: number): Promise<boolean> {
+  if (!(await deleteApp(tx, ownerId, clientId, now))) return false;
+  await tx.run('UPDATE grants SET ended_at = $2, ended_reason = $3 WHERE client_id = $1 AND ended_at IS NULL', [
+    clientId,
+    now,
+    'app_deleted' satisfies EndReason,
+  ]);
+  return true;
+}
+
+export function endFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<number> {
+  return tx.run('UPDATE families SET ended_at = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL', [
+    creatorId,
+    familyId,
+    now,
+  ]);
+}
+
+/** Of a grant that ended before `before` and still has its families. */
+export function unsweptGrant(db: Reader, before: number): Promise<{ creator_id: string; id: string } | undefined> {
+  return db.get('SELECT creator_id, id FROM grants WHERE swept = 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1', [
+    before,
+  ]);
+}
+
+/** Removes everything under an ended grant; the grant itself stays. */
+async function sweepGrant(tx: Tx, creatorId: string, grantId: string): Promise<void> {
+  const grant = [creatorId, grantId];
+  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', grant);
+  await tx.run(
+    `WITH RECURSIVE chain (hash) AS (
+       SELECT r.hash FROM families f
+       JOIN refresh_tokens r ON r.creator_id = f.creator_id AND r.family_id = f.id AND r.parent_hash IS NULL
+       WHERE f.creator_id = $1 AND f.grant_id = $2
+       UNION ALL
+       SELECT r.successor_hash FROM chain JOIN refresh_tokens r ON r.hash = chain.hash
+       WHERE r.successor_hash IS NOT NULL
+     )
+     DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM chain)`,
+    grant,
+  );
+  await tx.run('DELETE FROM families WHERE creator_id = $1 AND grant_id = $2', grant);
+  await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', grant);
+  await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', grant);
+}
+
+/** Removes up to `limit` codes that expired unused before `before`: they and unknown ones are answered alike. */
+function deleteUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM authorization_codes WHERE (creator_id, hash) IN
+       (SELECT creator_id, hash FROM authorization_codes WHERE used_at IS NULL AND expires_at < $1 LIMIT $2)`,
+    [before, limit],
+  );
+}
+
+export interface LastUse {
+  readonly creator_id: string;
+  readonly grant_id: string;
+  readonly used_at: number;
+}
+
+const upsertLastUsesSql = (rows: string): string =>
+  `INSERT INTO grant_uses (creator_id, grant_id, used_at) ${rows}
+   ON CONFLICT (creator_id, grant_id) DO UPDATE SET used_at = excluded.used_at
+   WHERE grant_uses.used_at < excluded.used_at`;
+
+/** Each grant at most once. Nodes have clocks of their own: the latest time stays. */
+async function upsertLastUses(tx: Tx, uses: readonly LastUse[]): Promise<void> {
+  await tx.run(
+    {
+      sqlite: upsertLastUsesSql(
+        `SELECT value ->> 'creator_id', value ->> 'grant_id', value ->> 'used_at' FROM json_each($1) WHERE TRUE`,
+      ),
+      // In one order, so that no two nodes wait for each other.
+      postgres: upsertLastUsesSql(
+        `SELECT creator_id, grant_id, used_at
+         FROM json_to_recordset($1) AS uses (creator_id TEXT, grant_id TEXT, used_at BIGINT) ORDER BY grant_id`,
+      ),
+    },
+    [JSON.stringify(uses)],
+  );
+}
+
+export const writes = defineWrites(import.meta.url, {
+  deleteAppAndGrants,
+  sweepGrant,
+  deleteUnusedCodes,
+  upsertLastUses,
+});
+
+export interface AccessRow {
+  grant_id: string;
+  client_id: string;
+  grant_scope: string;
+  grant_ended_at: number | null;
+  family_ended_at: number | null;
+  app_name: string;
+  app_suspended_at: number | null;
+  app_deleted_at: number | null;
+  creator_suspended_at: number | null;
+  username: string;
+  display_name: string;
+  avatar_id: string | null;
+  creator_created_at: number;
+}
+
+export function accessByFamily(db: Reader, creatorId: string, familyId: string): Promise<AccessRow | undefined> {
+  return db.get<AccessRow>(
+    `SELECT g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
+       f.ended_at AS family_ended_at,
+       a.name AS app_name, a.suspended_at AS app_suspended_at, a.deleted_at AS app_deleted_at,
+       c.suspended_at AS creator_suspended_at, c.username, c.display_name, c.avatar_id, c.created_at AS creator_created_at
+     FROM families f
+     JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
+     JOIN apps a ON a.id = g.client_id
+     JOIN creators c ON c.id = f.creator_id
+     WHERE f.creator_id = $1 AND f.id = $2`,
+    [creatorId, familyId],
+  );
+}
+
+export interface ConnectionRow {
+  client_id: string;
+  app_name: string;
+  app_suspended_at: number | null;
+  owner_username: string | null;
+  scope: string;
+  by_operator: number;
+  created_at: number;
+  used_at: number | null;
+}
+
+/** The live grants of a creator with their apps, newest first. */
+export function connectionsOf(db: Reader, creatorId: string): Promise<ConnectionRow[]> {
+  return db.all<ConnectionRow>(
+    `SELECT g.client_id, a.name AS app_name, a.suspended_at AS app_suspended_at, o.username AS owner_username,
+       g.scope, g.by_operator, g.created_at, u.used_at
+     FROM grants g
+     JOIN apps a ON a.id = g.client_id
+     LEFT JOIN creators o ON o.id = a.owner_id
+     LEFT JOIN grant_uses u ON u.creator_id = g.creator_id AND u.grant_id = g.id
+     WHERE g.creator_id = $1 AND g.ended_at IS NULL AND a.deleted_at IS NULL
+     ORDER BY g.created_at DESC, g.id DESC`,
+    [creatorId],
+  );
+}
+
+/** Every app that a creator ever connected, by name: only these can have recorded anything for the creator. */
+export function appsEver(db: Reader, creatorId: string): Promise<{ id: string; name: string }[]> {
+  return db.all(
+    `SELECT a.id, a.name FROM apps a WHERE a.id IN (SELECT client_id FROM grants WHERE creator_id = $1)
+     ORDER BY a.name, a.id`,
+    [creatorId],
+  );
+}
+
+export async function isConnected(db: Reader, creatorId: string, clientId: string): Promise<boolean> {
+  const sql = 'SELECT id FROM grants WHERE creator_id = $1 AND client_id = $2 AND ended_at IS NULL';
+  return (await db.get(sql, [creatorId, clientId])) !== undefined;
+}

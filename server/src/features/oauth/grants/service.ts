@@ -1,0 +1,142 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Hub } from '../../../platform/hub/hub.ts';
+import type { NewId } from '../../../platform/ids.ts';
+import { hashSecret, newSecret } from '../../../platform/secrets.ts';
+import type { Accounts } from '../../accounts/index.ts';
+import type { Apps } from '../../apps/index.ts';
+import type { Tokens } from '../keys/tokens.ts';
+import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
+import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
+import { type NewFamilyParts, newFamily } from './refresh-tokens.ts';
+import * as repo from './repo.ts';
+
+export interface GrantsParts extends NewFamilyParts {
+  readonly db: Database;
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly accounts: Pick<Accounts, 'setSuspended'>;
+  readonly apps: Pick<Apps, 'setSuspended'>;
+  readonly tokens: Tokens;
+  readonly writes: repo.GrantWrites;
+}
+
+/** What a creator approves on the consent page. */
+export interface CodeRequest {
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
+  readonly redirectUri: string;
+  readonly codeChallenge: string | null;
+}
+
+export type Grants = ReturnType<typeof createGrants>;
+
+/** Hints that grants, apps or creators changed go here; the message is the creator's id, or `*` for many. */
+export const accessTopic = 'access';
+
+/** The spec: five minutes after issue. */
+const codeLifeMs = 5 * 60_000;
+const unusedCodesKeptMs = 86_400_000;
+const deletedAtOnce = 500;
+/** Long enough to look into what happened. */
+const endedGrantsKeptMs = 30 * 86_400_000;
+
+export class ScopeError extends Error {
+  readonly code = 'scope_unknown';
+}
+
+export function createGrants(parts: GrantsParts) {
+  const { db, hub, clock, newId, accounts, apps, tokens, writes } = parts;
+
+  async function approve(approval: Omit<repo.Approval, 'newGrantId'>): Promise<string> {
+    const grantId = await db.write(writes.approveGrant, { ...approval, newGrantId: newId('grt') });
+    // The grant may have lost scopes: whoever holds a connection open checks again.
+    announce(approval.creatorId);
+    return grantId;
+  }
+
+  async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: repo.EndReason): Promise<boolean> {
+    const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
+    const found = await db.write(writes.endGrant, ended);
+    announce(creatorId);
+    return found;
+  }
+
+  const announce = (creatorId: string): void => hub.publish(accessTopic, creatorId);
+
+  return {
+    /** Approves what an app asked for and answers the code: exactly these scopes from now on. */
+    async approve(creatorId: string, request: CodeRequest): Promise<string> {
+      const code = newSecret('njc');
+      const now = clock();
+      const { clientId, scopes, redirectUri, codeChallenge } = request;
+      await approve({
+        creatorId,
+        clientId,
+        scope: formatScopes(scopes),
+        byOperator: false,
+        now,
+        issue: { code: { hash: hashSecret(code), redirectUri, codeChallenge, expiresAt: now + codeLifeMs } },
+      });
+      return code;
+    },
+
+    /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
+    async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
+      const { scopes, unknown } = parseScopes(scopeText);
+      if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
+      const sign = await tokens.signer('access');
+      const now = clock();
+      const scope = formatScopes(scopes);
+      const { family, refreshToken } = newFamily(parts, now);
+      const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
+      const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
+      return toTokenResponse(sign(subject), refreshToken, scope);
+    },
+
+    /** Called after a commit that ended a family. A lost hint costs a socket's end up to ten seconds. */
+    announce,
+
+    isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
+
+    /** What a creator is connected to. */
+    connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
+    appsEver: (creatorId: string) => repo.appsEver(db, creatorId),
+
+    /** Deletes an app of this owner and ends its grants. Answers whether there was one. */
+    async deleteApp(ownerId: string, clientId: string): Promise<boolean> {
+      const deleted = await db.write(repo.writes.deleteAppAndGrants, ownerId, clientId, clock());
+      if (deleted) announce('*');
+      return deleted;
+    },
+
+    /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
+    revoke: (creatorId: string, clientId: string, reason: repo.EndReason) => end(creatorId, { clientId }, reason),
+
+    /** The same for one grant by its id: a token of an older grant ends nothing newer. */
+    revokeById: (creatorId: string, grantId: string, reason: repo.EndReason) => end(creatorId, { grantId }, reason),
+
+    /** Suspends a creator or an app; `null` restores. Answers whether there was one. */
+    async suspend(kind: 'creator' | 'app', id: string, at: number | null): Promise<boolean> {
+      const found = await (kind === 'app' ? apps : accounts).setSuspended(id, at);
+      announce('*');
+      return found;
+    },
+
+    /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */
+    async sweepEnded(): Promise<void> {
+      for (;;) {
+        const grant = await repo.unsweptGrant(db, clock() - endedGrantsKeptMs);
+        if (!grant) return;
+        await db.write(repo.writes.sweepGrant, grant.creator_id, grant.id);
+      }
+    },
+
+    /** Forgets codes that expired unused. */
+    async pruneCodes(): Promise<void> {
+      const before = clock() - unusedCodesKeptMs;
+      while ((await db.write(repo.writes.deleteUnusedCodes, before, deletedAtOnce)) > 0);
+    },
+  };
+}

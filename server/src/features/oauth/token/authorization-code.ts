@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { hashSecret, sameText } from '../../../platform/secrets.ts';
+import { newFamily } from '../grants/refresh-tokens.ts';
+import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
+import { required } from './client.ts';
+import { OAuthError } from './errors.ts';
+import { defineGrantType, invalidGrant } from './grant-type.ts';
+import { type CodeRow, codeByHash, writes } from './repo.ts';
+import { exampleCredentials, optionalText } from './schemas.ts';
+
+interface CodeExchange {
+  readonly hash: string;
+  readonly redirectUri: string;
+  readonly verifier: string | undefined;
+}
+
+/**
+ * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).
+ * Two requests in flight at once are forgiven; a code used again later than the race window is a stolen one.
+ */
+export const authorizationCode = defineGrantType({
+  credential: 'code',
+  fields: {
+    code: optionalText('With `authorization_code`: the code from the redirect'),
+    redirect_uri: optionalText('With `authorization_code`: the one that the authorization page was opened with', [
+      'https://app.example/callback',
+    ]),
+    code_verifier: optionalText('With `authorization_code`: required if the page was opened with a `code_challenge`'),
+  },
+  example: {
+    summary: 'Exchange a code',
+    value: { ...exampleCredentials, code: 'njc_…', redirect_uri: 'https://app.example/callback' },
+  },
+  errors: [],
+  read: (body): CodeExchange => ({
+    hash: hashSecret(required(body, 'code')),
+    redirectUri: required(body, 'redirect_uri'),
+    verifier: readVerifier(body.code_verifier),
+  }),
+  load: (db, { hash }) => codeByHash(db, hash),
+  checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
+  async consume(parts, code, { hash }, now) {
+    const { family, refreshToken } = newFamily(parts, now);
+    const { creator_id: creatorId, grant_id: grantId, scope: approved } = code;
+    const use = { creatorId, hash, grantId, scope: approved, now, raceMs: parts.raceMs };
+    return {
+      consumption: await parts.db.write(writes.consumeCode, use, family),
+      grantId,
+      familyId: family.familyId,
+      scope: formatScopes(intersectScopes(parseScopes(approved).scopes, parseScopes(code.grant_scope).scopes)),
+      refreshToken,
+    };
+  },
+});
+
+/** RFC 7636, section 4.1 */
+const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
+
+function readVerifier(verifier: string | null | undefined): string | undefined {
+  if (!verifier) return undefined;
+  if (!verifierForm.test(verifier))
+    throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~');
+  return verifier;
+}
+
+function checkUnused({ used_at }: CodeRow): 'used' | undefined {
+  return used_at === null ? undefined : 'used';
+}
+
+function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): undefined {
+  if (expires_at <= now) throw invalidGrant('The code has expired.');
+}
+
+function checkGrantLives({ grant_ended_at }: CodeRow): undefined {
+  if (grant_ended_at !== null) throw invalidGrant('The creator has disconnected the app.');
+}
+
+function checkCreatorActive({ creator_suspended_at }: CodeRow): undefined {
+  if (creator_suspended_at !== null) throw invalidGrant('The creator is suspended.');
+}
+
+function checkRedirectUri({ redirect_uri }: CodeRow, { redirectUri }: CodeExchange): undefined {
+  if (redirect_uri !== redirectUri)
+    throw invalidGrant('The redirect_uri is not the one that the authorization page was opened with.');
+}
+
+/** A verifier without a challenge is refused too: someone has taken the challenge away (RFC 9700, section 4.8.2). */
+function checkVerifier({ code_challenge }: CodeRow, { verifier }: CodeExchange): undefined {
+  const proven =
+    code_challenge === null || verifier === undefined
+      ? code_challenge === null && verifier === undefined
+      : sameText(createHash('sha256').update(verifier).digest('base64url'), code_challenge);
+  if (!proven) throw invalidGrant('The code_verifier does not belong to the code_challenge.');
+}

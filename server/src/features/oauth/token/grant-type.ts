@@ -1,0 +1,102 @@
+/**
+ * The shape of every grant type: read the request → authenticate the client → load → checks → consume → issue.
+ * A new grant type is a file with these steps and a row in the table of token/service.ts.
+ *
+ * - The signing key is loaded before anything is used up.
+ * - What a check refuses stays unused: whoever shows it has the app's secret, and a mistake of the app should not cost
+ *   the creator a second consent.
+ * - One write consumes: its conditional update decides who of many has used a code or token, and it commits together
+ *   with what is issued. If the update changes nothing, the same write handles reuse: it ends the family, committed
+ *   although the answer is an error.
+ * - A grant or family that ends meanwhile still wins: what is issued works only while both live.
+ */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { NewFamilyParts } from '../grants/refresh-tokens.ts';
+import type { Grants } from '../grants/service.ts';
+import type { Tokens } from '../keys/tokens.ts';
+import { OAuthError, type OAuthErrorName } from './errors.ts';
+import type { Consumption } from './repo.ts';
+import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
+
+export interface TokenParts extends NewFamilyParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly tokens: Tokens;
+  readonly grants: Grants;
+  /** How long a second use counts as a request that was in flight at once. */
+  readonly raceMs: number;
+}
+
+/** What of a grant type is part of the API document. */
+interface Documentation {
+  readonly fields: Readonly<Record<string, OptionalText>>;
+  readonly example: { readonly summary: string; readonly value: Readonly<Record<string, string>> };
+  /** Besides those of every grant type. */
+  readonly errors: readonly OAuthErrorName[];
+}
+
+type Body<Field extends string> = { readonly [Name in Field]?: string | null | undefined };
+
+/** Throws an `OAuthError`. `'used'` skips the other checks: what a second use means is decided by the write. */
+export type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => 'used' | undefined;
+
+interface Steps<Field extends string, Request, Loaded> extends Documentation {
+  readonly fields: Readonly<Record<Field, OptionalText>>;
+  /** What is exchanged, in the words of an error. */
+  readonly credential: string;
+  /** Before the client is authenticated. Throws for a field that is missing or malformed. */
+  read(body: Body<Field>): Request;
+  load(db: Database, request: Request): Promise<Loaded | undefined>;
+  readonly checks: readonly Check<Loaded, Request>[];
+  consume(parts: TokenParts, loaded: Loaded, request: Request, now: number): Promise<Consumed>;
+}
+
+/** What is issued if the consumption succeeded. */
+interface Consumed {
+  readonly consumption: Consumption;
+  readonly grantId: string;
+  readonly familyId: string;
+  readonly scope: string;
+  readonly refreshToken: string;
+}
+
+export interface GrantType extends Documentation {
+  /** Reads the body and answers the rest of the steps. */
+  read(body: Body<string>): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
+}
+
+export function defineGrantType<
+  Field extends string,
+  Request,
+  Loaded extends { readonly client_id: string; readonly creator_id: string },
+>(steps: Steps<Field, Request, Loaded>): GrantType {
+  const { fields, example, errors, credential } = steps;
+  return {
+    fields,
+    example,
+    errors,
+    read(body) {
+      const request = steps.read(body);
+      return async (parts, clientId) => {
+        const sign = await parts.tokens.signer('access');
+        const now = parts.clock();
+        const loaded = await steps.load(parts.db, request);
+        if (loaded?.client_id !== clientId) throw invalidGrant(`The ${credential} is unknown.`);
+        for (const check of steps.checks) if (check(loaded, request, now) === 'used') break;
+        const creatorId = loaded.creator_id;
+        const { consumption, grantId, familyId, scope, refreshToken } = await steps.consume(
+          parts,
+          loaded,
+          request,
+          now,
+        );
+        if (consumption === 'reused') parts.grants.announce(creatorId);
+        if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
+        return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
+      };
+    },
+  };
+}
+
+export const invalidGrant = (description: string): OAuthError => new OAuthError('invalid_grant', description);

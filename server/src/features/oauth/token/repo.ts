@@ -1,0 +1,134 @@
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/repo.ts';
+
+/**
+ * What became of an attempt to use a code or a refresh token up: used by this attempt; used before, by a request that
+ * was in flight at the same time; or used again, which has ended its family.
+ */
+export type Consumption = 'consumed' | 'raced' | 'reused';
+
+/** An authorization code with its grant and creator, as they are now. */
+export interface CodeRow {
+  creator_id: string;
+  client_id: string;
+  grant_id: string;
+  scope: string;
+  redirect_uri: string;
+  code_challenge: string | null;
+  expires_at: number;
+  used_at: number | null;
+  grant_scope: string;
+  grant_ended_at: number | null;
+  creator_suspended_at: number | null;
+}
+
+export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefined> {
+  return db.get<CodeRow>(
+    `SELECT k.creator_id, k.client_id, k.grant_id, k.scope, k.redirect_uri, k.code_challenge, k.expires_at, k.used_at,
+       g.scope AS grant_scope, g.ended_at AS grant_ended_at, c.suspended_at AS creator_suspended_at
+     FROM authorization_codes k
+     JOIN grants g ON g.creator_id = k.creator_id AND g.id = k.grant_id
+     JOIN creators c ON c.id = k.creator_id
+     WHERE k.hash = $1`,
+    [hash],
+  );
+}
+
+export interface CodeUse {
+  readonly creatorId: string;
+  readonly hash: string;
+  readonly grantId: string;
+  readonly scope: string;
+  readonly now: number;
+  readonly raceMs: number;
+}
+
+/** The update decides which of many requests has used the code; the family is what that one gets. */
+async function consumeCode(tx: Tx, use: CodeUse, family: NewFamily): Promise<Consumption> {
+  const { creatorId, hash, now, raceMs } = use;
+  const changed = await tx.run(
+    `UPDATE authorization_codes SET used_at = $3, family_id = $4
+     WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL`,
+    [creatorId, hash, now, family.familyId],
+  );
+  if (changed === 1) {
+    await insertFamily(tx, { ...family, creatorId, grantId: use.grantId, scope: use.scope, now });
+    return 'consumed';
+  }
+  const code = await tx.get<{ used_at: number; family_id: string }>(
+    `SELECT used_at, family_id FROM authorization_codes
+     WHERE creator_id = $1 AND hash = $2 AND used_at IS NOT NULL AND family_id IS NOT NULL`,
+    [creatorId, hash],
+  );
+  if (!code || isRace(code.used_at, now, raceMs)) return 'raced';
+  await endFamily(tx, creatorId, code.family_id, now);
+  return 'reused';
+}
+
+/** A refresh token with its family, grant and creator, as they are now. */
+export interface RefreshTokenRow {
+  creator_id: string;
+  family_id: string;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+  family_scope: string;
+  family_expires_at: number;
+  family_ended_at: number | null;
+  grant_id: string;
+  client_id: string;
+  grant_scope: string;
+  grant_ended_at: number | null;
+  creator_suspended_at: number | null;
+  username: string;
+}
+
+export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshTokenRow | undefined> {
+  return db.get<RefreshTokenRow>(
+    `SELECT r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at,
+       f.scope AS family_scope, f.expires_at AS family_expires_at, f.ended_at AS family_ended_at,
+       g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
+       c.suspended_at AS creator_suspended_at, c.username
+     FROM refresh_tokens r
+     JOIN families f ON f.creator_id = r.creator_id AND f.id = r.family_id
+     JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
+     JOIN creators c ON c.id = r.creator_id
+     WHERE r.hash = $1`,
+    [key],
+  );
+}
+
+export interface Rotation {
+  readonly key: string;
+  readonly creatorId: string;
+  readonly familyId: string;
+  readonly nextKey: string;
+  readonly nextExpiresAt: number;
+  readonly now: number;
+  readonly raceMs: number;
+}
+
+/** The update decides which of many requests has used the token, and so which new token takes its place. */
+async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumption> {
+  const { key, creatorId, familyId, nextKey, now, raceMs } = rotation;
+  const changed = await tx.run(
+    'UPDATE refresh_tokens SET used_at = $3, successor_hash = $2 WHERE hash = $1 AND used_at IS NULL',
+    [key, nextKey, now],
+  );
+  if (changed === 1) {
+    await insertRefreshToken(tx, nextKey, creatorId, familyId, key, now, rotation.nextExpiresAt);
+    return 'consumed';
+  }
+  const token = await tx.get<{ used_at: number; successor_used_at: number | null }>(
+    `SELECT t.used_at, s.used_at AS successor_used_at
+     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash WHERE t.hash = $1`,
+    [key],
+  );
+  if (token && token.successor_used_at === null && isRace(token.used_at, now, raceMs)) return 'raced';
+  await endFamily(tx, creatorId, familyId, now);
+  return 'reused';
+}
+
+const isRace = (usedAt: number, now: number, raceMs: number): boolean => raceMs > 0 && now - usedAt <= raceMs;
+
+export const writes = defineWrites(import.meta.url, { consumeCode, rotateRefreshToken });

@@ -1,0 +1,175 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from '../../../platform/http/type.ts';
+import type { Apps } from '../../apps/index.ts';
+import { useOAuthBodies } from './bodies.ts';
+import { authenticateClient, required } from './client.ts';
+import { OAuthError, oauthErrors, writeOAuthError } from './errors.ts';
+import {
+  clientFields,
+  exampleCredentials,
+  Introspection,
+  type OptionalText,
+  TokenReference,
+  TokenResponse,
+} from './schemas.ts';
+import { grantTypes, type TokenEndpoint } from './service.ts';
+
+export interface OAuthRoutesParts {
+  readonly apps: Apps;
+  readonly tokenEndpoint: TokenEndpoint;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The caller is an app, with HTTP Basic or its credentials in the body. */
+    clientAuthentication?: boolean;
+  }
+}
+
+const config = { writeError: writeOAuthError, clientAuthentication: true };
+
+const grantTypeNames = Object.keys(grantTypes);
+const grantTypeFields: Record<string, OptionalText> = Object.assign(
+  {},
+  ...Object.values(grantTypes).map(({ fields }) => fields),
+);
+
+const TokenRequest = Type.Object(
+  {
+    grant_type: Type.String({ description: grantTypeNames.map((name) => `\`${name}\``).join(' or ') }),
+    ...clientFields,
+    ...grantTypeFields,
+  },
+  { title: 'TokenRequest' },
+);
+
+/** In a scope of their own, because here bodies can be forms. */
+export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts): void {
+  instance.register(async (scope) => {
+    useOAuthBodies(scope);
+    scope.addHook('onRequest', (request, reply, done) => {
+      reply.header('pragma', 'no-cache');
+      done(queryProblem(request));
+    });
+    routes(scope, parts);
+  });
+}
+
+function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>();
+
+  app.route({
+    method: 'POST',
+    url: '/v1/oauth/token',
+    config,
+    schema: {
+      operationId: 'issueToken',
+      summary: 'Exchange a code, or refresh',
+      description:
+        'Called from the app’s server only. Every refresh answers a new refresh token; store it and stop using the old ' +
+        'one. Using an old one again ends the whole family. A code works for five minutes and once.',
+      tags: ['OAuth'],
+      body: TokenRequest,
+      requestForms: true,
+      requestExamples: Object.fromEntries(
+        Object.entries(grantTypes).map(([name, { example }]) => [
+          name,
+          { summary: example.summary, value: { grant_type: name, ...example.value } },
+        ]),
+      ),
+      response: {
+        200: TokenResponse,
+        ...oauthErrors(
+          'invalid_grant',
+          ...Object.values(grantTypes).flatMap(({ errors }) => errors),
+          'unsupported_grant_type',
+        ),
+      },
+      responseExample: {
+        access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIs…',
+        refresh_token: 'njr_…',
+        token_type: 'Bearer',
+        expires_in: 3600,
+        scope: 'profile.read tips.read',
+      },
+    },
+    handler: async (request) => {
+      const issue = tokenEndpoint.read(request.body);
+      const client = await authenticateClient(apps, request, request.body);
+      return issue(client.id);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/oauth/revoke',
+    config,
+    schema: {
+      operationId: 'revokeToken',
+      summary: 'Disconnect from a creator',
+      description:
+        'RFC 7009. Any token of the app, also a used or expired one, ends the whole grant at once: every token, code ' +
+        'and socket under it. An unknown token or another app’s is answered 200 and changes nothing.',
+      tags: ['OAuth'],
+      body: TokenReference,
+      requestForms: true,
+      requestExample: { ...exampleCredentials, token: 'njr_…' },
+      response: {
+        200: Type.Object({}, { description: 'Whatever it was, it does not work any more' }),
+        ...oauthErrors(),
+      },
+      responseExample: {},
+    },
+    handler: async (request) => {
+      const token = required(request.body, 'token');
+      const client = await authenticateClient(apps, request, request.body);
+      await tokenEndpoint.revoke(client.id, token);
+      // The RFC wants no body; clients that read every answer as JSON want one.
+      return {};
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/oauth/introspect',
+    config,
+    schema: {
+      operationId: 'introspectToken',
+      summary: 'What a token is worth right now',
+      description: 'RFC 7662. A dead token and another app’s are both `{"active":false}`.',
+      tags: ['OAuth'],
+      body: TokenReference,
+      requestForms: true,
+      requestExample: { ...exampleCredentials, token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIs…' },
+      response: { 200: Introspection, ...oauthErrors() },
+      responseExample: {
+        active: true,
+        scope: 'profile.read tips.read',
+        client_id: exampleCredentials.client_id,
+        username: 'mali',
+        token_type: 'Bearer',
+        exp: 1794718800,
+        iat: 1794715200,
+        sub: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+        aud: 'https://api.tips.example',
+        iss: 'https://tips.example',
+      },
+    },
+    handler: async (request) => {
+      const token = required(request.body, 'token');
+      const client = await authenticateClient(apps, request, request.body);
+      return tokenEndpoint.introspect(client.id, token);
+    },
+  });
+}
+
+const fields = new Set([...Object.keys(TokenRequest.properties), ...Object.keys(TokenReference.properties)]);
+
+/** An address ends up in the logs of every server along the way. */
+function queryProblem({ query }: FastifyRequest): OAuthError | undefined {
+  const sent = Object.keys(query ?? {}).find((name) => fields.has(name));
+  return sent === undefined
+    ? undefined
+    : new OAuthError('invalid_request', `Send ${sent} in the body, not in the address.`);
+}

@@ -1,0 +1,91 @@
+import type { AccessLookup } from '../grants/access.ts';
+import { refreshKey } from '../grants/refresh-tokens.ts';
+import { formatScopes } from '../scopes.ts';
+import { authorizationCode } from './authorization-code.ts';
+import { required } from './client.ts';
+import { OAuthError } from './errors.ts';
+import type { GrantType, TokenParts } from './grant-type.ts';
+import { grantedScopes, refreshToken } from './refresh-token.ts';
+import { refreshTokenByKey } from './repo.ts';
+import type { Introspection, TokenResponse } from './schemas.ts';
+
+export interface TokenEndpointParts extends TokenParts {
+  readonly access: AccessLookup;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
+
+/** By the `grant_type` of the request. The API document and the server's metadata are made from this table. */
+export const grantTypes: Readonly<Record<string, GrantType>> = {
+  authorization_code: authorizationCode,
+  refresh_token: refreshToken,
+};
+
+/** What an app that has shown who it is can do with codes and tokens. */
+export function createTokenEndpoint(parts: TokenEndpointParts) {
+  const { db, clock, tokens, access, grants, issuer, audience } = parts;
+
+  const introspectAccess = async (clientId: string, token: string): Promise<Introspection | undefined> => {
+    const claims = await tokens.verify('access', token);
+    if (typeof claims === 'string' || claims.clientId !== clientId) return undefined;
+    const now = await access(claims);
+    return (
+      now && {
+        active: true,
+        scope: formatScopes(now.scopes),
+        client_id: clientId,
+        username: now.creator.username,
+        token_type: 'Bearer',
+        exp: claims.expiresAt / 1000,
+        iat: claims.issuedAt / 1000,
+        sub: claims.creatorId,
+        aud: audience,
+        iss: issuer,
+      }
+    );
+  };
+
+  const introspectRefresh = async (clientId: string, token: string): Promise<Introspection | undefined> => {
+    const row = await refreshTokenByKey(db, refreshKey(token));
+    if (!row || row.client_id !== clientId || row.expires_at <= clock()) return undefined;
+    const over = [row.used_at, row.family_ended_at, row.grant_ended_at, row.creator_suspended_at];
+    if (over.some((at) => at !== null)) return undefined;
+    return {
+      active: true,
+      scope: formatScopes(grantedScopes(row)),
+      client_id: clientId,
+      username: row.username,
+      exp: Math.floor(row.expires_at / 1000),
+      iat: Math.floor(row.created_at / 1000),
+      sub: row.creator_id,
+      iss: issuer,
+    };
+  };
+
+  return {
+    /** Reads the request before the client is authenticated; the answer issues tokens to a client that is. */
+    read(body: Parameters<GrantType['read']>[0]): (clientId: string) => Promise<TokenResponse> {
+      const name = required(body, 'grant_type');
+      const grantType = Object.hasOwn(grantTypes, name) ? grantTypes[name] : undefined;
+      if (!grantType) throw new OAuthError('unsupported_grant_type');
+      const issue = grantType.read(body);
+      return (clientId) => issue(parts, clientId);
+    },
+
+    /** RFC 7009: any token of the app ends its whole grant, also one that was rotated or has expired. */
+    async revoke(clientId: string, token: string): Promise<void> {
+      const claims = await tokens.identify(token);
+      if (claims?.clientId === clientId) await grants.revokeById(claims.creatorId, claims.grantId, 'app');
+      const row = await refreshTokenByKey(db, refreshKey(token));
+      if (row?.client_id === clientId) await grants.revokeById(row.creator_id, row.grant_id, 'app');
+    },
+
+    /** RFC 7662: what a token of the app is worth right now. */
+    async introspect(clientId: string, token: string): Promise<Introspection> {
+      const found = (await introspectAccess(clientId, token)) ?? (await introspectRefresh(clientId, token));
+      return found ?? { active: false };
+    },
+  };
+}
