@@ -117,7 +117,6 @@ function createInserts(db: DatabaseSync, app: { id: string; name: string }, zone
     const id = newId('evt');
     const tip = toTip({
       id: tipId,
-      sequence,
       amount_minor: minor,
       name: 'SEEDED',
       display_name: null,

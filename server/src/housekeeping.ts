@@ -1,28 +1,37 @@
 import type { Runtime } from './runtime.ts';
 
-/** What happens by the clock: forgetting what is over. Each job fails alone and is tried again. */
+const minute = 60_000;
+const hour = 60 * minute;
+
+interface Job {
+  readonly everyMs: number;
+  run(runtime: Runtime): unknown;
+}
+
+/** What happens by the clock: deleting what is over. Each job fails alone and is tried again. */
+export const jobs: Record<string, Job> = {
+  'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
+  'prune signing keys': { everyMs: hour, run: ({ keys }) => keys.prune() },
+  'prune codes': { everyMs: hour, run: ({ grants }) => grants.pruneCodes() },
+  'prune ended grants': { everyMs: hour, run: ({ grants }) => grants.pruneEnded() },
+  'prune events': { everyMs: hour, run: ({ events }) => events.prune() },
+  'disable failing webhooks': { everyMs: minute, run: ({ webhooks }) => webhooks.disableFailing() },
+  'prune webhook deliveries': { everyMs: hour, run: ({ webhooks }) => webhooks.prune() },
+  'prune overlays': { everyMs: hour, run: ({ overlays }) => overlays.prune() },
+  'prune idempotency keys': { everyMs: hour, run: ({ tips }) => tips.pruneKeys() },
+  'prune sessions': { everyMs: hour, run: ({ sessions }) => sessions.prune() },
+  'prune sign-in failures': { everyMs: hour, run: ({ throttle }) => throttle.prune() },
+  'prune challenges': { everyMs: hour, run: ({ passkeys }) => passkeys.prune() },
+};
+
+/** Returns a function that stops all jobs. */
 export function startHousekeeping(runtime: Runtime): () => void {
-  const { events, tips, tokens, grants, keys, sessions, throttle, passkeys, webhooks, overlays, log } = runtime;
-  const jobs: { name: string; everyMs: number; run: () => Promise<unknown> | unknown }[] = [
-    { name: 'forget ended tokens', everyMs: 60_000, run: () => tokens.sweep() },
-    { name: 'prune signing keys', everyMs: 3_600_000, run: () => keys.prune() },
-    { name: 'prune codes', everyMs: 3_600_000, run: () => grants.pruneCodes() },
-    { name: 'sweep ended grants', everyMs: 3_600_000, run: () => grants.sweepEnded() },
-    { name: 'prune events', everyMs: 3_600_000, run: () => events.prune() },
-    { name: 'disable failing webhooks', everyMs: 60_000, run: () => webhooks.disableFailing() },
-    { name: 'prune webhook deliveries', everyMs: 3_600_000, run: () => webhooks.prune() },
-    { name: 'forget closed overlays', everyMs: 3_600_000, run: () => overlays.prune() },
-    { name: 'prune idempotency keys', everyMs: 3_600_000, run: () => tips.pruneKeys() },
-    { name: 'prune sessions', everyMs: 3_600_000, run: () => sessions.prune() },
-    { name: 'forget wrong sign-ins', everyMs: 3_600_000, run: () => throttle.prune() },
-    { name: 'forget unanswered challenges', everyMs: 3_600_000, run: () => passkeys.prune() },
-  ];
-  const timers = jobs.map(({ name, everyMs, run }) =>
+  const timers = Object.entries(jobs).map(([name, { everyMs, run }]) =>
     setInterval(async () => {
       try {
-        await run();
+        await run(runtime);
       } catch (err) {
-        log.warn({ err, job: name }, 'housekeeping failed');
+        runtime.log.warn({ err, job: name }, 'housekeeping failed');
       }
     }, everyMs).unref(),
   );

@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { creatorTables } from '../../platform/db/tables.ts';
 
 export async function isEmpty(db: Reader): Promise<boolean> {
   return (
@@ -29,32 +30,10 @@ export async function familyOf(
   );
 }
 
-/** Every table that holds rows of a creator. */
-const creatorTables = [
-  'creator_heads',
-  'grants',
-  'families',
-  'refresh_tokens',
-  'authorization_codes',
-  'grant_uses',
-  'tips',
-  'events',
-  'idempotency_keys',
-  'webhook_deliveries',
-  'webhook_positions',
-  'sessions',
-  'passkeys',
-  'recovery_codes',
-  'overlays',
-  'overlay_instances',
-  'overlay_presence',
-  'alert_acks',
-  'avatars',
-];
-
 async function removeDemo(tx: Tx): Promise<number> {
-  for (const table of creatorTables)
-    await tx.run(`DELETE FROM ${table} WHERE creator_id IN (SELECT id FROM creators WHERE demo = 1)`);
+  for (const { table, column } of creatorTables)
+    if (table !== 'creators' && table !== 'apps')
+      await tx.run(`DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM creators WHERE demo = 1)`);
   await tx.run('DELETE FROM webhook_endpoints WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   await tx.run('DELETE FROM grants WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   const removed =

@@ -125,7 +125,7 @@ export function createGrants(parts: GrantsParts) {
     },
 
     /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */
-    async sweepEnded(): Promise<void> {
+    async pruneEnded(): Promise<void> {
       for (;;) {
         const grant = await repo.unsweptGrant(db, clock() - endedGrantsKeptMs);
         if (!grant) return;

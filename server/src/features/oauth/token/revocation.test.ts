@@ -193,7 +193,7 @@ test('what hung on a grant is swept a month after its end; the living is left al
   const live = await connect(app, creator, client);
   tokensOf(await refresh(app.http, client, live.refresh_token));
   const unused = await approve(app.runtime, creator, client);
-  await grants.sweepEnded();
+  await grants.pruneEnded();
   await grants.pruneCodes();
   const count = async (table: string) => (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n;
   assert.deepEqual(

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp, onNodes } from '../../../test/build-app.ts';
+import { jobs } from '../../housekeeping.ts';
+import type { Database } from './database.ts';
+import { type TableFate, tables } from './tables.ts';
+
+const fates: [string, TableFate][] = Object.entries(tables);
+
+/** The real schema: the columns of every table. */
+async function schemaOf(db: Database): Promise<Map<string, string[]>> {
+  const rows = await db.all<{ table: string; column: string }>({
+    sqlite: `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema t, pragma_table_info(t.name) c
+             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
+    postgres: `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+               WHERE table_schema = current_schema()`,
+  });
+  const schema = new Map<string, string[]>();
+  for (const { table, column } of rows) schema.set(table, [...(schema.get(table) ?? []), column]);
+  return schema;
+}
+
+test('every table says what becomes of its rows, and every column that it names exists', async (t) => {
+  const { runtime } = await buildApp(t);
+  const schema = await schemaOf(runtime.db);
+  const declared = fates.map(([name]) => name).filter((name) => !onNodes || name !== 'table_versions');
+  assert.deepEqual([...schema.keys()].sort(), declared.sort());
+  for (const [name, { owner, exported, sealed }] of fates) {
+    const columns = schema.get(name) ?? [];
+    if (onNodes && name === 'table_versions') continue;
+    const named = [
+      ...Object.values(owner ?? {}),
+      ...(typeof exported === 'object' && 'without' in exported ? exported.without : []),
+      ...sealed,
+    ];
+    assert.deepEqual(
+      named.filter((column) => !columns.includes(column)),
+      [],
+      `columns of ${name} that do not exist`,
+    );
+    const looksSealed = columns.filter((column) => column.startsWith('sealed_'));
+    assert.deepEqual(
+      looksSealed.filter((column) => !sealed.includes(column)),
+      [],
+      `sealed columns of ${name}`,
+    );
+    if (columns.includes('creator_id')) assert.deepEqual(owner, { creator: 'creator_id' }, `the owner of ${name}`);
+    if (typeof exported === 'object' && 'without' in exported)
+      for (const column of columns.filter((one) => /sealed_|hash/.test(one)))
+        assert.ok(exported.without.includes(column), `${name}.${column} would be exported`);
+  }
+});
+
+test('a table that grows has a job that deletes what is old', () => {
+  for (const [name, { pruned }] of fates)
+    if ('job' in pruned) assert.ok(Object.hasOwn(jobs, pruned.job), `${name} is pruned by no job: ${pruned.job}`);
+});

@@ -1,0 +1,101 @@
+/**
+ * Every table, and what becomes of its rows. Erasing, exporting, sealing anew and moving are derived from this.
+ * tables.test.ts compares it with the schema: a table, a sealed column or a job that is missing here fails.
+ */
+export interface TableFate {
+  /** The column that names the creator or the app whose rows these are; `null`: nobody's. */
+  readonly owner: { readonly creator: string } | { readonly app: string } | null;
+  /** In its owner's export: every column but those left out, or not at all, and why. */
+  readonly exported: 'all' | { readonly without: readonly string[] } | { readonly not: string };
+  /** What erasing the owner does to the rows. */
+  readonly erased: 'deleted' | { readonly kept: string };
+  /** Columns that are sealed with SECRET_KEY, to be sealed anew with a new one. */
+  readonly sealed: readonly string[];
+  /** The housekeeping job that deletes old rows, or why there are never many. */
+  readonly pruned: { readonly job: string } | { readonly bounded: string };
+}
+
+const ofCreator = { owner: { creator: 'creator_id' }, erased: 'deleted', sealed: [] } as const;
+const ofNobody = { owner: null, erased: { kept: 'they are about nobody' }, sealed: [] } as const;
+const without = (...columns: string[]) => ({ without: columns });
+const credential = { not: 'a credential' };
+const technical = { not: 'nothing about a person' };
+const job = (name: string) => ({ job: name });
+const bounded = (why: string) => ({ bounded: why });
+
+export const tables = {
+  schema_migrations: { ...ofNobody, exported: technical, pruned: bounded('one row a migration') },
+  table_versions: { ...ofNobody, exported: technical, pruned: bounded('one row a counted table') },
+  // `value` is sealed in the row of the key `demo` only.
+  meta: { ...ofNobody, sealed: ['value'], exported: technical, pruned: bounded('one row for each of our own keys') },
+  signing_keys: {
+    ...ofNobody,
+    sealed: ['sealed_private_jwk'],
+    exported: credential,
+    pruned: job('prune signing keys'),
+  },
+  webauthn_challenges: { ...ofNobody, exported: credential, pruned: job('prune challenges') },
+  // Under a hash of name and address.
+  sign_in_failures: { ...ofNobody, exported: technical, pruned: job('prune sign-in failures') },
+
+  creators: {
+    ...ofCreator,
+    owner: { creator: 'id' },
+    exported: without('password_hash'),
+    pruned: bounded('one row a creator'),
+  },
+  creator_heads: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
+  avatars: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
+  tips: { ...ofCreator, exported: 'all', pruned: bounded('the history itself, kept as long as its creator') },
+  events: { ...ofCreator, exported: 'all', pruned: job('prune events') },
+  idempotency_keys: { ...ofCreator, exported: technical, pruned: job('prune idempotency keys') },
+
+  sessions: { ...ofCreator, exported: without('hash'), pruned: job('prune sessions') },
+  passkeys: {
+    ...ofCreator,
+    exported: without('credential_id', 'public_key', 'counter'),
+    pruned: bounded('20 a creator'),
+  },
+  recovery_codes: { ...ofCreator, exported: credential, pruned: bounded('ten a creator') },
+
+  grants: { ...ofCreator, exported: 'all', pruned: bounded('one row each time a creator connects an app') },
+  grant_uses: { ...ofCreator, exported: 'all', pruned: job('prune ended grants') },
+  families: { ...ofCreator, exported: credential, pruned: job('prune ended grants') },
+  refresh_tokens: { ...ofCreator, exported: credential, pruned: job('prune ended grants') },
+  authorization_codes: { ...ofCreator, exported: credential, pruned: job('prune codes') },
+
+  overlays: {
+    ...ofCreator,
+    sealed: ['sealed_key'],
+    exported: without('key_hash', 'sealed_key'),
+    pruned: bounded('one row a creator'),
+  },
+  overlay_instances: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
+  overlay_presence: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
+  alert_acks: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
+
+  apps: {
+    ...ofCreator,
+    owner: { creator: 'owner_id' },
+    exported: without('secret_hash', 'old_secret_hash'),
+    pruned: bounded('20 an account, and those that were deleted: tips keep their names'),
+  },
+  webhook_endpoints: {
+    owner: { app: 'client_id' },
+    erased: 'deleted',
+    sealed: ['sealed_secret', 'sealed_old_secret'],
+    exported: without('sealed_secret', 'sealed_old_secret', 'excluded'),
+    pruned: bounded('ten an app'),
+  },
+  webhook_positions: { ...ofCreator, exported: technical, pruned: bounded('one row a creator') },
+  webhook_deliveries: {
+    ...ofCreator,
+    exported: { not: 'the app’s log of events that are exported' },
+    pruned: job('prune webhook deliveries'),
+  },
+} as const satisfies Record<string, TableFate>;
+
+/** Tables whose rows belong to a creator, and the column that names them. */
+export const creatorTables: readonly { readonly table: string; readonly column: string }[] = Object.entries(tables)
+  .map(([table, { owner }]) => ({ table, column: owner && 'creator' in owner ? owner.creator : '' }))
+  .filter(({ column }) => column !== '');
