@@ -12,7 +12,7 @@
  */
 import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
-import type { Places } from '../../platform/limiter/limiter.ts';
+import type { ConnectionSlots } from '../../platform/limiter/limiter.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
@@ -36,7 +36,7 @@ const longestSpreadMs = 20_000;
 export interface StreamsParts {
   readonly db: Database;
   readonly hub: Hub;
-  readonly places: Places;
+  readonly slots: ConnectionSlots;
   readonly events: EventLog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -50,7 +50,7 @@ interface Entry {
   age: number;
 }
 
-export function createStreams({ db, hub, places, events, log, metrics }: StreamsParts) {
+export function createStreams({ db, hub, slots, events, log, metrics }: StreamsParts) {
   const entries = new Map<string, Entry>();
   const all = new Set<Member>();
   const meters = createStreamMetrics(metrics, all);
@@ -150,7 +150,7 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
   function giveBack(member: Member): void {
     if (!member.counted) return;
     member.counted = false;
-    places.giveBack(member.options.slot.key);
+    slots.release(member.options.slot.key);
   }
 
   /** Streams are let in to the last: their clients give up when refused. */
@@ -162,7 +162,7 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
     if (goingAway(member)) return 'restart';
     if (!(await pass.allowed())) return 'grant_ended';
     if (member.gone) return undefined;
-    if (!(await places.take(slot.key, slot.most))) return 'too_many';
+    if (!(await slots.acquire(slot.key, slot.most))) return 'too_many';
     member.counted = true;
     // Much may have happened meanwhile.
     if (member.gone) giveBack(member);
