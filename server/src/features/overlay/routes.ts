@@ -9,6 +9,7 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Pages } from '../accounts/index.ts';
+import { overlayTreatments } from '../events/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
@@ -42,7 +43,6 @@ const Acks = Type.Object({
 });
 
 const maxOverlays = 20;
-const shownTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.skipped'];
 /** What the pages of one overlay may ask in a minute, all together: a bound on what a leaked key can cost. */
 const askLimit = { limit: 2400, windowMs: 60_000 };
 
@@ -129,7 +129,7 @@ function overlaySocket(
           kind: 'overlay',
           slots: { key: `overlay:${creatorId}`, max: maxOverlays },
           permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
-          wants: (type) => shownTypes.includes(type),
+          wants: (type) => overlayTreatments.has(type),
         },
         connection,
         after,

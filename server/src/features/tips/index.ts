@@ -1,5 +1,4 @@
 export type { DayTotal } from './days.ts';
-export { tipExample } from './examples.ts';
 export { type Place, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
