@@ -10,7 +10,7 @@ export { oauthRoutes } from './routes.ts';
 export type { TokenResponse } from './schemas.ts';
 export { scopeList } from './scope-words.ts';
 export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
-export { accessTopic, createGrants, type GrantListener, type Grants, ScopeError } from './service.ts';
+export { accessTopic, createGrants, type GrantListener, type Grants } from './service.ts';
 export { createTokenEndpoint } from './token-endpoint.ts';
 export { createTokens, type TokenSubject, type Tokens } from './tokens.ts';
 export { createGrantUses, type GrantUses } from './uses.ts';

@@ -44,7 +44,7 @@ export const accessTopic = 'access';
 /** Long enough to look into what happened. */
 const sweptAfterMs = 30 * 86_400_000;
 
-export class ScopeError extends Error {
+class ScopeError extends Error {
   readonly code = 'scope_unknown';
 }
 

@@ -11,7 +11,6 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Tx } from './database.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
-import { MoveError } from './move-error.ts';
 import { openPostgres } from './postgres.ts';
 
 export interface Move {
@@ -25,6 +24,15 @@ interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: number;
+}
+
+/** The move cannot begin, or the copy would differ. Nothing was changed. */
+class MoveError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 const withinMs = 24 * 3_600_000;
