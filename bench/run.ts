@@ -11,12 +11,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { createProgress, durationText } from '../server/src/cli/progress.ts';
 import { type Bench, createBench } from './lib/bench.ts';
 import { chart } from './lib/chart.ts';
 import { generatorNote } from './lib/compare.ts';
 import { writeDocs } from './lib/docs.ts';
 import { missing } from './lib/needs.ts';
-import { createProgress, duration } from './lib/progress.ts';
 import { failures, judge, type Line, line, machine, type Report, table } from './lib/report.ts';
 import { median, type Row } from './lib/row.ts';
 import { smokeProblems } from './lib/smoke.ts';
@@ -48,7 +48,7 @@ if (options['write-docs'] && short) refuse('--write-docs takes figures that mean
 const results = new URL('./results/', import.meta.url);
 const files = { json: new URL('report.json', results), svg: new URL('report.svg', results) };
 mkdirSync(results, { recursive: true });
-const progress = createProgress();
+const progress = createProgress(process.stderr);
 let running: Bench | undefined;
 
 async function runRow(row: Row, place: string): Promise<Line> {
@@ -77,7 +77,7 @@ async function runRow(row: Row, place: string): Promise<Line> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, async () => {
-    progress.done();
+    progress.clear();
     console.error('Broken off: no results were written.');
     await running?.end();
     process.exit(130);
@@ -85,12 +85,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 const chosen = rows.filter(({ name, cheap }) => (wanted ? wanted.includes(name) : !options.smoke || cheap));
 const estimate = (some: readonly Row[]): string =>
-  duration(some.reduce((sum, { lasts }) => sum + (short ? 5 : lasts.setup + rounds * lasts.round), 0));
+  durationText(some.reduce((sum, { lasts }) => sum + (short ? 5 : lasts.setup + rounds * lasts.round), 0));
 console.error(`Rows: ${chosen.length}, rounds of each: ${rounds}. On two cores this takes about ${estimate(chosen)}.`);
 const lines: Line[] = [];
 for (const [i, row] of chosen.entries())
   lines.push(await runRow(row, `[${i + 1}/${chosen.length}, ${estimate(chosen.slice(i))} left]`));
-progress.done();
+progress.clear();
 
 const report: Report = {
   at: new Date().toISOString(),

@@ -1,6 +1,6 @@
 /** Fills a new store with tips: `node bench/seed.ts --store FILE --tips 10000000 --creators 100`. */
 import { parseArgs } from 'node:util';
-import { createProgress } from './lib/progress.ts';
+import { createProgress } from '../server/src/cli/progress.ts';
 import { seedTips } from './lib/seed-tips.ts';
 
 const { values } = parseArgs({
@@ -20,7 +20,7 @@ if (!values.store || !Number.isInteger(tips) || !Number.isInteger(creators) || t
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort());
 process.once('SIGTERM', () => interrupted.abort());
-const progress = createProgress();
+const progress = createProgress(process.stderr);
 const begun = performance.now();
 try {
   await seedTips({
@@ -29,13 +29,13 @@ try {
     creators,
     events: values.events,
     signal: interrupted.signal,
-    onProgress: (done) => progress.bar('tips', done, tips),
+    onProgress: (done) => progress.bar({ done, total: tips, unit: 'tips' }),
   });
-  progress.done();
+  progress.clear();
   const seconds = Math.round((performance.now() - begun) / 1000);
   console.log(`${tips.toLocaleString('en')} tips in ${seconds} s, their totals checked: ${values.store}`);
 } catch (error) {
-  progress.done();
+  progress.clear();
   const words = error instanceof Error ? error.message : String(error);
   console.error(
     interrupted.signal.aborted ? 'Broken off; nothing was left behind. Run the same line again to begin anew.' : words,

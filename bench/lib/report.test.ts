@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { durationText, progressText } from '../../server/src/cli/progress.ts';
 import { chart } from './chart.ts';
-import { barText, duration } from './progress.ts';
 import { failures, judge, type Line, line, partsText, type Report, table } from './report.ts';
 import { atLeast, atMost, type Goal, reported } from './row.ts';
 import { xmlProblem } from './smoke.ts';
@@ -101,6 +101,9 @@ test('the picture is well-formed and holds every row, whatever its values are', 
 });
 
 test('progress tells how quickly it goes and how long it still takes', () => {
-  assert.equal(barText('tips', 250, 1_000, 500), '█████░░░░░░░░░░░░░░░ 250 of 1,000 tips, 500/s, 2 s left');
-  assert.deepEqual([5, 65, 120, 1_100].map(duration), ['5 s', '1 min 5 s', '2 min', '18 min']);
+  assert.equal(
+    progressText({ done: 250, total: 1_000, unit: 'tips' }, 500),
+    '25 % (250 of 1000 tips), 500/s, 2 s left',
+  );
+  assert.deepEqual([5, 65, 120, 1_100].map(durationText), ['5 s', '1 min 5 s', '2 min', '18 min']);
 });

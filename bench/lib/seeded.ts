@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { progressText } from '../../server/src/cli/progress.ts';
 import { migrations } from '../../server/src/platform/db/migrations/index.ts';
 import type { Bench } from './bench.ts';
 import { storeEnv } from './namjai.ts';
-import { barText } from './progress.ts';
 import { type SeededCreator, seedTips } from './seed-tips.ts';
 
 /** Stores that take long to make are kept here from run to run. The folder can be deleted at any time. */
@@ -27,7 +27,8 @@ export async function seededStore(bench: Bench, { tips, creators }: { tips: numb
       tips,
       creators,
       signal: stop.signal,
-      onProgress: (done) => bench.progress(`seeding ${barText('tips', done, tips, performance.now() - begun)}`),
+      onProgress: (done) =>
+        bench.progress(`seeding ${progressText({ done, total: tips, unit: 'tips' }, performance.now() - begun)}`),
     });
     // Broken off, it takes its unfinished file away.
     bench.after(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { until } from '../test/clock.ts';
+import { until } from '../test/until.ts';
 import { type ClientOptions, createClient, NamjaiError, StopEvents } from './index.ts';
 
 type Seen = { method: string; url: string; key: string | undefined; auth: string | undefined; body: string };

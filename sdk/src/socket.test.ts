@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { WebSocket as WsSocket } from 'ws';
-import { until } from '../test/clock.ts';
 import { event } from '../test/event-server.ts';
 import { range, setUp } from '../test/socket-setup.ts';
+import { until } from '../test/until.ts';
 import { events } from './iterate.ts';
 import { StopEvents } from './socket.ts';
 

@@ -1,5 +1,5 @@
 import type { ConnectOptions, EventConnection, EventsStatus, Frame, Item, Line, StatusDetail } from './socket-types.ts';
-import type { StreamEvent } from './types.ts';
+import type { CloseCode, StreamEvent } from './types.ts';
 
 /**
  * The event stream of one creator, for browsers and Node. Invariants:
@@ -21,6 +21,10 @@ const BACKOFF_MS = 500;
 const BACKOFF_CAP_MS = 30_000;
 const MOVE_MS = 25_000; // the server keeps the old connection for 30 seconds after a reconnect frame
 const REMEMBERED_IDS = 1000;
+
+const BAD_TOKEN = 4401 satisfies CloseCode;
+const GRANT_ENDED = 4403 satisfies CloseCode;
+const TOO_MANY_CONNECTIONS = 4429 satisfies CloseCode;
 
 /** Thrown by a token callback: do not try again. */
 export class StopEvents extends Error {
@@ -109,15 +113,15 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     if (line.gone) return;
     shut(line);
     if (!line.welcomed) token = undefined;
-    if (detail.code === 4403) finish(detail);
+    if (detail.code === GRANT_ENDED) finish(detail);
     else if (!opening) retry(delayAfter(detail.code), detail);
   }
 
   function delayAfter(code: number | undefined): number {
-    const again = code === 4401 && refused;
-    refused = code === 4401;
+    const again = code === BAD_TOKEN && refused;
+    refused = code === BAD_TOKEN;
     if (refused && !again) return 0;
-    if (code === 4429) return BACKOFF_CAP_MS * (1 + random());
+    if (code === TOO_MANY_CONNECTIONS) return BACKOFF_CAP_MS * (1 + random());
     const ceiling = Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** failures);
     failures += 1;
     return random() * ceiling;

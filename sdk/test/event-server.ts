@@ -1,11 +1,18 @@
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
 import type { StreamEvent } from '../src/types.ts';
+
+/** The server's end of a connection, real or in memory. */
+export type ServerSocket = {
+  send(data: string): void;
+  close(code?: number): void;
+  terminate(): void;
+};
 
 /** One connection as the server sees it. `live`: welcomed, and gets what is recorded. */
 export type ServerLine = {
-  socket: WebSocket;
+  socket: ServerSocket;
   path: string;
   auth: { token: string; after?: number } | undefined;
   live: boolean;
@@ -14,6 +21,8 @@ export type ServerLine = {
   welcome(): void;
 };
 
+export type EventServer = ReturnType<typeof createEventServer>;
+
 export function event(sequence: number, id = `evt_${sequence}`): StreamEvent {
   const data = { tip_id: `tip_${sequence}`, alert_id: null, shown_at: null, reason: null };
   const created_at = '2026-11-01T00:00:00.000Z';
@@ -21,17 +30,15 @@ export function event(sequence: number, id = `evt_${sequence}`): StreamEvent {
 }
 
 /** Speaks the socket protocol over a log in memory; a test decides whom it welcomes and what it breaks. */
-export async function startEventServer(t: TestContext) {
-  const wss = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-  await once(wss, 'listening');
-  const address = wss.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+export function createEventServer(url: string) {
   const log: StreamEvent[] = [];
   const lines: ServerLine[] = [];
+  const newest = () => log.at(-1)?.sequence ?? 0;
   const server = {
-    url: `ws://127.0.0.1:${address.port}/v1/socket`,
+    url,
     log,
     lines,
+    newest,
     oldest: 1,
     keepaliveSeconds: 25,
     /** What to do with an authenticated line; by default it is welcomed. */
@@ -43,44 +50,64 @@ export async function startEventServer(t: TestContext) {
     },
     record(count = 1): void {
       for (let n = 0; n < count; n += 1) {
-        const next = event((server.log.at(-1)?.sequence ?? 0) + 1);
-        server.log.push(next);
+        const next = event(newest() + 1);
+        log.push(next);
         for (const line of lines) if (line.live) line.send({ type: 'event', event: next });
       }
     },
+    /** Takes a connection; gives what to call when a frame arrives and when the connection is closed. */
+    accept(socket: ServerSocket, path: string) {
+      const line: ServerLine = {
+        socket,
+        path,
+        auth: undefined,
+        live: false,
+        closed: false,
+        send: (frame) => socket.send(JSON.stringify(frame)),
+        welcome() {
+          const after = line.auth?.after;
+          const resumed = after === undefined ? null : after >= server.oldest - 1 && after <= newest();
+          const missed = resumed ? log.filter(({ sequence }) => sequence > (after ?? 0)) : [];
+          line.send({
+            type: 'welcome',
+            session_id: String(lines.length),
+            keepalive_seconds: server.keepaliveSeconds,
+            sequence: newest(),
+            oldest: log.length > 0 ? server.oldest : null,
+            resumed,
+            replayed: missed.length,
+          });
+          for (const one of missed) line.send({ type: 'event', event: one });
+          line.live = true;
+        },
+      };
+      lines.push(line);
+      return {
+        message(data: string): void {
+          line.auth = JSON.parse(data);
+          server.onAuth(line);
+        },
+        closed(): void {
+          line.closed = true;
+          line.live = false;
+        },
+      };
+    },
   };
+  return server;
+}
 
+/** The server on a real port. */
+export async function startEventServer(t: TestContext): Promise<EventServer> {
+  const wss = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(wss, 'listening');
+  const address = wss.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const server = createEventServer(`ws://127.0.0.1:${address.port}/v1/socket`);
   wss.on('connection', (socket, request) => {
-    const line: ServerLine = {
-      socket,
-      path: request.url ?? '',
-      auth: undefined,
-      live: false,
-      closed: false,
-      send: (frame) => socket.send(JSON.stringify(frame)),
-      welcome() {
-        const newest = server.log.at(-1)?.sequence ?? 0;
-        const after = line.auth?.after;
-        const resumed = after === undefined ? null : after >= server.oldest - 1 && after <= newest;
-        const missed = resumed ? server.log.filter(({ sequence }) => sequence > (after ?? 0)) : [];
-        const oldest = server.log.length > 0 ? server.oldest : null;
-        const keepalive_seconds = server.keepaliveSeconds;
-        const session_id = String(lines.length);
-        const replayed = missed.length;
-        line.send({ type: 'welcome', session_id, keepalive_seconds, sequence: newest, oldest, resumed, replayed });
-        for (const one of missed) line.send({ type: 'event', event: one });
-        line.live = true;
-      },
-    };
-    lines.push(line);
-    socket.on('message', (data) => {
-      line.auth = JSON.parse(String(data));
-      server.onAuth(line);
-    });
-    socket.on('close', () => {
-      line.closed = true;
-      line.live = false;
-    });
+    const line = server.accept(socket, request.url ?? '');
+    socket.on('message', (data) => line.message(String(data)));
+    socket.on('close', line.closed);
   });
   t.after(() => {
     for (const client of wss.clients) client.terminate();

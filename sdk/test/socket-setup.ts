@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { connectEvents } from '../src/socket.ts';
 import type { ConnectOptions, StatusDetail } from '../src/socket-types.ts';
-import { type ManualClock, manualClock, until } from './clock.ts';
+import { type ManualClock, manualClock } from './clock.ts';
 import { startEventServer } from './event-server.ts';
+import { until } from './until.ts';
 
 export const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 

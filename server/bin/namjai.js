@@ -8,9 +8,9 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   );
   process.exit(1);
 }
-// Half of a short command's time goes into reading the sources: what was compiled is kept beside them, where only
-// whoever installed the server can write. Where nobody can, nothing is kept.
+// Compiling the sources takes half of a short command's time. The compiled code is kept beside the sources, where only
+// the user who installed the server can write. If that folder is read-only, nothing is kept.
 const { enableCompileCache } = await import('node:module');
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/namjai', import.meta.url)));
 const { main } = await import('../src/cli/main.ts');
-await main(process.argv.slice(2), process.env);
+process.exitCode = await main(process.argv.slice(2));

@@ -1,6 +1,8 @@
 import type { RouteOptions } from 'fastify';
 import type { Config } from './config.ts';
-import { limits } from './features/oauth/index.ts';
+import { WebhookEvent } from './features/events/index.ts';
+import { limits, scopes } from './features/oauth/index.ts';
+import { closeReasons } from './features/sockets/index.ts';
 import type { DocumentInfo } from './platform/http/openapi.ts';
 
 /** The parts of the API document that no single route knows. */
@@ -34,6 +36,19 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
       client: { type: 'http', scheme: 'basic', description: 'The app’s own client_id and client_secret' },
     },
     brokenRule: { field: 'amount', message: 'must be greater than 0' },
+    webhooks: {
+      event: {
+        summary: 'An event, sent to a webhook',
+        description:
+          'Signed by Standard Webhooks 1.0. Any status from 200 to 299 is success; else it is sent again later.',
+        tags: ['Webhooks'],
+        body: WebhookEvent,
+      },
+    },
+    extensions: {
+      'x-scopes': scopes,
+      'x-close-codes': Object.fromEntries(Object.values(closeReasons).map(({ code, reason }) => [code, reason])),
+    },
     describe: describeProtection,
   };
 }

@@ -78,7 +78,7 @@ export function createServices(platform: Platform) {
   const protect = createGuard({ tokens, access, limiter, lastUsed });
   const profiles = createProfiles({ db, clock, newId, accounts, authUrl: config.authUrl, timeZone: config.timeZone });
   const tips = createTips({ db, events, clock, newId, zone });
-  const streams = createStreams({ db, hub, places: limiter.places, events, log, metrics });
+  const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: presence.connected });
   const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault, connected: presence.connected });

@@ -1,11 +1,12 @@
 /**
- * Tables of the guides that come from tables in the code. `npm run docs` writes them; a test fails while they differ.
+ * Tables of the guides that come from tables in the code. `npm run generate` writes them; with `--check` this
+ * script fails while they differ.
  * In a guide they stand between `<!-- table: NAME -->` and `<!-- end -->`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
-import { eventTypes } from '../src/features/events/index.ts';
+import { describeEventTypes } from '../src/features/events/index.ts';
 import { closeReasons } from '../src/features/sockets/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
@@ -28,7 +29,7 @@ const tables: Record<string, () => string> = {
   events: () =>
     table(
       ['type', 'when', 'data', 'goes to'],
-      Object.entries(eventTypes).map(([type, { when, data, goesTo }]) => [`\`${type}\``, when, `\`${data}\``, goesTo]),
+      describeEventTypes().map(({ type, when, data, goesTo }) => [`\`${type}\``, when, `\`${data}\``, goesTo]),
     ),
   closes: () =>
     table(
@@ -54,5 +55,11 @@ export function withTables(guide: string): string {
 if (import.meta.main)
   for (const name of readdirSync(docsFolder).filter((file) => file.endsWith('.md'))) {
     const file = new URL(name, docsFolder);
-    writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+    const guide = readFileSync(file, 'utf8');
+    const current = withTables(guide);
+    if (!process.argv.includes('--check')) writeFileSync(file, current);
+    else if (current !== guide) {
+      console.error(`docs/${name} is out of date. Run: npm run generate`);
+      process.exitCode = 1;
+    }
   }

@@ -17,7 +17,8 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 test('the guides’ tables of errors and settings are those of the code', () => {
   const tabled = papers.filter((file) => read(file).includes('<!-- table: '));
   assert.ok(tabled.includes('docs/errors.md') && tabled.includes('docs/operations.md'), tabled.join());
-  for (const file of tabled) assert.equal(read(file), withTables(read(file)), `${file} is out of date: npm run docs`);
+  for (const file of tabled)
+    assert.equal(read(file), withTables(read(file)), `${file} is out of date: npm run generate`);
 });
 
 test('links between the papers lead to files and headings that exist', () => {

@@ -1,47 +1,43 @@
-import { type Command, text, withRuntime } from './command.ts';
+import type { Command } from 'commander';
+import { type Context, withRuntime } from './command.ts';
 
-const add: Command = {
-  usage: 'app add',
-  summary: 'Register an app',
-  options: {
-    name: { type: 'string', value: 'N', help: 'Name shown to creators', required: true },
-    'redirect-uri': {
-      type: 'string',
-      value: 'URL…',
-      multiple: true,
-      help: 'Where the browser returns to; several can be given',
-      required: true,
-    },
-    owner: { type: 'string', value: 'U', help: 'Username of the developer who owns it' },
-  },
-  run({ values, env }) {
-    const [name, owner] = [text(values, 'name') ?? '', text(values, 'owner')];
-    const redirectUris = Array.isArray(values['redirect-uri']) ? values['redirect-uri'].map(String) : [];
-    return withRuntime(env, async ({ accounts, apps }) => {
-      const ownerId = owner === undefined ? null : (await accounts.byUsername(owner)).id;
-      const { clientId, clientSecret } = await apps.add({ name, redirectUris, ownerId });
-      return {
-        json: { client_id: clientId, client_secret: clientSecret },
-        text: `App ${name} registered. The secret is shown only now.\n  client_id      ${clientId}\n  client_secret  ${clientSecret}`,
-      };
-    });
-  },
-};
+export function addAppCommands(program: Command, context: Context): void {
+  const app = program.command('app').description('Manage apps');
+  addApp(app, context);
+  addPause(app, context, 'suspend', 'Pause an app: its tokens, sockets and deliveries');
+  addPause(app, context, 'restore', 'Undo app suspend');
+}
 
-const pause = (action: 'suspend' | 'restore', summary: string): Command => ({
-  usage: `app ${action} ID`,
-  summary,
-  run: ({ positionals: [id = ''], env }) =>
-    withRuntime(env, async ({ apps, grants, clock }) => {
-      const app = await apps.byId(id);
-      const suspended = action === 'suspend';
-      await grants.suspend('app', id, suspended ? clock() : null);
-      return { json: { client_id: id, suspended }, text: `App ${app.name} ${suspended ? 'suspended' : 'restored'}.` };
-    }),
-});
+function addApp(group: Command, { env, print }: Context): void {
+  group
+    .command('add')
+    .description('Register an app')
+    .requiredOption('--name <N>', 'Name shown to creators')
+    .requiredOption('--redirect-uri <URL...>', 'Where the browser returns to; several can be given')
+    .option('--owner <U>', 'Username of the developer who owns it')
+    .action(({ name, redirectUri, owner }: { name: string; redirectUri: string[]; owner?: string }) =>
+      withRuntime(env, async ({ accounts, apps }) => {
+        const ownerId = owner === undefined ? null : (await accounts.byUsername(owner)).id;
+        const { clientId, clientSecret } = await apps.add({ name, redirectUris: redirectUri, ownerId });
+        print(
+          { client_id: clientId, client_secret: clientSecret },
+          `App ${name} registered. The secret is shown only now.\n  client_id      ${clientId}\n  client_secret  ${clientSecret}`,
+        );
+      }),
+    );
+}
 
-export const appCommands: readonly Command[] = [
-  add,
-  pause('suspend', 'Pause an app: its tokens, sockets and deliveries'),
-  pause('restore', 'Undo app suspend'),
-];
+function addPause(group: Command, { env, print }: Context, action: 'suspend' | 'restore', description: string): void {
+  group
+    .command(action)
+    .description(description)
+    .argument('<ID>', 'The app’s client id')
+    .action((id: string) =>
+      withRuntime(env, async ({ apps, grants, clock }) => {
+        const app = await apps.byId(id);
+        const suspended = action === 'suspend';
+        await grants.suspend('app', id, suspended ? clock() : null);
+        print({ client_id: id, suspended }, `App ${app.name} ${suspended ? 'suspended' : 'restored'}.`);
+      }),
+    );
+}

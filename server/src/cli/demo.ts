@@ -1,14 +1,16 @@
-import { type Command, withRuntime } from './command.ts';
+import type { Command } from 'commander';
+import { type Context, withRuntime } from './command.ts';
 
-export const demoRemove: Command = {
-  usage: 'demo remove',
-  summary: 'Take the demo creator, app and tips out of the database',
-  run: ({ env }) =>
-    withRuntime(env, async ({ demo }) => {
-      const removed = await demo.remove();
-      return {
-        json: { removed: removed > 0 },
-        text: removed > 0 ? 'The demo world is gone.' : 'There was no demo world.',
-      };
-    }),
-};
+export function addDemoCommands(program: Command, { env, print }: Context): void {
+  program
+    .command('demo')
+    .description('Manage the demo world')
+    .command('remove')
+    .description('Take the demo creator, app and tips out of the database')
+    .action(() =>
+      withRuntime(env, async ({ demo }) => {
+        const removed = (await demo.remove()) > 0;
+        print({ removed }, removed ? 'The demo world is gone.' : 'There was no demo world.');
+      }),
+    );
+}

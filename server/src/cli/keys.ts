@@ -1,14 +1,16 @@
-import { type Command, withRuntime } from './command.ts';
+import type { Command } from 'commander';
+import { type Context, withRuntime } from './command.ts';
 
-export const keysRotate: Command = {
-  usage: 'keys rotate',
-  summary: 'Sign new tokens with a new key; live tokens go on working',
-  run: ({ env }) =>
-    withRuntime(env, async ({ keys }) => {
-      const kid = await keys.rotate();
-      return {
-        json: { kid },
-        text: `In half a minute, when every node knows it, new tokens are signed with key ${kid}.`,
-      };
-    }),
-};
+export function addKeysCommands(program: Command, { env, print }: Context): void {
+  program
+    .command('keys')
+    .description('Manage the keys that sign tokens')
+    .command('rotate')
+    .description('Sign new tokens with a new key; live tokens go on working')
+    .action(() =>
+      withRuntime(env, async ({ keys }) => {
+        const kid = await keys.rotate();
+        print({ kid }, `In half a minute, when every node knows it, new tokens are signed with key ${kid}.`);
+      }),
+    );
+}

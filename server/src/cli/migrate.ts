@@ -1,41 +1,44 @@
-import type { Environment } from '../config.ts';
-import { type Answer, type Call, type Command, text, UsageError, withRuntime } from './command.ts';
+import type { Command } from 'commander';
+import { type Context, withRuntime } from './command.ts';
 import { createProgress } from './progress.ts';
 
-export const migrateCommand: Command = {
-  usage: 'migrate',
-  summary: 'Bring the database up to date (the server also does this at its start), or move it to PostgreSQL',
-  options: {
-    from: { type: 'string', value: 'sqlite:FILE', help: 'Move this embedded database; no server may run on it' },
-    to: { type: 'string', value: 'postgres://…', help: 'into this PostgreSQL database, which must be empty' },
-  },
-  run({ values, env }) {
-    const [from, to] = [text(values, 'from'), text(values, 'to')];
-    if (from === undefined && to === undefined) return update(env);
-    if (!from?.startsWith('sqlite:') || !to || !/^postgres(ql)?:\/\//.test(to))
-      throw new UsageError('A move needs --from sqlite:FILE and --to postgres://…');
-    return move(from.slice('sqlite:'.length), to, values);
-  },
-};
+export function addMigrateCommand(program: Command, context: Context): void {
+  program
+    .command('migrate')
+    .description('Bring the database up to date (the server also does this at its start), or move it to PostgreSQL')
+    .option('--from <sqlite:FILE>', 'Move this embedded database; no server may run on it')
+    .option('--to <postgres://…>', 'into this PostgreSQL database, which must be empty')
+    .action(({ from, to }: { from?: string; to?: string }, command: Command) => {
+      if (from === undefined && to === undefined) return applyMigrations(context);
+      if (!from?.startsWith('sqlite:') || !to || !/^postgres(ql)?:\/\//.test(to))
+        return command.error('A move needs --from sqlite:FILE and --to postgres://…');
+      return move(from.slice('sqlite:'.length), to, context);
+    });
+}
 
-const update = (env: Environment): Promise<Answer> =>
+const applyMigrations = ({ env, print }: Context): Promise<void> =>
   withRuntime(env, async ({ db }) => {
     const rows = await db.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
-    const names = rows.map(({ name }) => name);
-    return { json: { migrations: names }, text: `The database is up to date (${names.length} migrations).` };
+    const migrations = rows.map(({ name }) => name);
+    print({ migrations }, `The database is up to date (${migrations.length} migrations).`);
   });
 
-async function move(from: string, to: string, { json }: Call['values']): Promise<Answer> {
+async function move(from: string, to: string, { json, print }: Context): Promise<void> {
   const { moveDatabase } = await import('../platform/db/move.ts');
-  const onProgress = json ? () => {} : createProgress(process.stderr);
-  const tables = await moveDatabase({ from, to, onProgress });
-  const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
-  return {
-    json: { rows },
-    text: [
-      ...tables.map((table) => `  ${String(table.rows).padStart(12)}  ${table.name}`),
+  const progress = createProgress(process.stderr);
+  const tables = await moveDatabase({
+    from,
+    to,
+    onProgress: (done, total, table) => {
+      if (!json) progress.bar({ done, total, unit: 'rows', detail: table });
+    },
+  }).finally(progress.clear);
+  print(
+    { rows: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])) },
+    [
+      ...tables.map(({ name, rows }) => `  ${String(rows).padStart(12)}  ${name}`),
       'Moved. Every table has as many rows, and every column the same sum, on both sides.',
       'Start the nodes with the same SECRET_KEY; in development it stands in secret.key beside the old file.',
     ].join('\n'),
-  };
+  );
 }

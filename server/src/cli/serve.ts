@@ -1,12 +1,15 @@
-import { readConfig } from '../config.ts';
-import { serve } from '../main.ts';
-import type { Command } from './command.ts';
+import type { Command } from 'commander';
+import { readConfig, settings } from '../config.ts';
+import type { Context } from './command.ts';
 
-export const serveCommand: Command = {
-  usage: 'serve',
-  summary: 'Run the server',
-  async run({ env }) {
-    await serve(readConfig(env));
-    return undefined;
-  },
-};
+export function addServeCommand(program: Command, { env }: Context): void {
+  program
+    .command('serve')
+    .description('Run the server')
+    .addHelpText('after', `\nSettings: ${Object.keys(settings).join(', ')}`)
+    .action(async () => {
+      const config = readConfig(env);
+      const { serve } = await import('../main.ts');
+      await serve(config);
+    });
+}

@@ -1,65 +1,65 @@
-import { tipFields } from '../features/tips/index.ts';
-import { Type } from '../platform/http/type.ts';
-import { createChecker } from '../platform/http/validation.ts';
+import type { Command } from 'commander';
 import type { Runtime } from '../runtime.ts';
-import { type Call, type Command, Failure, text, withRuntime } from './command.ts';
+import { type Context, withRuntime } from './command.ts';
+import { Failure } from './errors.ts';
 
-const options = {
-  creator: { type: 'string', value: 'U', help: 'Username of the creator', required: true },
-  amount: { type: 'string', value: 'BAHT', help: 'Default 100' },
-  name: { type: 'string', value: 'N', help: 'Default NAMJAI' },
-  'display-name': { type: 'string', value: 'D', help: 'Shown in place of the name' },
-  message: { type: 'string', value: 'M', help: 'Text of the tip' },
-} as const;
-
-/** Holds what was typed to the rules of the API. */
-function readFields(values: Call['values'], { config }: Runtime) {
-  const { amount, name, message, display_name } = tipFields(config);
-  const schema = Type.Object({ amount, name, message, display_name });
-  const fields = {
-    amount: Number(text(values, 'amount') ?? '100'),
-    name: text(values, 'name') ?? 'NAMJAI',
-    message: text(values, 'message') ?? null,
-    display_name: text(values, 'display-name') ?? null,
-  };
-  const broken = createChecker()(schema)(fields);
-  if (broken.length > 0)
-    throw new Failure(
-      'validation_failed',
-      broken.map(({ field, message }) => `--${field?.replace('_', '-')} ${message}`).join('; '),
-    );
-  return fields;
+interface TriggerOptions {
+  readonly creator: string;
+  readonly amount: string;
+  readonly name: string;
+  readonly displayName?: string;
+  readonly message?: string;
 }
 
-const tip: Command = {
-  usage: 'trigger tip',
-  summary: 'Record a tip, as an app would',
-  options,
-  run: ({ values, env }) =>
-    withRuntime(env, async (runtime) => {
-      const fields = readFields(values, runtime);
-      const creator = await runtime.accounts.byUsername(text(values, 'creator') ?? '');
-      const { tip } = await runtime.tips.record({
-        creatorId: creator.id,
-        app: null,
-        ...fields,
-        displayName: fields.display_name,
-      });
-      return { json: tip, text: `Tip ${tip.id} of ฿${tip.amount.toFixed(2)} recorded for ${creator.username}.` };
-    }),
-};
+export function addTriggerCommands(program: Command, { env, print }: Context): void {
+  const trigger = program.command('trigger').description('Make events happen, for development');
 
-const alert: Command = {
-  usage: 'trigger alert',
-  summary: 'Send a test alert',
-  options,
-  run: ({ values, env }) =>
-    withRuntime(env, async (runtime) => {
-      const fields = readFields(values, runtime);
-      const creator = await runtime.accounts.byUsername(text(values, 'creator') ?? '');
-      const alert = await runtime.alerts.send({ creatorId: creator.id, ...fields, displayName: fields.display_name });
-      return { json: alert, text: `Test alert ${alert.id} sent to ${creator.username}.` };
-    }),
-};
+  addOptions(trigger.command('tip'))
+    .description('Record a tip, as an app would')
+    .action((options: TriggerOptions) =>
+      withRuntime(env, async (runtime) => {
+        const { creator, fields } = await readInput(options, runtime);
+        const { tip } = await runtime.tips.record({ ...fields, app: null });
+        print(tip, `Tip ${tip.id} of ฿${tip.amount.toFixed(2)} recorded for ${creator.username}.`);
+      }),
+    );
 
-export const triggerCommands: readonly Command[] = [tip, alert];
+  addOptions(trigger.command('alert'))
+    .description('Send a test alert')
+    .action((options: TriggerOptions) =>
+      withRuntime(env, async (runtime) => {
+        const { creator, fields } = await readInput(options, runtime);
+        const alert = await runtime.alerts.send(fields);
+        print(alert, `Test alert ${alert.id} sent to ${creator.username}.`);
+      }),
+    );
+}
+
+const addOptions = (command: Command): Command =>
+  command
+    .requiredOption('--creator <U>', 'Username of the creator')
+    .option('--amount <BAHT>', 'Amount in baht', '100')
+    .option('--name <N>', 'Name of the tipper', 'NAMJAI')
+    .option('--display-name <D>', 'Shown in place of the name')
+    .option('--message <M>', 'Text of the tip');
+
+/** Checks the options by the rules of the API, then looks for the creator. */
+async function readInput(options: TriggerOptions, { config, accounts }: Runtime) {
+  const [{ tipFields }, { Type }, { createChecker }] = await Promise.all([
+    import('../features/tips/index.ts'),
+    import('../platform/http/type.ts'),
+    import('../platform/http/validation.ts'),
+  ]);
+  const { amount, name, message, display_name } = tipFields(config);
+  const { displayName = null, message: text = null } = options;
+  const typed = { amount: Number(options.amount), name: options.name, message: text, display_name: displayName };
+  const problems = createChecker()(Type.Object({ amount, name, message, display_name }))(typed);
+  if (problems.length > 0)
+    throw new Failure(
+      'validation_failed',
+      problems.map(({ field, message }) => `--${field?.replace('_', '-')} ${message}`).join('; '),
+    );
+  const creator = await accounts.byUsername(options.creator);
+  const fields = { creatorId: creator.id, amount: typed.amount, name: typed.name, message: text, displayName };
+  return { creator, fields };
+}

@@ -1,18 +1,18 @@
+import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Where outgoing requests may go. Everything is refused that is not plainly a public address. */
+/** Where outgoing requests may go: public addresses and the ranges that the operator opened, nothing else. */
 export interface AddressRules {
-  /** A public address, or one of the ranges that the operator opened. */
   mayReach(address: string): boolean;
-  /** In one of the ranges that the operator opened, where plain http: will do. */
+  /** Whether the address is in a range that the operator opened, where plain http: is allowed. */
   isOpened(address: string): boolean;
 }
 
-/** Public by its number, but answered inside the cloud that runs the machine. */
+/** A public address that leads to services inside the Azure cloud. */
 const cloudOnly = new Set(['168.63.129.16']);
 
-/** What the Internet has handed out of IPv6 so far; the rest is reserved, local or translated. */
+/** The only part of IPv6 that is allocated as public; the rest is reserved, local or translated. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 export function createAddressRules(openedRanges: readonly string[]): AddressRules {
@@ -24,7 +24,7 @@ export function createAddressRules(openedRanges: readonly string[]): AddressRule
   const isOpened = (address: string): boolean => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.parse(address);
-    // Kinds are never converted: a mapped address is not the address that it maps to.
+    // An IPv4-mapped IPv6 address is not treated as the IPv4 address.
     return opened.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));
   };
   return { isOpened, mayReach: (address) => isPublic(address) || isOpened(address) };
@@ -40,4 +40,22 @@ function isPublic(address: string): boolean {
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}
+
+/** Resolves to all addresses of a name; rejects if it has none. */
+export type Resolve = (name: string) => Promise<string[]>;
+
+/**
+ * Asks the name servers directly. The system's resolver has few threads, and one slow name could block them for all.
+ * So names in /etc/hosts are not known here, except localhost (RFC 6761).
+ */
+export function createResolve(): Resolve {
+  return async (name) => {
+    if (/(^|\.)localhost\.?$/i.test(name)) return ['127.0.0.1'];
+    const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+    const replies = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []));
+    if (addresses.length > 0) return addresses;
+    throw Object.assign(new Error(`${name} does not resolve`), { code: 'ENOTFOUND' });
+  };
 }

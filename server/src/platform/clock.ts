@@ -5,18 +5,18 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
-/** Milliseconds that only go forward, the same on all threads of a process. */
+/** A monotonic clock in milliseconds that all threads of a process share. */
 export const steadyMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Lets time pass, as a delay that someone is meant to feel. */
+/** A deliberate delay. Injected, so that no test sleeps. */
 export type Wait = (ms: number) => Promise<void>;
 
 export const systemWait: Wait = (ms) => delay(ms);
 
-/** RFC 3339 in UTC with milliseconds, as every timestamp on the wire. */
+/** RFC 3339 in UTC with milliseconds: the format of every timestamp in the API. */
 export function toTimestamp(ms: number): string {
   const day = Math.floor(ms / dayMs);
-  // A page of tips has fifty: each costs a tenth of `toISOString` as long as the day stays the same.
+  // Timestamps of a list are mostly of one day. With the day cached each costs about a tenth of `toISOString`.
   if (day !== lastDay.number) lastDay = { number: day, text: new Date(ms).toISOString().slice(0, 11) };
   const inDay = ms - day * dayMs;
   const hour = Math.floor(inDay / 3_600_000);

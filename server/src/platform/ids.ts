@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /**
- * Ids are a prefix and a UUIDv7 (RFC 9562) in 26 characters of lower-case Crockford base32:
- * ordered by time, so that an index on them grows at its end.
+ * An id is a prefix and a UUIDv7 (RFC 9562) in 26 characters of lower-case Crockford base32. Ids sort by time, so an
+ * index on them grows at its end.
  */
 export type IdPrefix =
   | 'crt'
@@ -36,33 +36,29 @@ export function createIds(clock: Clock): NewId {
     }
     const at = used;
     used += randomBytesPerId;
-    pool[at] = (pool[at]! & 0x0f) | 0x70; // version 7
-    pool[at + 2] = (pool[at + 2]! & 0x3f) | 0x80; // variant 2
+    pool[at] = (pool.readUInt8(at) & 0x0f) | 0x70; // version 7
+    pool[at + 2] = (pool.readUInt8(at + 2) & 0x3f) | 0x80; // the variant of RFC 9562
     const ms = clock();
     if (ms !== last.ms) last = { ms, text: timeText(ms) };
     return `${prefix}_${last.text}${encodeFive(pool, at)}${encodeFive(pool, at + 5)}`;
   };
 }
 
-/** Sorts before every id that was made at this instant or later, and behind all earlier ones. */
+/** Sorts after all ids made before this millisecond, and before all others. */
 export const firstId = (prefix: IdPrefix, ms: number): string => `${prefix}_${timeText(ms)}`;
 
-/** Sorts as time does. 26 characters hold 130 bits: two that are zero and the 48 of time make these first ten. */
+/** The first ten of the 26 characters: 50 bits, of which two are zero and 48 are the time. Sorts by time. */
 export function timeText(ms: number): string {
   let text = '';
   for (let rest = ms; text.length < 10; rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
   return text;
 }
 
-/** Five bytes are eight characters: four pairs, each looked up at once. */
-function encodeFive(bytes: Uint8Array, at: number): string {
-  const [a, b, c, d, e] = [bytes[at]!, bytes[at + 1]!, bytes[at + 2]!, bytes[at + 3]!, bytes[at + 4]!];
-  return (
-    pairs[(a << 2) | (b >> 6)]! +
-    pairs[((b & 0x3f) << 4) | (c >> 4)]! +
-    pairs[((c & 0x0f) << 6) | (d >> 2)]! +
-    pairs[((d & 0x03) << 8) | e]!
-  );
+/** Five bytes are eight characters: four pairs of ten bits, each looked up at once. */
+function encodeFive(bytes: Buffer, at: number): string {
+  const high = bytes.readUInt32BE(at);
+  const low = bytes.readUInt8(at + 4);
+  return `${pairs[high >>> 22]}${pairs[(high >>> 12) & 0x3ff]}${pairs[(high >>> 2) & 0x3ff]}${pairs[((high & 0x03) << 8) | low]}`;
 }
 
-const pairs = Array.from({ length: 1024 }, (_, i) => alphabet[i >> 5]! + alphabet[i & 31]!);
+const pairs = Array.from({ length: 1024 }, (_, i) => `${alphabet[i >> 5]}${alphabet[i & 31]}`);

@@ -1,12 +1,11 @@
 import { pino } from 'pino';
 
 /**
- * Logs are JSON lines on standard output; in a terminal in development, short text.
- * Nothing secret is handed to the log in the first place; `redactUrl` takes tokens out of addresses, and pino's
- * redaction stands behind it for objects.
+ * Logs are JSON lines on standard output; in a terminal in development, short text. Callers must not log secrets.
+ * `redactUrl` removes tokens from URLs, and pino's redaction of the fields below is the second line of defence.
  */
 export type Log = pino.Logger & {
-  /** Writes one finished line, its end included: for what is logged so often that making it must cost nothing. */
+  /** Writes one complete line, including its line break: for callers on the hot path, which format lines themselves. */
   line(text: string): void;
 };
 
@@ -28,7 +27,7 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
     options.stream ??
     (options.pretty
       ? { write: writePretty }
-      : pino.destination({ fd: 1, sync: false, minLength: bufferedBytes, periodicFlush: 500 }));
+      : pino.destination({ fd: 1, sync: false, minLength: maxBufferedBytes, periodicFlush: 500 }));
   const logger = pino(
     {
       level: options.level,
@@ -41,30 +40,30 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
     },
     stream,
   );
-  const oneByOne = options.stream || options.pretty;
-  return Object.assign(logger, { line: oneByOne ? (text: string) => void stream.write(text) : gatherLines(stream) });
+  const unbuffered = options.stream || options.pretty;
+  return Object.assign(logger, { line: unbuffered ? (text: string) => void stream.write(text) : bufferLines(stream) });
 }
 
-/** Hands on the lines of one turn of the event loop together: the stream measures all it holds at every write. */
-function gatherLines(stream: pino.DestinationStream): (text: string) => void {
-  let gathered = '';
-  const handOn = (): void => {
-    const text = gathered;
-    gathered = '';
+/** Writes the lines of one turn of the event loop together, because each write costs the length of the whole buffer. */
+function bufferLines(stream: pino.DestinationStream): (text: string) => void {
+  let buffered = '';
+  const flush = (): void => {
+    const text = buffered;
+    buffered = '';
     stream.write(text);
   };
   return (text) => {
-    if (gathered === '') setImmediate(handOn);
-    gathered += text;
+    if (buffered === '') setImmediate(flush);
+    buffered += text;
   };
 }
 
-/** Written at once when there is this much, and twice a second in any case. */
-const bufferedBytes = 16_000;
+/** The stream is flushed when it holds this much, and twice a second. */
+const maxBufferedBytes = 16_000;
 
 /**
- * Paths are kept, values of the query are not: any of them may be a token, and so may a long word without a value.
- * A credential of ours in a path, as an overlay's key, is known by its prefix.
+ * Keeps the path and removes the values of the query, and long names without a value: any of them may be a token.
+ * Credentials in the path, such as an overlay's key, are found by their prefix.
  */
 export function redactUrl(url: string): string {
   if (!url.includes('?') && !url.startsWith('/overlay/') && !url.includes('nj')) return url;

@@ -7,7 +7,7 @@ test('the page has the process’s own metrics and the requests, each on lines o
   const metrics = createMetrics();
   const server = await serveMetrics(metrics, 0);
   t.after(() => server.close());
-  metrics.requests.note('GET', '/v1/me', 200, 0.002);
+  metrics.requests.count('GET', '/v1/me', 200, 0.002);
   const { port } = server.address() as AddressInfo;
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
   const text = await answer.text();

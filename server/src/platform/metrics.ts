@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 
 export interface Metrics {
-  /** For what is counted less often than requests. */
+  /** For metrics that are updated less often than requests. */
   readonly registry: Registry;
   readonly requests: RequestCounts;
 }
@@ -14,7 +14,7 @@ export function createMetrics(): Metrics {
   return { registry, requests: createRequestCounts() };
 }
 
-/** Prometheus' page, on a port of its own and on loopback only. */
+/** Serves /metrics for Prometheus on a separate port, on loopback only. */
 export async function serveMetrics(metrics: Metrics, port: number): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end();

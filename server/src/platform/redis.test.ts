@@ -27,7 +27,7 @@ describe('connection to Redis', { skip: skipWithoutRedisServer }, () => {
     const redis = await startRedisServer();
     t.after(() => redis.stop());
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const { client, close } = await connectRedis({ url: redis.url, pulseMs: 100 });
+    const { client, close } = await connectRedis({ url: redis.url, heartbeatMs: 100 });
     t.after(close);
     let ended = 0;
     client.on('end', () => {

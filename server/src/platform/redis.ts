@@ -1,22 +1,22 @@
 /**
- * A connection to Redis that may come and go.
+ * A connection to a Redis server that may come and go. Invariants:
  *
- * - While it is away every command fails at once: nothing is queued to be sent later, when it would be stale.
- * - It comes back by itself, also from a server that holds the connection open but no longer answers.
- * - RESP3, so one connection both subscribes and sends commands.
+ * - While Redis is away every command fails at once. None is queued: it would be stale when it is sent.
+ * - The connection is restored automatically, also after a server kept it open but stopped answering.
+ * - RESP3, so that one connection both subscribes and sends commands.
  */
 import { createClient } from 'redis';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-const LONGEST_RETRY_MS = 1_000;
-const PULSES_BEFORE_RESET = 4;
+const MAX_RETRY_MS = 1_000;
+const MAX_MISSED_HEARTBEATS = 4;
 
 export interface RedisConnectionOptions {
   readonly url: string;
-  /** Told of every failure, once for each attempt to reconnect as well. */
+  /** Called for every failure, including each failed attempt to reconnect. */
   readonly onError?: (error: Error) => void;
-  /** How often the server is asked whether it still answers. */
-  readonly pulseMs?: number;
+  /** How often the server is pinged. */
+  readonly heartbeatMs?: number;
 }
 
 export type RedisClient = ReturnType<typeof buildClient>;
@@ -26,25 +26,25 @@ export interface RedisConnection {
   close(): void;
 }
 
-/** Resolves when connected, or when the first attempt has failed: a node also starts without Redis. */
+/** Resolves when connected or when the first attempt has failed: a node also starts without Redis. */
 export async function connectRedis(options: RedisConnectionOptions): Promise<RedisConnection> {
-  const { url, onError = () => {}, pulseMs = 1_000 } = options;
+  const { url, onError = () => {}, heartbeatMs = 1_000 } = options;
   const client = buildClient(url);
   client.on('error', onError);
   const decided = new Promise<void>((resolve) => {
     client.once('ready', resolve);
     client.once('error', () => resolve());
   });
-  // Failures arrive as `error` events; the promise only ends when the client is closed.
+  // Failures arrive as `error` events; the promise settles only when the client is connected or closed.
   const connect = () => void client.connect().catch(() => {});
   connect();
-  const stopWatching = watch(client, connect, pulseMs);
+  const stopWatching = watch(client, connect, heartbeatMs);
   await decided;
   return {
     client,
     close() {
       stopWatching();
-      // An attempt under way has no socket to destroy until it is connected.
+      // An attempt that is under way has no socket to destroy until it is connected.
       client.on('connect', () => client.destroy());
       client.destroy();
     },
@@ -57,49 +57,48 @@ function buildClient(url: string) {
     RESP: 3,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    // The default sets up an abort signal for each command, and covers only the time before it is written.
+    // The default timeout costs an abort signal for each command, and covers only the time until it is written.
     commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, LONGEST_RETRY_MS) * (0.5 + Math.random() / 2),
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, MAX_RETRY_MS) * (0.5 + Math.random() / 2),
     },
   });
 }
 
 /**
- * Ends a connection on which the server has not answered for some pulses, be it to a PING or while it was being set up,
- * and opens a new one. Pulses are counted rather than time, so that a process that was itself stopped for a while does
- * not blame the server.
+ * Replaces a connection on which the server has missed some heartbeats, be it a PING or the handshake. It counts
+ * heartbeats rather than time, because after a pause of this process the server's replies are still unread.
  */
-function watch(client: RedisClient, connect: () => void, pulseMs: number): () => void {
-  let expecting = false;
+function watch(client: RedisClient, connect: () => void, heartbeatMs: number): () => void {
+  let awaitsReply = false;
   let missed = 0;
   let last = performance.now();
-  const expect = () => {
-    expecting = true;
+  const expectReply = () => {
+    awaitsReply = true;
     missed = 0;
   };
-  const heard = () => {
-    expecting = false;
+  const onReply = () => {
+    awaitsReply = false;
   };
-  client.on('connect', expect).on('ready', heard).on('error', heard).on('end', heard);
+  client.on('connect', expectReply).on('ready', onReply).on('error', onReply).on('end', onReply);
 
-  function pulse(): void {
+  function heartbeat(): void {
     const now = performance.now();
-    // Pulses that come together, from a timer that is not the system's own, leave the server no time to answer.
-    if (now - last < pulseMs / 2) return;
+    // Heartbeats in quick succession (mocked timers) would leave the server no time to answer.
+    if (now - last < heartbeatMs / 2) return;
     last = now;
     if (!client.isOpen) {
-      // Ended one pulse ago: by now nothing of the old connection is under way.
+      // Destroyed at the previous heartbeat: nothing of the old connection is under way any more.
       connect();
-    } else if (expecting) {
+    } else if (awaitsReply) {
       missed += 1;
-      if (missed >= PULSES_BEFORE_RESET) client.destroy();
+      if (missed >= MAX_MISSED_HEARTBEATS) client.destroy();
     } else if (client.isReady) {
-      expect();
-      client.ping().then(heard, heard);
+      expectReply();
+      client.ping().then(onReply, onReply);
     }
   }
-  const timer = setInterval(pulse, pulseMs).unref();
+  const timer = setInterval(heartbeat, heartbeatMs).unref();
   return () => clearInterval(timer);
 }

@@ -29,7 +29,7 @@ test('prints what prom-client would', async () => {
     ['GET', 'none', 404, 5.5],
   ];
   for (const [method, route, status, time] of observed) {
-    counts.note(method, route, status, time);
+    counts.count(method, route, status, time);
     requests.inc({ method, route, status });
     seconds.observe({ method, route }, time);
   }

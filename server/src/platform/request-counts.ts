@@ -1,52 +1,55 @@
 /**
- * Counts and times of answered requests, as Prometheus reads them. Written by hand, because prom-client hashes a
- * request's labels each time anew, which cost more than to check its token's grant; what it would print is printed.
+ * Counts and durations of answered requests, in Prometheus' text format. Hand-made, because prom-client hashes the labels
+ * on every request, which cost more than checking the token's grant. The output is the same as prom-client's.
  */
 export interface RequestCounts {
-  /** Counts one answered request. `route` is a pattern of ours: there are few, and none needs escaping. */
-  note(method: string, route: string, status: number, seconds: number): void;
+  /** Counts one answered request. `route` is the route's pattern: there are few, and none needs escaping. */
+  count(method: string, route: string, status: number, seconds: number): void;
   /** In Prometheus' text format. */
   text(): string;
 }
 
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const bucketBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-interface Counted {
+interface Series {
   readonly labels: string;
   readonly byStatus: Map<number, number>;
-  /** How many took as long as each bound and longer than the one before; the last has no bound. */
-  readonly byTime: number[];
+  /** Requests in each bucket, not cumulative; the last bucket has no bound. */
+  readonly byBucket: number[];
   sum: number;
   count: number;
 }
 
 export function createRequestCounts(): RequestCounts {
-  const routes = new Map<string, Map<string, Counted>>();
-  const all: Counted[] = [];
+  const routes = new Map<string, Map<string, Series>>();
+  const all: Series[] = [];
 
-  function begin(method: string, route: string): Counted {
-    const counted: Counted = {
+  function addSeries(method: string, route: string): Series {
+    const series: Series = {
       labels: `method="${method}",route="${route}"`,
       byStatus: new Map(),
-      byTime: [...bounds, Number.POSITIVE_INFINITY].map(() => 0),
+      byBucket: [...bucketBounds, Number.POSITIVE_INFINITY].map(() => 0),
       sum: 0,
       count: 0,
     };
-    const methods = routes.get(route) ?? new Map<string, Counted>();
-    routes.set(route, methods.set(method, counted));
-    all.push(counted);
-    return counted;
+    const methods = routes.get(route) ?? new Map<string, Series>();
+    routes.set(route, methods.set(method, series));
+    all.push(series);
+    return series;
   }
 
   return {
-    note(method, route, status, seconds) {
-      const counted = routes.get(route)?.get(method) ?? begin(method, route);
-      counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
+    count(method, route, status, seconds) {
+      const series = routes.get(route)?.get(method) ?? addSeries(method, route);
+      series.byStatus.set(status, (series.byStatus.get(status) ?? 0) + 1);
       let bucket = 0;
-      while (bucket < bounds.length && seconds > bounds[bucket]!) bucket += 1;
-      counted.byTime[bucket]! += 1;
-      counted.sum += seconds;
-      counted.count += 1;
+      for (const bound of bucketBounds) {
+        if (seconds <= bound) break;
+        bucket += 1;
+      }
+      series.byBucket[bucket] = (series.byBucket[bucket] ?? 0) + 1;
+      series.sum += seconds;
+      series.count += 1;
     },
 
     text: () =>
@@ -57,21 +60,21 @@ export function createRequestCounts(): RequestCounts {
         '',
         '# HELP namjai_http_request_seconds Time from a request’s arrival to the end of its answer',
         '# TYPE namjai_http_request_seconds histogram',
-        ...all.flatMap(timeLines),
+        ...all.flatMap(bucketLines),
         '',
       ].join('\n'),
   };
 }
 
-const statusLines = ({ labels, byStatus }: Counted): string[] =>
+const statusLines = ({ labels, byStatus }: Series): string[] =>
   [...byStatus].map(([status, count]) => `namjai_http_requests_total{${labels},status="${status}"} ${count}`);
 
-function timeLines({ labels, byTime, sum, count }: Counted): string[] {
+function bucketLines({ labels, byBucket, sum, count }: Series): string[] {
   const name = 'namjai_http_request_seconds';
-  let upToHere = 0;
-  const buckets = bounds.map((bound, i) => {
-    upToHere += byTime[i]!;
-    return `${name}_bucket{le="${bound}",${labels}} ${upToHere}`;
+  let cumulative = 0;
+  const buckets = bucketBounds.map((bound, i) => {
+    cumulative += byBucket[i] ?? 0;
+    return `${name}_bucket{le="${bound}",${labels}} ${cumulative}`;
   });
   return [
     ...buckets,

@@ -1,21 +1,19 @@
 /**
- * Requests to addresses that a user gave. The one way out of this server.
+ * Requests to URLs that a user gave: the only outgoing HTTP of this server. Invariants:
  *
- * - A name is resolved once per connection, every address of it is checked, and the connection can only go to one
- *   that was: there is no second question to the name server that could be answered differently.
- *   TLS and the Host header keep the name.
- * - HTTPS only; plain http: where all addresses lie in ranges that the operator opened.
- * - No redirect is followed, no answer is decompressed, and whatever the other side does it costs one connection and
- *   `timeoutMs`: a body beyond `readBytes` ends the connection.
+ * - A name is resolved once for each connection, all its addresses are checked, and the connection can only go to one of
+ *   them. No second lookup could answer differently (DNS rebinding). TLS and the Host header keep the name.
+ * - HTTPS only; plain http: where all addresses are in ranges that the operator opened.
+ * - No redirect is followed and no body is decompressed. Whatever the receiver does, a request costs at most one
+ *   connection and `timeoutMs`; a body longer than `maxReadBytes` closes the connection.
  */
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
-import { createAddressRules } from './addresses.ts';
-import { createResolve, type Resolve } from './resolve.ts';
+import { createAddressRules, createResolve, type Resolve } from './addresses.ts';
 
 export interface SafeFetchOptions {
-  /** Ranges that may be reached besides public addresses. */
+  /** Address ranges that are allowed besides public addresses. */
   readonly allowCidrs: readonly string[];
   readonly timeoutMs?: number;
   readonly resolve?: Resolve;
@@ -29,7 +27,7 @@ export interface Outgoing {
   readonly body: string | Uint8Array;
 }
 
-/** What came back. Either a status, or why there is none; never a rejection. */
+/** Either a status or an error; a request never rejects. */
 export interface Answer {
   readonly status: number | null;
   readonly error: string | null;
@@ -41,16 +39,16 @@ export interface Answer {
 
 export interface SafeFetch {
   post(request: Outgoing): Promise<Answer>;
-  /** Why no request could go to this address, or nothing if it could. A name that does not resolve may do so later. */
+  /** Why requests to this URL are refused, if they are. A name that does not resolve is accepted: it may resolve later. */
   problem(url: string): Promise<UrlProblem | undefined>;
   close(): Promise<void>;
 }
 
-const keptBytes = 1024;
-const readBytes = 64 * 1024;
-const longestUrl = 2048;
+const maxKeptBytes = 1024;
+const maxReadBytes = 64 * 1024;
+const maxUrlLength = 2048;
 
-/** Why an address is refused, in words for who sent it. */
+/** Why a URL is refused, in the words of an error message. */
 export const urlProblems = {
   malformed: 'must be an address such as https://app.example/hook',
   too_long: 'must have at most 2,048 characters',
@@ -62,7 +60,7 @@ export const urlProblems = {
 
 export type UrlProblem = keyof typeof urlProblems;
 
-class Refused extends Error {
+class RefusedAddress extends Error {
   constructor(problem: UrlProblem) {
     super(`The address ${urlProblems[problem]}.`);
   }
@@ -77,20 +75,23 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     return protocol === 'https:' || addresses.every(rules.isOpened) ? undefined : 'not_https';
   }
 
-  /** Node calls this once for a connection, and connects to nothing but what it answers. */
+  /** Node calls this once for each connection, and connects only to the addresses that it returns. */
   const lookupFor =
     (protocol: string): LookupFunction =>
     (name, options, callback) => {
       const fail = (error: Error) => callback(error, '', 0);
       resolveName(name).then((addresses) => {
         const problem = addressProblem(protocol, addresses);
-        if (problem) return fail(new Refused(problem));
+        if (problem) return fail(new RefusedAddress(problem));
         const found: LookupAddress[] = addresses.map((address) => ({ address, family: isIP(address) }));
-        if (options.all) callback(null, found);
-        else callback(null, found[0]!.address, found[0]!.family);
+        const [first] = found;
+        if (!first) fail(new Error(`${name} does not resolve`));
+        else if (options.all) callback(null, found);
+        else callback(null, first.address, first.family);
       }, fail);
     };
-  /** Brings a hundred modules with it, so it is loaded for the first request: the server starts sooner. */
+
+  /** undici is loaded for the first request: its hundred modules would delay the server's start. */
   async function createAgent(): Promise<Agent> {
     const { Agent, buildConnector } = await import('undici');
     const connectors = Object.fromEntries(
@@ -100,13 +101,13 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
       ]),
     );
     const connect: buildConnector.connector = (options, callback) => {
-      // An address is not looked up, so it is checked here.
+      // No lookup happens for a literal address.
       const problem = isIP(options.hostname) ? addressProblem(options.protocol, [options.hostname]) : undefined;
       const connector = connectors[options.protocol];
-      if (problem || !connector) return callback(new Refused(problem ?? 'not_https'), null);
+      if (problem || !connector) return callback(new RefusedAddress(problem ?? 'not_https'), null);
       connector(options, callback);
     };
-    // No limit of connections to an origin: two endpoints may share one, and a dead one must not starve the other.
+    // The connections of an origin are not limited: endpoints may share it, and a dead one must not starve the others.
     return new Agent({ connect, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   }
   let agent: Promise<Agent> | undefined;
@@ -119,14 +120,14 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     },
 
     async problem(text) {
-      if (text.length > longestUrl) return 'too_long';
+      if (text.length > maxUrlLength) return 'too_long';
       if (/[\p{Cc}\s\\]/u.test(text) || !URL.canParse(text)) return 'malformed';
       const url = new URL(text);
       if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'not_https';
       if (url.protocol === 'http:' && allowCidrs.length === 0) return 'not_https';
       if (url.username || url.password) return 'user_info';
       if (text.includes('#')) return 'fragment';
-      // The URL parser has turned every way to write an IPv4 address into the usual one.
+      // The URL parser has normalized all notations of IPv4 addresses.
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
       if (isIP(host)) return addressProblem(url.protocol, [host]);
       const addresses = await resolveName(host).catch(() => []);
@@ -139,7 +140,7 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
   };
 }
 
-/** One request and what came back, told once, in time. */
+/** Sends one request and calls `done` exactly once, at the latest after `timeoutMs`. */
 function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: number, done: (answer: Answer) => void) {
   const { origin, pathname, search } = url;
   const chunks: Buffer[] = [];
@@ -147,11 +148,11 @@ function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: num
   let status: number | null = null;
   let retryAfter: string | null = null;
   let controller: Dispatcher.DispatchController | undefined;
-  let over = false;
+  let finished = false;
 
   function finish(error: string | null, timedOut = false): void {
-    if (over) return;
-    over = true;
+    if (finished) return;
+    finished = true;
     clearTimeout(timer);
     done({ status, error, retryAfter, timedOut, body: status === null ? null : Buffer.concat(chunks).toString() });
   }
@@ -165,8 +166,8 @@ function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: num
     {
       onRequestStart(started) {
         controller = started;
-        // It waited for its connection until its time was up.
-        if (over) started.abort(new Error('timeout'));
+        // The timeout passed while the request waited for a connection.
+        if (finished) started.abort(new Error('timeout'));
       },
       onResponseStart(_, code, answered) {
         if (code < 200) return;
@@ -175,22 +176,22 @@ function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: num
       },
       onResponseData(current, chunk) {
         read += chunk.length;
-        if (kept < keptBytes) {
-          chunks.push(Buffer.from(chunk.subarray(0, keptBytes - kept)));
-          kept += Math.min(chunk.length, keptBytes - kept);
+        if (kept < maxKeptBytes) {
+          chunks.push(Buffer.from(chunk.subarray(0, maxKeptBytes - kept)));
+          kept += Math.min(chunk.length, maxKeptBytes - kept);
         }
-        if (read <= readBytes) return;
+        if (read <= maxReadBytes) return;
         finish(null);
         current.abort(new Error('enough'));
       },
       onResponseEnd: () => finish(null),
-      onResponseError: (_, error) => finish(words(error)),
+      onResponseError: (_, error) => finish(errorMessage(error)),
     },
   );
 }
 
-function words(error: Error & { code?: string }): string {
-  if (error instanceof Refused) return error.message;
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return words(error.errors[0]);
+function errorMessage(error: Error & { code?: string }): string {
+  if (error instanceof RefusedAddress) return error.message;
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return errorMessage(error.errors[0]);
   return error.code ? `${error.code}: ${error.message}` : error.message;
 }

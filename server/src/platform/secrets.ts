@@ -11,14 +11,14 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** Credentials carry a prefix, so that secret scanners find them, and 256 random bits. */
+/** A credential is a prefix, by which secret scanners find it, and 256 random bits. */
 export type SecretPrefix = 'njs' | 'njr' | 'njc' | 'njo';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * 43 characters of 62 hold 256 bits. A byte that would make some of them likelier than others is left out.
- * `beginning` stands before them, and may be known.
+ * 43 base62 characters hold 256 bits. Bytes of 248 and above are rejected, because they would make some characters
+ * likelier than others. `beginning` precedes the random characters and is not secret.
  */
 export function newSecret(prefix: SecretPrefix, beginning = ''): string {
   let text = `${prefix}_${beginning}`;
@@ -31,25 +31,24 @@ export function newSecret(prefix: SecretPrefix, beginning = ''): string {
   return text;
 }
 
-/** Asking for a few thousand random bytes takes hardly longer than asking for the 43 of one secret. */
-const unused = Buffer.alloc(4096);
-let used = unused.length;
+/** A pool of random bytes: filling all of it costs hardly more than filling the 43 of one secret. */
+const pool = Buffer.alloc(4096);
+let used = pool.length;
 
 function randomByte(): number {
-  if (used === unused.length) {
-    randomFillSync(unused);
+  if (used === pool.length) {
+    randomFillSync(pool);
     used = 0;
   }
-  const byte = unused[used]!;
-  // What has become a secret is not kept.
-  unused[used++] = 0;
+  const byte = pool.readUInt8(used);
+  pool[used++] = 0; // bytes of a secret do not stay in memory
   return byte;
 }
 
-/** For secrets of full entropy that are only ever compared: a plain hash suffices and can be looked up. */
+/** For secrets of full entropy that are only compared: a plain hash suffices and can be indexed. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');
 
-/** Constant-time comparison of what `hashSecret` gives: always of one length, so it need not be hidden. */
+/** Constant-time comparison of results of `hashSecret`. Their length is always the same, so it is no secret. */
 export const sameHash = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
@@ -58,12 +57,12 @@ export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }
 
-/** What is derived from SECRET_KEY: sealing at rest, and keys for signing our own short texts. */
+/** Encryption at rest and MACs, with keys derived from SECRET_KEY. */
 export interface Vault {
-  /** `context` names what is sealed and where; the same one is needed to open it. */
+  /** `context` names what is sealed and where. `open` needs the same context. */
   seal(plain: string, context: string): Uint8Array;
   open(sealed: Uint8Array, context: string): string;
-  /** A MAC under a key of its own for each purpose. */
+  /** A MAC. Each purpose has its own key. */
   sign(purpose: string, text: string): Buffer;
 }
 
@@ -94,7 +93,7 @@ export function createVault(secretKey: string): Vault {
       }
     },
     sign(purpose, text) {
-      // As bytes the key would be imported anew each time, which costs five times the MAC.
+      // A key given as bytes would be imported for every MAC, which costs five times the MAC itself.
       const key = signKeys.get(purpose) ?? createSecretKey(derive(`sign:${purpose}`));
       signKeys.set(purpose, key);
       return createHmac('sha256', key).update(text).digest();

@@ -1,20 +1,20 @@
-/** Months, days and readings of the clock in the platform's time zone, as instants. */
+/** Calendar calculations in the platform's time zone. An instant is a number of milliseconds since 1970. */
 export interface Zone {
   readonly name: string;
-  /** The month that holds this instant. `endsAt` is the next month's first instant. */
+  /** The month of an instant. `endsAt` is the next month's first instant. */
   month(ms: number): Month;
   /** The first instant of a calendar day; days past a month's end roll over. */
   startOfDay(year: number, month: number, day: number): number;
-  /** What the clock on the wall reads, to the minute: `2026-11-15T11:00`, as a `datetime-local` field has it. */
+  /** The local time to the minute, in the format of a `datetime-local` field: `2026-11-15T11:00`. */
   reading(ms: number): string;
   /**
-   * The first instant of the minute that the clock reads so; the first minute of two where it is set back, the one
-   * after the jump where it is set forward. Nothing if there is no such date or time of day.
+   * The first instant of a local minute: the earlier one if the minute occurs twice (clocks set back), by the offset
+   * before the jump if it does not occur (clocks set forward). Undefined if the text is no valid date and time.
    */
   instant(reading: string): number | undefined;
-  /** The first instants of as many calendar days, of which the last one holds this instant; then where that one ends. */
+  /** The first instants of `count` calendar days, the last of which holds `ms`, followed by the end of the last day. */
   lastDays(ms: number, count: number): readonly number[];
-  /** `2026-11-15T11:00:00.000+07:00` */
+  /** RFC 3339 with the zone's offset: `2026-11-15T11:00:00.000+07:00`. */
   local(ms: number): string;
 }
 
@@ -37,7 +37,7 @@ export function createZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** The wall clock's reading at an instant, as if it were UTC. */
+  /** The local time of an instant, expressed as if it were UTC. */
   function wallClock(ms: number): number {
     const parts: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
@@ -45,7 +45,7 @@ export function createZone(name: string): Zone {
     return Date.UTC(year, month - 1, day, hour, minute, second) + (((ms % 1000) + 1000) % 1000);
   }
 
-  /** The first instant whose wall clock reads `wall` or later: where clocks jump over midnight, the jump itself. */
+  /** The instant of a local time. If it occurs twice, the earlier one; if clocks jump over it, by the offset before. */
   function instantOf(wall: number): number {
     const guesses = [
       wall - (wallClock(wall - 86_400_000) - (wall - 86_400_000)),
@@ -65,16 +65,16 @@ export function createZone(name: string): Zone {
   }
 
   let latestDays: readonly number[] = [];
-  let latestOffset = { slot: Number.NaN, offset: 0 };
+  let latestOffset = { quarter: Number.NaN, offset: 0 };
 
-  /** Kept for the slot asked for last, because lists are in the order of time. Clocks change at quarters of an hour. */
+  /** Caches the last quarter of an hour, because lists are ordered by time. Clocks change at such quarters. */
   function offsetAt(ms: number): number {
-    const slot = Math.floor(ms / 900_000);
-    if (slot !== latestOffset.slot) latestOffset = { slot, offset: wallClock(ms) - ms };
+    const quarter = Math.floor(ms / 900_000);
+    if (quarter !== latestOffset.quarter) latestOffset = { quarter, offset: wallClock(ms) - ms };
     return latestOffset.offset;
   }
 
-  let latest: Month = { key: '', startsAt: 0, endsAt: 0 };
+  let latestMonth: Month = { key: '', startsAt: 0, endsAt: 0 };
   return {
     name,
     startOfDay,
@@ -98,15 +98,15 @@ export function createZone(name: string): Zone {
       return `${new Date(ms + offset).toISOString().slice(0, -1)}${sign}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
     },
     month(ms) {
-      if (ms >= latest.startsAt && ms < latest.endsAt) return latest;
+      if (ms >= latestMonth.startsAt && ms < latestMonth.endsAt) return latestMonth;
       const wall = new Date(wallClock(ms));
       const [year, month] = [wall.getUTCFullYear(), wall.getUTCMonth() + 1];
-      latest = {
+      latestMonth = {
         key: `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}`,
         startsAt: startOfDay(year, month, 1),
         endsAt: startOfDay(year, month + 1, 1),
       };
-      return latest;
+      return latestMonth;
     },
   };
 }

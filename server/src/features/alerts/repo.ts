@@ -1,7 +1,6 @@
 import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
-import { appendEvent, type PreparedEvent } from '../events/index.ts';
-import type { Alert } from './schemas.ts';
+import { type Alert, appendEvent, type PreparedEvent } from '../events/index.ts';
 
 /** A test alert is its event and nothing else. */
 async function appendAlert(

@@ -1,8 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
+import { Alert, alertExample } from '../events/index.ts';
 import { type Protect, protectedErrors } from '../oauth/index.ts';
 import type { TipRules } from '../tips/index.ts';
-import { Alert, alertRequest } from './schemas.ts';
+import { alertRequest } from './schemas.ts';
 import type { Alerts } from './service.ts';
 
 export interface AlertRoutesParts {
@@ -36,18 +37,7 @@ export function alertRoutes(instance: FastifyInstance, { alerts, protect, rules 
           'validation_failed',
         ),
       },
-      responseExample: {
-        id: 'alt_01kaxk2t5v7f9sd3n8q6w4y0zr',
-        type: 'alert.test',
-        name: 'SOMCHAI',
-        display_name: null,
-        amount: 99,
-        amount_minor: 9900,
-        currency: 'THB',
-        message: 'Testing',
-        overlays_connected: 1,
-        created_at: '2026-11-15T04:00:00.000Z',
-      },
+      responseExample: alertExample,
     },
     preValidation: (request, _reply, done) => {
       request.body ??= {};

@@ -1,25 +1,6 @@
-import type { Static } from 'typebox';
-import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { nullable } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 import { type TipRules, tipFields } from '../tips/index.ts';
-
-export const Alert = Type.Object(
-  {
-    id: Type.String({ examples: ['alt_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
-    type: Type.Literal('alert.test'),
-    name: Type.String(),
-    display_name: nullable(Type.String()),
-    amount: Type.Number(),
-    amount_minor: Type.Integer(),
-    currency: Type.Literal('THB'),
-    message: nullable(Type.String()),
-    overlays_connected: Type.Integer({ description: 'How many overlays were open to show it' }),
-    created_at: Timestamp,
-  },
-  { title: 'Alert' },
-);
-
-export type Alert = Static<typeof Alert>;
 
 export function alertRequest(rules: TipRules) {
   const { amount, name, message, display_name } = tipFields(rules);

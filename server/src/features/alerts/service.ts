@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/db/database.ts';
 import type { NewId } from '../../platform/ids.ts';
-import type { EventLog } from '../events/index.ts';
+import type { Alert, EventLog } from '../events/index.ts';
 import { writes } from './repo.ts';
-import { type Alert, sample } from './schemas.ts';
+import { sample } from './schemas.ts';
 
 export interface AlertsParts {
   readonly db: Database;

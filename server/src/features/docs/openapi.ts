@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 /** The API document as the reference reads it: the parts that it shows, and the fields of a schema as rows of text. */
 
 export interface Schema {
@@ -9,6 +10,7 @@ export interface Schema {
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly default?: unknown;
@@ -116,7 +118,7 @@ const maxDepth = 5;
 
 /** Every field of an object. The fields of a nested object follow its own row. */
 export function fieldsOf(schema: Schema, document: ApiDocument, prefix = '', depth = 0): Field[] {
-  const { properties = {}, required = [] } = resolve(schema, document);
+  const { properties = {}, required = [] } = withMergedVariants(resolve(schema, document), document);
   return Object.entries(properties).flatMap(([name, property]) => {
     const path = prefix + name;
     const field = toField(path, property, required.includes(name), document);
@@ -140,10 +142,24 @@ export function toField(path: string, schema: Schema, required: boolean, documen
   };
 }
 
+/** A union of objects as one object: fields that differ between the variants become a choice. */
+function withMergedVariants(schema: Schema, document: ApiDocument): Schema {
+  const variants = schema.oneOf?.map((variant) => resolve(variant, document));
+  if (!variants) return schema;
+  const merged = Object.keys(variants[0]?.properties ?? {}).map((name): [string, Schema] => {
+    const choices = variants.flatMap(({ properties }) => properties?.[name] ?? []);
+    const [first = {}] = choices;
+    if (choices.every(({ const: value }) => value !== undefined))
+      return [name, { type: 'string', enum: choices.map((choice) => choice.const) }];
+    return [name, choices.every((choice) => isDeepStrictEqual(choice, first)) ? first : { anyOf: choices }];
+  });
+  return { ...schema, properties: Object.fromEntries(merged), required: variants[0]?.required ?? [] };
+}
+
 function innerObject(schema: Schema, document: ApiDocument): { schema: Schema; list: boolean } | undefined {
   const whole = resolve(schema, document);
   const list = whole.items !== undefined;
-  const inner = list ? resolve(whole.items ?? {}, document) : whole;
+  const inner = withMergedVariants(list ? resolve(whole.items ?? {}, document) : whole, document);
   return inner.properties ? { schema: inner, list } : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { errorTable } from '../../errors.ts';
 import { heading, linkButton, table } from '../../platform/web/blocks.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
-import { eventTypes } from '../events/index.ts';
+import { describeEventTypes } from '../events/index.ts';
 import { limits, scopes } from '../oauth/index.ts';
 import { closeReasons } from '../sockets/index.ts';
 import type { Guide } from './guides.ts';
@@ -150,7 +150,7 @@ const eventSection = (t: T): Html => html`
   !${table({
     caption: t('events'),
     columns: [{ label: t('type') }, { label: t('when') }, { label: t('data') }, { label: t('goesTo') }],
-    rows: Object.entries(eventTypes).map(([type, { when, data, goesTo }]) => [
+    rows: describeEventTypes().map(({ type, when, data, goesTo }) => [
       html`<code>${type}</code>`,
       html`<span lang="en">!${inline(when)}</span>`,
       html`<code>${data}</code>`,

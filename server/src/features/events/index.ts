@@ -7,5 +7,17 @@ export {
   type PreparedEvent,
   type StoredEvent,
 } from './repo.ts';
+export { Alert, type AlertStatus, alertExample, type GrantEndReason, Tip, tipExample } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
-export { type AnyEventType, type EventType, eventTypes } from './types.ts';
+export {
+  type AnyEventType,
+  describeEventTypes,
+  Event,
+  type EventType,
+  eventExample,
+  eventTypes,
+  type OverlayTreatment,
+  overlayTreatments,
+  WebhookEvent,
+  webhookTypes,
+} from './types.ts';

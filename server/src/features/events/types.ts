@@ -1,43 +1,203 @@
-/** Every event type: when it happens, what its `data` holds and where it goes. The reference is made from this table. */
+import type { Static, TSchema } from 'typebox';
+import { Timestamp } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import { Alert, AlertOutcome, alertExample, type GrantEndReason, grantEndReasons, Tip, tipExample } from './schemas.ts';
+
+/**
+ * The table of event types. Validators, the API document, the SDK's types, the choices of the portal and of the
+ * overlay, and the guides are derived from it. To add an event type, add a row here, append the event where it
+ * happens, and run `npm run generate`.
+ */
+
+/** Who receives an event, and so whether it has a creator and a place in the creator's sequence. */
+const audiences = {
+  subscribers: { words: 'sockets, webhooks', creator: true, sequenced: true, selectable: true },
+  app: { words: 'webhooks of that app', creator: true, sequenced: false, selectable: true },
+  pinged: { words: 'the pinged webhook', creator: false, sequenced: false, selectable: false },
+} as const;
+
+/** `play` shows the record in `data` as an alert; `skip` removes the tip `tip_id` from the overlay's queue. */
+export type OverlayTreatment = 'play' | 'skip';
+
+interface EventTypeRow<Data> {
+  /** A sentence for guides and the API document. */
+  readonly when: string;
+  /** Explains the type in the developer portal. */
+  readonly label: Readonly<Record<Lang, string>>;
+  readonly audience: keyof typeof audiences;
+  /** `null`: overlays do not receive it. */
+  readonly overlay:
+    | (Data extends { tip: Tip } | { alert: Alert } ? 'play' : never)
+    | (Data extends { tip_id: string | null } ? 'skip' : never)
+    | null;
+  /** The flag that is true in every event of this type. */
+  readonly flag: 'test' | 'replay' | null;
+  readonly example: Data;
+}
+
+const row = <Data extends TSchema, const Row extends EventTypeRow<Static<Data>>>(data: Data, rest: Row) => ({
+  data,
+  ...rest,
+});
+
 export const eventTypes = {
-  'tip.created': {
+  'tip.created': row(Type.Object({ tip: Tip }), {
     when: 'A tip was recorded',
-    data: '{tip}',
-    goesTo: 'sockets, webhooks, overlay',
-  },
-  'alert.test': {
+    label: { en: 'A tip was recorded', th: 'มีการบันทึกทิป' },
+    audience: 'subscribers',
+    overlay: 'play',
+    flag: null,
+    example: { tip: tipExample },
+  }),
+  'alert.test': row(Type.Object({ alert: Alert }), {
     when: 'A test alert was sent; `test` is true',
-    data: '{alert}',
-    goesTo: 'sockets, webhooks, overlay',
-  },
-  'alert.replayed': {
+    label: { en: 'A test alert was sent', th: 'มีการส่งการแจ้งเตือนทดสอบ' },
+    audience: 'subscribers',
+    overlay: 'play',
+    flag: 'test',
+    example: { alert: alertExample },
+  }),
+  'alert.replayed': row(Type.Union([Type.Object({ tip: Tip }), Type.Object({ alert: Alert })]), {
     when: 'The creator asked to see an alert again; `replay` is true, and no status changes',
-    data: '{tip} or {alert}',
-    goesTo: 'sockets, webhooks, overlay',
-  },
-  'alert.shown': {
+    label: { en: 'The creator asked to see an alert again', th: 'ครีเอเตอร์ขอดูการแจ้งเตือนอีกครั้ง' },
+    audience: 'subscribers',
+    overlay: 'play',
+    flag: 'replay',
+    example: { tip: tipExample },
+  }),
+  'alert.shown': row(AlertOutcome, {
     when: 'An overlay has shown an alert',
-    data: '{tip_id, alert_id, shown_at, reason}',
-    goesTo: 'sockets, webhooks',
-  },
-  'alert.skipped': {
+    label: { en: 'An overlay has shown an alert', th: 'โอเวอร์เลย์แสดงการแจ้งเตือนแล้ว' },
+    audience: 'subscribers',
+    overlay: null,
+    flag: null,
+    example: { tip_id: tipExample.id, alert_id: null, shown_at: '2026-11-15T04:00:05.000Z', reason: null },
+  }),
+  'alert.skipped': row(AlertOutcome, {
     when: 'An alert was not shown: `reason` is `by_creator` or `below_minimum`',
-    data: '{tip_id, alert_id, shown_at, reason}',
-    goesTo: 'sockets, webhooks',
-  },
-  'grant.revoked': {
-    when: 'The app can no longer act for the creator: `reason` is `creator`, `app`, `operator`, `app_deleted` or `account_deleted`; `sequence` is null',
-    data: '{creator_id, reason}',
-    goesTo: 'webhooks of that app',
-  },
-  'webhook.ping': {
+    label: { en: 'An alert was not shown', th: 'การแจ้งเตือนถูกข้าม' },
+    audience: 'subscribers',
+    overlay: 'skip',
+    flag: null,
+    example: { tip_id: tipExample.id, alert_id: null, shown_at: null, reason: 'by_creator' },
+  }),
+  'grant.revoked': row(
+    Type.Object({
+      creator_id: Type.String(),
+      reason: Type.Unsafe<GrantEndReason>({ type: 'string', enum: grantEndReasons }),
+    }),
+    {
+      when: 'The app can no longer act for the creator: `reason` is `creator`, `app`, `operator`, `app_deleted` or `account_deleted`; `sequence` is null',
+      label: { en: 'A creator’s permission for the app has ended', th: 'สิทธิ์ที่ครีเอเตอร์ให้แอปสิ้นสุดลง' },
+      audience: 'app',
+      overlay: null,
+      flag: null,
+      example: { creator_id: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr', reason: 'creator' },
+    },
+  ),
+  'webhook.ping': row(Type.Object({}), {
     when: 'A ping was asked for; `sequence` and `creator_id` are null',
-    data: '{}',
-    goesTo: 'the pinged webhook',
-  },
-} as const satisfies Record<string, { when: string; data: string; goesTo: string }>;
+    label: { en: 'A ping was asked for', th: 'มีการขอส่ง ping' },
+    audience: 'pinged',
+    overlay: null,
+    flag: null,
+    example: {},
+  }),
+};
 
 export type AnyEventType = keyof typeof eventTypes;
 
-/** Those that are kept in a creator's log, in its sequence. */
-export type EventType = Exclude<AnyEventType, 'grant.revoked' | 'webhook.ping'>;
+type TypeWhere<Row> = { [T in AnyEventType]: (typeof eventTypes)[T] extends Row ? T : never }[AnyEventType];
+
+/** The types in a creator's sequence: stored in the log, sent to sockets and listed by `GET /v1/events`. */
+export type EventType = TypeWhere<{ audience: 'subscribers' }>;
+
+/** The types that a webhook can choose. A ping is sent whatever the webhook chose. */
+export type WebhookType = TypeWhere<{ audience: 'subscribers' | 'app' }>;
+
+const allTypes = Object.keys(eventTypes) as AnyEventType[];
+
+export const webhookTypes = allTypes.filter(
+  (type): type is WebhookType => audiences[eventTypes[type].audience].selectable,
+);
+
+/** The types that an overlay receives. */
+export const overlayTreatments: ReadonlyMap<string, OverlayTreatment> = new Map(
+  allTypes.flatMap((type) => {
+    const { overlay } = eventTypes[type];
+    return overlay === null ? [] : [[type, overlay]];
+  }),
+);
+
+/** The table in the words of the guides. */
+export const describeEventTypes = (): { type: string; when: string; data: string; goesTo: string }[] =>
+  allTypes.map((type) => {
+    const { when, data, audience, overlay } = eventTypes[type];
+    return { type, when, data: dataWords(data), goesTo: audiences[audience].words + (overlay ? ', overlay' : '') };
+  });
+
+const dataWords = (data: TSchema): string =>
+  'anyOf' in data
+    ? (data.anyOf as TSchema[]).map(dataWords).join(' or ')
+    : `{${Object.keys((data as { properties?: object }).properties ?? {}).join(', ')}}`;
+
+/** `tip.created` is the component `TipCreatedEvent` of the API document. */
+const componentName = (type: AnyEventType): string =>
+  `${type.replace(/(?:^|\.)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+
+function eventSchema(type: AnyEventType): TSchema {
+  const { when, data, audience } = eventTypes[type];
+  const { creator, sequenced } = audiences[audience];
+  return Type.Object(
+    {
+      id: Type.String({ description: 'Belongs to the event, not to its delivery' }),
+      type: Type.Literal(type),
+      sequence: sequenced ? Type.Integer({ description: 'Counts up by one per creator, without gaps' }) : Type.Null(),
+      test: Type.Boolean(),
+      replay: Type.Boolean(),
+      creator_id: creator ? Type.String() : Type.Null(),
+      created_at: Timestamp,
+      data,
+    },
+    { title: componentName(type), description: when, examples: [eventExample(type)] },
+  );
+}
+
+const eventUnion = (title: string, description: string, types: readonly AnyEventType[]): TSchema =>
+  Type.Unsafe({
+    type: 'object',
+    oneOf: types.map(eventSchema),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${componentName(type)}`])),
+    },
+    title,
+    description: `${description}. Types may be added: pass over those you do not know`,
+  });
+
+/** An event of a creator's sequence. */
+export const Event = eventUnion(
+  'Event',
+  'Stored once: the same bytes on the socket, in a webhook and here',
+  allTypes.filter((type) => audiences[eventTypes[type].audience].sequenced),
+);
+
+/** The body of a webhook delivery. */
+export const WebhookEvent = eventUnion('WebhookEvent', 'The body of a delivery', allTypes);
+
+/** A whole event of this type, for examples in the API document. */
+export function eventExample(type: AnyEventType) {
+  const { audience, flag, example } = eventTypes[type];
+  const { creator, sequenced } = audiences[audience];
+  return {
+    id: 'evt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+    type,
+    sequence: sequenced ? 1 : null,
+    test: flag === 'test',
+    replay: flag === 'replay',
+    creator_id: creator ? 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr' : null,
+    created_at: '2026-11-15T04:00:00.000Z',
+    data: example,
+  };
+}

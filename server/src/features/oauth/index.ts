@@ -9,7 +9,7 @@ export {
   type GrantEnd,
   type GrantWrites,
 } from './grants/repo.ts';
-export { accessTopic, createGrants, type Grants, ScopeError } from './grants/service.ts';
+export { accessTopic, createGrants, type Grants } from './grants/service.ts';
 export { createGuard, limits, type Protect, protectedErrors } from './guard.ts';
 export { createKeys, type Keys } from './keys/service.ts';
 export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';

@@ -9,7 +9,8 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Pages } from '../accounts/index.ts';
-import { createSocketHost, type EventSocket, type Streams } from '../sockets/index.ts';
+import { overlayTreatments } from '../events/index.ts';
+import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic } from './service.ts';
@@ -41,8 +42,7 @@ const Acks = Type.Object({
   ),
 });
 
-const mostOverlays = 20;
-const shownTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.skipped'];
+const maxOverlays = 20;
 /** What the pages of one overlay may ask in a minute, all together: a bound on what a leaked key can cost. */
 const askLimit = { limit: 2400, windowMs: 60_000 };
 
@@ -111,37 +111,37 @@ function overlaySocket(
   instance: FastifyInstance,
   { overlays, presence, streams, hub, log, webSockets }: OverlayRoutesParts,
 ): void {
-  const hints = new Map<EventSocket, () => void>();
-  const host = createSocketHost(instance, {
+  const hints = new Map<SocketConnection, () => void>();
+  const socketServer = createSocketServer(instance, {
     webSockets,
     log,
-    async join({ token, after }, socket) {
+    async subscribe({ token, after }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';
-      if (!socket.ended)
+      if (!connection.closed)
         hints.set(
-          socket,
-          hub.subscribe(overlayTopic(creatorId), () => socket.tell('overlay')),
+          connection,
+          hub.subscribe(overlayTopic(creatorId), () => connection.notify('overlay')),
         );
-      const opening = streams.open(
+      const subscription = streams.subscribe(
         {
           creatorId,
           kind: 'overlay',
-          slot: { key: `overlay:${creatorId}`, most: mostOverlays },
-          pass: { key: token, allowed: async () => (await overlays.creatorOf(token)) === creatorId },
-          wants: (type) => shownTypes.includes(type),
+          slots: { key: `overlay:${creatorId}`, max: maxOverlays },
+          permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
+          wants: (type) => overlayTreatments.has(type),
         },
-        socket,
+        connection,
         after,
       );
       presence.changed(creatorId);
-      return opening;
+      return subscription;
     },
-    onClose(socket) {
-      hints.get(socket)?.();
-      hints.delete(socket);
-      if (socket.member) presence.changed(socket.member.options.creatorId);
+    onClose(connection) {
+      hints.get(connection)?.();
+      hints.delete(connection);
+      if (connection.subscriber) presence.changed(connection.subscriber.options.creatorId);
     },
   });
-  instance.get('/overlay/socket', (request, reply) => host.accept(request, reply));
+  instance.get('/overlay/socket', (request, reply) => socketServer.accept(request, reply));
 }

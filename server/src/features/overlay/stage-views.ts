@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import type { Assets } from '../../platform/web/assets.ts';
 import { contentSecurityPolicy } from '../../platform/web/headers.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
+import { overlayTreatments } from '../events/index.ts';
 import type { OverlaySettings } from './settings.ts';
 
 /** Headers of a page that is nothing but a transparent stage; `framed`: our own pages may frame it. */
@@ -17,6 +18,7 @@ export function createStage(assets: Assets) {
   const style = own('./overlay.css');
   const overlay = own('./browser/overlay.ts');
   const preview = own('./browser/preview.ts');
+  const treatments = JSON.stringify(Object.fromEntries(overlayTreatments));
   let worker: string | undefined;
 
   const stage = (module: string, data: Record<string, string>): Html => html`<!doctype html>
@@ -40,7 +42,8 @@ export function createStage(assets: Assets) {
       return worker;
     },
     /** What OBS opens. */
-    overlay: (creatorId: string): Html => stage(overlay(), { 'data-creator': creatorId }),
+    overlay: (creatorId: string): Html =>
+      stage(overlay(), { 'data-creator': creatorId, 'data-treatments': treatments }),
     /** A sample alert in these looks, again and again. It is connected to nothing. */
     preview: (settings: OverlaySettings): Html => stage(preview(), { 'data-settings': JSON.stringify(settings) }),
   };

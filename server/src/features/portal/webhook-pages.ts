@@ -4,6 +4,7 @@ import { formText } from '../../platform/web/form-body.ts';
 import type { Html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
+import { webhookTypes } from '../events/index.ts';
 import {
   mostEndpoints,
   type OwnersWebhook,
@@ -11,7 +12,6 @@ import {
   TooManyWebhooks,
   UrlRefused,
   type Webhooks,
-  webhookTypes,
 } from '../webhooks/index.ts';
 import type { View } from './views.ts';
 import { readSpan, type TypedSpan } from './webhook-replay.ts';

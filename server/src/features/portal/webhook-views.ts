@@ -16,13 +16,8 @@ import {
 import { checkbox, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { AppRow } from '../apps/index.ts';
-import {
-  type Delivery,
-  type DeliveryStatus,
-  deliveryStatuses,
-  type OwnersWebhook,
-  webhookTypes,
-} from '../webhooks/index.ts';
+import { eventTypes, webhookTypes } from '../events/index.ts';
+import { type Delivery, type DeliveryStatus, deliveryStatuses, type OwnersWebhook } from '../webhooks/index.ts';
 import type { View } from './views.ts';
 import { replayCard, type TypedSpan } from './webhook-replay.ts';
 import { webhookWords as words } from './webhook-words.ts';
@@ -135,7 +130,13 @@ function state(view: View, webhook: OwnersWebhook): Html {
 function webhookForm(view: View, action: string, submit: string, typed: TypedWebhook): Html {
   const t = words(view.lang);
   const ticks = webhookTypes.map((type) =>
-    checkbox({ name: `type.${type}`, id: `type-${type}`, label: type, checked: typed.types.includes(type) }),
+    checkbox({
+      name: `type.${type}`,
+      id: `type-${type}`,
+      label: type,
+      hint: eventTypes[type].label[view.lang],
+      checked: typed.types.includes(type),
+    }),
   );
   return form({
     action,

@@ -1,17 +1,17 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { errorResponses } from '../../errors.ts';
+import { ApiError, errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
-import { type AccessLookup, type Protect, protectedErrors, type Tokens } from '../oauth/index.ts';
-import { closeReasons } from './close-reasons.ts';
-import { forGrant, refusalError } from './connections.ts';
+import { type AccessLookup, type Protect, protectedErrors, type TokenSubject, type Tokens } from '../oauth/index.ts';
+import { type CloseReason, closeReasons } from './close-reasons.ts';
 import { LastEventId, SocketQuery } from './schemas.ts';
-import { readHello } from './socket.ts';
-import { createSocketHost } from './socket-host.ts';
-import { EventStream } from './sse.ts';
+import { readAuth } from './socket.ts';
+import { createSocketServer } from './socket-server.ts';
+import { SseConnection } from './sse.ts';
 import type { Streams } from './streams.ts';
+import type { SubscriberOptions } from './subscriber.ts';
 
 export interface LiveRoutesParts {
   readonly webSockets: WebSockets;
@@ -22,19 +22,22 @@ export interface LiveRoutesParts {
   readonly log: Log;
 }
 
-/** The two ways to get events as they happen. */
+/** The most sockets and streams of one app for one creator. */
+const maxConnections = 50;
+
+/** The two ways to get events as they happen: a WebSocket and Server-Sent Events. */
 export function liveRoutes(
   instance: FastifyInstance,
   { streams, tokens, access, protect, log, webSockets }: LiveRoutesParts,
 ): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
-  const host = createSocketHost(instance, {
+  const socketServer = createSocketServer(instance, {
     webSockets,
     log,
-    async join({ token, after }, wire) {
+    async subscribe({ token, after }, connection) {
       const claims = await tokens.verify('socket', token);
       if (typeof claims === 'string') return 'bad_token';
-      return streams.open(forGrant('socket', claims, access), wire, after);
+      return streams.subscribe(forGrant('socket', claims, access), connection, after);
     },
   });
 
@@ -49,11 +52,11 @@ export function liveRoutes(
       querystring: SocketQuery,
       response: { 101: Type.Null({ description: 'The WebSocket is open' }), ...errorResponses('upgrade_required') },
     },
-    // Whatever is wrong with the query is told by a close code: a failed upgrade tells a browser nothing.
+    // A bad query is answered with a close code: browsers hide the response of a failed upgrade.
     validatorCompiler: () => (value) => ({ value }),
     handler: (request, reply) => {
       const { token, after } = request.query;
-      host.accept(request, reply, token === undefined ? undefined : readHello(token, after));
+      socketServer.accept(request, reply, token === undefined ? undefined : readAuth(token, after));
     },
   });
 
@@ -76,21 +79,45 @@ export function liveRoutes(
       responseExample: 'id: 1\ndata: {"id":"evt_01kaxk2t5v7f9sd3n8q6w4y0zr","type":"tip.created","sequence":1,…}\n\n',
     },
     handler: async (request, reply) => {
-      const wire = new EventStream(reply.raw, {
+      const connection = new SseConnection(reply.raw, {
         ...textHeaders(reply.getHeaders()),
         'content-type': 'text/event-stream; charset=utf-8',
         'x-accel-buffering': 'no',
       });
       const after = request.headers['last-event-id'];
-      const { member, opened } = streams.open(forGrant('stream', request.grant, access), wire, after);
-      reply.raw.once('close', () => member.leave());
-      const refused = (await opened) ?? wire.refused;
+      const { subscriber, refusal } = streams.subscribe(forGrant('stream', request.grant, access), connection, after);
+      reply.raw.once('close', () => subscriber.leave());
+      const refused = (await refusal) ?? connection.refused;
       if (refused) throw refusalError(refused, /t=(\d+)/.exec(String(reply.getHeader('ratelimit')))?.[1] ?? '1');
       reply.hijack();
     },
   });
 
   instance.addHook('preClose', async () => streams.close());
+}
+
+/** A connection of an app lasts as long as its grant, its token family and the scope. */
+function forGrant(kind: 'socket' | 'stream', subject: TokenSubject, access: AccessLookup): SubscriberOptions {
+  const { creatorId, clientId, familyId, scopes } = subject;
+  return {
+    creatorId,
+    kind,
+    slots: { key: `${clientId}:${creatorId}`, max: maxConnections },
+    permission: {
+      key: `${familyId} ${scopes.join(' ')}`,
+      isAllowed: async () => (await access(subject))?.scopes.includes('events.subscribe') ?? false,
+    },
+  };
+}
+
+/** A refusal as an error of the API. `retryAfter` is in seconds. */
+function refusalError(reason: CloseReason, retryAfter: string): ApiError {
+  if (reason === 'grant_ended') return new ApiError('grant_unusable');
+  if (reason !== 'too_many') return new ApiError('shutting_down');
+  return new ApiError('rate_limited', {
+    message: `This app already has ${maxConnections} sockets and streams of this creator. Close one first.`,
+    headers: { 'retry-after': retryAfter },
+  });
 }
 
 const textHeaders = (headers: object): Record<string, string> =>

@@ -1,9 +1,9 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { CloseReason } from './close-reasons.ts';
-import type { Member } from './member.ts';
+import type { Subscriber } from './subscriber.ts';
 
-export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<Member>) {
+export function createStreamMetrics({ registry }: Metrics, subscribers: ReadonlySet<Subscriber>) {
   new Gauge({
     name: 'namjai_event_connections',
     help: 'Open event connections: sockets, streams, overlays',
@@ -12,7 +12,7 @@ export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<
     collect() {
       this.reset();
       for (const kind of ['socket', 'stream', 'overlay']) this.set({ kind }, 0);
-      for (const { options } of members) this.inc({ kind: options.kind });
+      for (const { options } of subscribers) this.inc({ kind: options.kind });
     },
   });
   const sent = new Counter({
@@ -20,7 +20,7 @@ export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<
     help: 'Events written to connections',
     registers: [registry],
   });
-  const ended = new Counter({
+  const closed = new Counter({
     name: 'namjai_event_connections_ended_total',
     help: 'Event connections that the server ended or refused, by reason; too_slow are slow readers',
     labelNames: ['reason'],
@@ -28,6 +28,6 @@ export function createStreamMetrics({ registry }: Metrics, members: ReadonlySet<
   });
   return {
     sent: (events: number) => sent.inc(events),
-    ended: (reason: CloseReason) => ended.inc({ reason }),
+    closed: (reason: CloseReason) => closed.inc({ reason }),
   };
 }

@@ -1,5 +1,6 @@
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
+import { Event } from '../events/index.ts';
 
 export const SocketToken = Type.Object(
   {
@@ -12,20 +13,6 @@ export const SocketToken = Type.Object(
     }),
   },
   { title: 'SocketToken' },
-);
-
-export const Event = Type.Object(
-  {
-    id: Type.String({ examples: ['evt_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
-    type: Type.String({ examples: ['tip.created'] }),
-    sequence: nullable(Type.Integer({ description: 'Counts up by one per creator, without gaps' })),
-    test: Type.Boolean(),
-    replay: Type.Boolean(),
-    creator_id: Type.String(),
-    created_at: Timestamp,
-    data: Type.Object({}, { additionalProperties: true }),
-  },
-  { title: 'Event', description: 'Stored once: the same bytes on the socket, in a webhook and here' },
 );
 
 export const EventQuery = Type.Object({

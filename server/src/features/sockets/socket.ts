@@ -1,135 +1,135 @@
 import { WebSocket } from 'ws';
-import type { Accepted } from '../../platform/http/websocket.ts';
-import { type Batch, pingFrame, textFrame } from './batch.ts';
+import type { AcceptedWebSocket } from '../../platform/http/websocket.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
-import { Line } from './line.ts';
-import type { Member, Opening, Start, Wire } from './member.ts';
+import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
+import { type EncodedEvents, pingFrame, textFrame } from './encoded-events.ts';
+import type { Subscription } from './streams.ts';
+import type { Subscriber } from './subscriber.ts';
 
-/** What a client says to open the stream, in the query or in the first frame. */
-export interface Hello {
+/** What a client sends to open the stream, in the query or in the first frame. */
+export interface Auth {
   readonly token: string;
   readonly after: number | undefined;
 }
 
-/** What all sockets share. */
-export interface SocketHost {
-  /** Finds out who is there and joins the feed, or tells why not. */
-  readonly join: (hello: Hello, socket: EventSocket) => Promise<Opening | CloseReason>;
+export interface SocketCallbacks {
+  /** Verifies the token and subscribes the connection, or gives the reason to close it. */
+  readonly subscribe: (auth: Auth, connection: SocketConnection) => Promise<Subscription | CloseReason>;
   readonly onError: (error: unknown) => void;
-  /** The code is the peer's, who repeats ours if we closed first. */
-  readonly onClose: (socket: EventSocket, code: number) => void;
+  /** `code` is the client's close code. A client repeats the server's code if the server closed first. */
+  readonly onClose: (connection: SocketConnection, code: number) => void;
 }
 
-/** The longest frame a client has reason to send holds a token. */
+/** The longest frame that a client needs to send holds a token. */
 export const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: closeReasons.bad_frame.code };
 
-const authMs = 10_000;
+const authTimeoutMs = 10_000;
 
 const keepaliveFrame = textFrame('{"type":"keepalive"}');
-/** With a ping of the protocol: a peer that has not answered it by the next one is gone, whatever the network believes. */
+/** A client that has not answered the ping by the next keepalive is gone. */
 const keepaliveAndPing = Buffer.concat([keepaliveFrame, pingFrame]);
 
-/** One client's WebSocket. Frames are whole buffers, written to the line below it and shared where they can be. */
-export class EventSocket extends Line implements Wire {
+/** One client's WebSocket. Frames are complete buffers, written to the TCP socket below and shared between clients. */
+export class SocketConnection extends BackpressuredSocket implements Connection {
   readonly sessionId: string;
   readonly openedAt = performance.now();
-  member: Member | undefined;
-  readonly #host: SocketHost;
+  subscriber: Subscriber | undefined;
+  readonly #callbacks: SocketCallbacks;
   readonly #webSocket: WebSocket;
-  #state: 'waiting' | 'joining' | 'live' | 'ended' = 'waiting';
+  #state: 'unauthenticated' | 'joining' | 'live' | 'closed' = 'unauthenticated';
   #authTimer: NodeJS.Timeout | undefined;
-  #owesKeepalive = false;
-  #pinged = false;
+  #pingPending = false;
+  #awaitsPong = false;
 
-  /** `hello`: what the query said; with nothing said there, the first frame must. */
+  /** `auth` is what the query said. Without it the first frame must authenticate. */
   constructor(
-    host: SocketHost,
-    { webSocket, socket }: Accepted,
+    callbacks: SocketCallbacks,
+    { webSocket, socket }: AcceptedWebSocket,
     sessionId: string,
-    hello: Hello | CloseReason | undefined,
+    auth: Auth | CloseReason | undefined,
   ) {
     super(socket);
     this.sessionId = sessionId;
-    this.#host = host;
+    this.#callbacks = callbacks;
     this.#webSocket = webSocket;
     this.#webSocket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(isBinary ? '' : String(data)));
     this.#webSocket.on('pong', () => {
-      this.#pinged = false;
+      this.#awaitsPong = false;
     });
-    this.#webSocket.on('error', () => {}); // a close follows
-    this.#webSocket.on('close', (code: number) => this.#closed(code));
-    if (hello === undefined) this.#authTimer = setTimeout(() => this.end('no_auth'), authMs);
-    else this.#greet(hello);
+    this.#webSocket.on('error', () => {}); // a `close` event follows
+    this.#webSocket.on('close', (code: number) => this.#onClose(code));
+    if (auth === undefined) this.#authTimer = setTimeout(() => this.close('no_auth'), authTimeoutMs);
+    else this.#authenticate(auth);
   }
 
   // --- from the client
 
   #receive(text: string): void {
-    if (this.#state === 'ended') return;
+    if (this.#state === 'closed') return;
     const frame = readFrame(text);
-    if (frame === 'ping' && this.#state !== 'waiting') this.#answerPing();
-    else if (typeof frame === 'object' && this.#state === 'waiting') this.#greet(frame);
+    if (frame === 'ping' && this.#state !== 'unauthenticated') this.#answerPing();
+    else if (typeof frame === 'object' && this.#state === 'unauthenticated') this.#authenticate(frame);
     else this.#fail(frame === 'bad_token' ? frame : 'bad_frame');
   }
 
   #answerPing(): void {
     if (this.#state === 'live') this.#write(keepaliveFrame);
-    else this.#owesKeepalive = true; // the welcome comes first
+    else this.#pingPending = true; // the welcome must be the first frame
   }
 
-  #greet(hello: Hello | CloseReason): void {
+  #authenticate(auth: Auth | CloseReason): void {
     clearTimeout(this.#authTimer);
     this.#authTimer = undefined;
-    if (typeof hello === 'string') return void this.end(hello);
+    if (typeof auth === 'string') return void this.close(auth);
     this.#state = 'joining';
-    this.#join(hello).catch((error) => {
-      this.#host.onError(error);
-      this.end('restart');
+    this.#subscribe(auth).catch((error) => {
+      this.#callbacks.onError(error);
+      this.close('restart');
     });
   }
 
-  async #join(hello: Hello): Promise<void> {
-    const joined = await this.#host.join(hello, this);
-    if (typeof joined === 'string') return this.end(joined);
-    this.member = joined.member;
-    if (this.#state === 'ended') joined.member.leave();
-    const refused = await joined.opened;
-    if (refused) this.end(refused);
+  async #subscribe(auth: Auth): Promise<void> {
+    const subscription = await this.#callbacks.subscribe(auth, this);
+    if (typeof subscription === 'string') return this.close(subscription);
+    this.subscriber = subscription.subscriber;
+    if (this.closed) this.subscriber.leave();
+    const refused = await subscription.refusal;
+    if (refused) this.close(refused);
   }
 
-  #closed(code: number): void {
+  #onClose(code: number): void {
     clearTimeout(this.#authTimer);
-    this.#state = 'ended';
-    this.member?.leave();
-    this.#host.onClose(this, code);
+    this.#state = 'closed';
+    this.subscriber?.leave();
+    this.#callbacks.onClose(this, code);
   }
 
-  get ended(): boolean {
-    return this.#state === 'ended';
+  get closed(): boolean {
+    return this.#state === 'closed';
   }
 
   // --- to the client
 
-  welcome({ sequence, oldest, resumed, replayed }: Start): void {
+  welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
     const session = { session_id: this.sessionId, keepalive_seconds: 25 };
     this.#write(textFrame(JSON.stringify({ type: 'welcome', ...session, sequence, oldest, resumed, replayed })));
     this.#state = 'live';
-    if (this.#owesKeepalive) this.#write(keepaliveFrame);
+    if (this.#pingPending) this.#write(keepaliveFrame);
   }
 
-  send(batch: Batch): void {
-    this.#write(batch.frames);
+  send(events: EncodedEvents): void {
+    this.#write(events.webSocketFrames);
   }
 
-  /** A frame of its own kind, beside the events. */
-  tell(type: string): void {
+  /** Sends a frame that has nothing but its type. */
+  notify(type: string): void {
     if (this.#state === 'live') this.#write(textFrame(JSON.stringify({ type })));
   }
 
   keepalive(): void {
-    if (this.#pinged) this.#webSocket.terminate();
+    if (this.#awaitsPong) this.#webSocket.terminate();
     else this.#write(keepaliveAndPing);
-    this.#pinged = true;
+    this.#awaitsPong = true;
   }
 
   reconnect(afterMs: number): boolean {
@@ -138,23 +138,22 @@ export class EventSocket extends Line implements Wire {
     return true;
   }
 
-  end(reason: CloseReason): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
+  close(reason: CloseReason): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
     this.#webSocket.close(row.code, row.reason);
   }
 
-  /** Makes room at once, where `end` waits up to five seconds for the peer's own close. */
+  /** Frees the socket at once; `close` waits up to five seconds for the client's close frame. */
   evict(): void {
-    this.end('no_auth');
+    this.close('no_auth');
     this.socket.destroySoon();
   }
 
   #fail(reason: CloseReason): void {
-    if (this.member) this.member.end(reason);
-    else this.end(reason);
+    (this.subscriber ?? this).close(reason);
   }
 
   #write(frame: Buffer): void {
@@ -162,20 +161,20 @@ export class EventSocket extends Line implements Wire {
   }
 }
 
-function readFrame(text: string): Hello | 'ping' | CloseReason {
+function readFrame(text: string): Auth | 'ping' | CloseReason {
   try {
     const frame: unknown = JSON.parse(text);
     if (frame === null || typeof frame !== 'object' || !('type' in frame)) return 'bad_frame';
     if (frame.type === 'ping') return 'ping';
     if (frame.type !== 'auth') return 'bad_frame';
-    return readHello('token' in frame ? frame.token : null, 'after' in frame ? frame.after : undefined);
+    return readAuth('token' in frame ? frame.token : null, 'after' in frame ? frame.after : undefined);
   } catch {
     return 'bad_frame';
   }
 }
 
 /** `after` is a number in a frame and digits in a query. */
-export function readHello(token: unknown, after: unknown): Hello | CloseReason {
+export function readAuth(token: unknown, after: unknown): Auth | CloseReason {
   if (typeof token !== 'string') return 'bad_token';
   if (after === undefined || after === null) return { token, after: undefined };
   const sequence = typeof after === 'string' && /^\d{1,16}$/.test(after) ? Number(after) : after;

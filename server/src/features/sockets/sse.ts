@@ -1,17 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import type { Batch } from './batch.ts';
 import type { CloseReason } from './close-reasons.ts';
-import { Line } from './line.ts';
-import type { Start, Wire } from './member.ts';
+import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
+import type { EncodedEvents } from './encoded-events.ts';
 
-/** How long a client gets to take the rest before the line is cut. */
-const farewellMs = 5000;
+/** How long a client gets to read the rest before the connection is cut. */
+const flushTimeoutMs = 5000;
 
-/** The stream as Server-Sent Events. */
-export class EventStream extends Line implements Wire {
+/** A client's connection for Server-Sent Events (WHATWG HTML, section 9.2). */
+export class SseConnection extends BackpressuredSocket implements Connection {
   readonly #response: ServerResponse;
   readonly #headers: Readonly<Record<string, string>>;
-  /** Set when it was ended before it began: then nothing has been answered yet. */
+  /** Why the connection was closed before the welcome. No response has been sent then. */
   refused: CloseReason | undefined;
 
   constructor(response: ServerResponse, headers: Readonly<Record<string, string>>) {
@@ -22,10 +21,10 @@ export class EventStream extends Line implements Wire {
   }
 
   /**
-   * An id without data gives the client its position without an event, so that it misses nothing if the line is cut
-   * before the first one. In a block that begins with a comment even simple clients pass over it.
+   * An id without data gives the client its position without an event, so that it misses nothing if the connection
+   * breaks before the first one. Simple clients skip a block that begins with a comment.
    */
-  welcome({ sequence, oldest, resumed, replayed }: Start): void {
+  welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
     this.#response.writeHead(200, this.#headers);
     this.#response.write(
       resumed === false
@@ -34,26 +33,26 @@ export class EventStream extends Line implements Wire {
     );
   }
 
-  send(batch: Batch): void {
-    this.#response.write(batch.blocks);
+  send(events: EncodedEvents): void {
+    this.#response.write(events.sseBlocks);
   }
 
   keepalive(): void {
     this.#response.write(': keepalive\n\n');
   }
 
-  /** Clients reconnect by themselves when the stream ends, and that can only be once nobody listens here any more. */
+  /** Clients of SSE reconnect when the response ends. That must wait until this node accepts no connections. */
   reconnect(): boolean {
     return false;
   }
 
-  end(reason: CloseReason): void {
+  close(reason: CloseReason): void {
     if (!this.#response.headersSent) {
       this.refused = reason;
       return;
     }
     if (reason === 'too_slow') return void this.#response.destroy();
-    const cut = setTimeout(() => this.#response.destroy(), farewellMs);
+    const cut = setTimeout(() => this.#response.destroy(), flushTimeoutMs);
     this.#response.once('close', () => clearTimeout(cut));
     this.#response.end();
   }

@@ -1,42 +1,43 @@
 /**
- * All event connections of this node, whatever they speak: the engine of socket, SSE and overlay. Invariants:
+ * All event connections of this node, whatever their protocol: sockets, SSE and overlays. Invariants:
  *
- * - A connection joins its creator's feed before it is asked for its pass and before anything is read, so no change
- *   that follows goes unnoticed.
- * - Hints bring news and ends at once. A sweep every ten seconds finds what a lost hint hid, creator by creator and
- *   spread over the time. A change by another process wakes everybody.
- * - A place is given back once, however a connection ends, and by one that has to move as soon as it is asked to: the
- *   new connection comes before the old one goes.
- * - A pass that cannot be looked at (the storage is away) ends nobody; the next sweep asks again.
+ * - A connection joins its creator's stream before its permission is checked and before anything is read, so it misses
+ *   no change that follows.
+ * - Hints announce new events and changed access at once. A sweep every ten seconds finds what a lost hint hid, creator
+ *   by creator and spread over the time. A change by another process wakes all streams.
+ * - A connection slot is released once, however a connection ends. A connection that is asked to move releases it at
+ *   once, because its client opens the new connection before it closes the old one.
+ * - A permission check that fails (the storage is away) closes nothing; the next sweep checks again.
  * - Timers and subscriptions exist only while there is a connection.
  */
 import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
-import type { Places } from '../../platform/limiter/limiter.ts';
+import type { ConnectionSlots } from '../../platform/limiter/limiter.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { CloseReason } from './close-reasons.ts';
-import { Feed } from './feed.ts';
-import { Member, type MemberOptions, type Opening, type Wire } from './member.ts';
+import type { Connection } from './connection.ts';
+import { CreatorStream } from './creator-stream.ts';
 import { createStreamMetrics } from './metrics.ts';
+import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 
 const tickMs = 500;
 const keepaliveTicks = 25_000 / tickMs;
 const sweepTicks = 10_000 / tickMs;
-/** So long may bytes wait without one of them being taken. */
-const stuckTicks = 10_000 / tickMs;
-/** How many creators are looked at side by side when all of them are. */
-const atOnce = 16;
-/** New connections a second that a move to other nodes should cost them, and the longest it may take. */
+/** A client that takes no byte for this long is too slow. */
+const stalledTicks = 10_000 / tickMs;
+/** How many streams are checked concurrently when all of them are. */
+const checkConcurrency = 16;
+/** How many clients should reconnect to other nodes in a second, and the longest time over which they are spread. */
 const movesPerSecond = 250;
-const longestSpreadMs = 20_000;
+const maxSpreadMs = 20_000;
 
 export interface StreamsParts {
   readonly db: Database;
   readonly hub: Hub;
-  readonly places: Places;
+  readonly slots: ConnectionSlots;
   readonly events: EventLog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -44,18 +45,24 @@ export interface StreamsParts {
 
 export type Streams = ReturnType<typeof createStreams>;
 
-interface Entry {
-  readonly feed: Feed;
-  readonly unsubscribe: () => void;
-  age: number;
+export interface Subscription {
+  readonly subscriber: Subscriber;
+  /** Resolves to nothing after the welcome, or to the reason of a refusal. Rejects when the storage is away. */
+  readonly refusal: Promise<CloseReason | undefined>;
 }
 
-export function createStreams({ db, hub, places, events, log, metrics }: StreamsParts) {
+interface Entry {
+  readonly stream: CreatorStream;
+  readonly unsubscribe: () => void;
+  ageTicks: number;
+}
+
+export function createStreams({ db, hub, slots, events, log, metrics }: StreamsParts) {
   const entries = new Map<string, Entry>();
-  const all = new Set<Member>();
-  const meters = createStreamMetrics(metrics, all);
+  const all = new Set<Subscriber>();
+  const counters = createStreamMetrics(metrics, all);
   let stopWatching: (() => void) | undefined;
-  let moving: { movers: Set<Member>; done: () => void } | undefined;
+  let moving: { remaining: Set<Subscriber>; done: () => void } | undefined;
   let closed = false;
 
   const onError = (err: unknown) => log.warn({ err }, 'events could not be read; they follow later');
@@ -65,10 +72,10 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
     const stopAccess = hub.subscribe(accessTopic, (creatorId) => {
       const entry = entries.get(creatorId);
       if (creatorId === '*') void checkAll();
-      else if (entry) void check(entry.feed);
+      else if (entry) void check(entry.stream);
     });
     const stopExternal = db.onExternalChange?.(() => {
-      for (const { feed } of entries.values()) feed.wake();
+      for (const { stream } of entries.values()) stream.wake();
       void checkAll();
     });
     return () => {
@@ -79,24 +86,24 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
   }
 
   function tick(): void {
-    for (const member of all) member.tick(keepaliveTicks, stuckTicks);
+    for (const subscriber of all) subscriber.tick(keepaliveTicks, stalledTicks);
     for (const entry of entries.values()) {
-      entry.age += 1;
-      if (entry.age % sweepTicks !== 0) continue;
-      entry.feed.wake();
-      void check(entry.feed);
+      entry.ageTicks += 1;
+      if (entry.ageTicks % sweepTicks !== 0) continue;
+      entry.stream.wake();
+      void check(entry.stream);
     }
   }
 
-  /** Ends the members that may not go on. */
-  async function check(feed: Feed): Promise<void> {
-    const verdicts = new Map<string, boolean | Promise<boolean>>();
-    for (const member of [...feed.members]) {
-      const { key } = member.options.pass;
+  /** Closes the subscribers that are no longer permitted. */
+  async function check(stream: CreatorStream): Promise<void> {
+    const checks = new Map<string, boolean | Promise<boolean>>();
+    for (const subscriber of [...stream.subscribers]) {
+      const { key, isAllowed } = subscriber.options.permission;
       try {
-        const asked = verdicts.get(key) ?? member.options.pass.allowed();
-        verdicts.set(key, asked);
-        if (!(await asked)) member.end('grant_ended');
+        const allowed = checks.get(key) ?? isAllowed();
+        checks.set(key, allowed);
+        if (!(await allowed)) subscriber.close('grant_ended');
       } catch (err) {
         log.warn({ err }, 'access could not be looked at; it will be again');
       }
@@ -104,112 +111,107 @@ export function createStreams({ db, hub, places, events, log, metrics }: Streams
   }
 
   async function checkAll(): Promise<void> {
-    const rest = entries.values();
+    const remaining = entries.values();
     const work = async () => {
-      for (const { feed } of rest) await check(feed);
+      for (const { stream } of remaining) await check(stream);
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: checkConcurrency }, work));
   }
 
   function entryOf(creatorId: string): Entry {
     const known = entries.get(creatorId);
     if (known) return known;
-    const feed = new Feed({ creatorId, events, onSent: meters.sent, onError });
-    const unsubscribe = hub.subscribe(eventsTopic(creatorId), (sequence) => feed.wake(Number(sequence)));
-    const entry = { feed, unsubscribe, age: Math.floor(Math.random() * sweepTicks) };
+    const stream = new CreatorStream({ creatorId, events, onSent: counters.sent, onError });
+    const unsubscribe = hub.subscribe(eventsTopic(creatorId), (sequence) => stream.wake(Number(sequence)));
+    const entry = { stream, unsubscribe, ageTicks: Math.floor(Math.random() * sweepTicks) };
     entries.set(creatorId, entry);
     return entry;
   }
 
-  function join(options: MemberOptions, wire: Wire): { member: Member; feed: Feed } {
+  function join(options: SubscriberOptions, connection: Connection) {
     stopWatching ??= watch();
-    const { feed } = entryOf(options.creatorId);
-    const member = new Member(options, wire, leave);
-    feed.members.add(member);
-    all.add(member);
-    return { member, feed };
+    const { stream } = entryOf(options.creatorId);
+    const subscriber = new Subscriber(options, connection, leave);
+    stream.subscribers.add(subscriber);
+    all.add(subscriber);
+    return { subscriber, stream };
   }
 
-  function leave(member: Member, reason: CloseReason | undefined): void {
-    if (reason) meters.ended(reason);
-    const { creatorId } = member.options;
+  function leave(subscriber: Subscriber, reason: CloseReason | undefined): void {
+    if (reason) counters.closed(reason);
+    const { creatorId } = subscriber.options;
     const entry = entries.get(creatorId);
-    entry?.feed.remove(member);
-    if (entry?.feed.members.size === 0) {
+    entry?.stream.remove(subscriber);
+    if (entry?.stream.subscribers.size === 0) {
       entry.unsubscribe();
       entries.delete(creatorId);
     }
-    giveBack(member);
-    all.delete(member);
-    if (moving?.movers.delete(member) && moving.movers.size === 0) moving.done();
+    releaseSlot(subscriber);
+    all.delete(subscriber);
+    if (moving?.remaining.delete(subscriber) && moving.remaining.size === 0) moving.done();
     if (all.size > 0) return;
     stopWatching?.();
     stopWatching = undefined;
   }
 
-  function giveBack(member: Member): void {
-    if (!member.counted) return;
-    member.counted = false;
-    places.giveBack(member.options.slot.key);
+  function releaseSlot(subscriber: Subscriber): void {
+    if (!subscriber.holdsSlot) return;
+    subscriber.holdsSlot = false;
+    slots.release(subscriber.options.slots.key);
   }
 
-  /** Streams are let in to the last: their clients give up when refused. */
-  const goingAway = ({ options }: Member) => closed || (moving !== undefined && options.kind !== 'stream');
+  /** SSE is accepted until the server closes: its clients give up when refused. */
+  const isGoingAway = ({ options }: Subscriber) => closed || (moving !== undefined && options.kind !== 'stream');
 
-  /** Why a connection cannot be had, or nothing. */
-  async function refusal(member: Member): Promise<CloseReason | undefined> {
-    const { pass, slot } = member.options;
-    if (goingAway(member)) return 'restart';
-    if (!(await pass.allowed())) return 'grant_ended';
-    if (member.gone) return undefined;
-    if (!(await places.take(slot.key, slot.most))) return 'too_many';
-    member.counted = true;
-    // Much may have happened meanwhile.
-    if (member.gone) giveBack(member);
-    else if (goingAway(member)) return 'restart';
+  async function admit(subscriber: Subscriber): Promise<CloseReason | undefined> {
+    const { permission, slots: wanted } = subscriber.options;
+    if (isGoingAway(subscriber)) return 'restart';
+    if (!(await permission.isAllowed())) return 'grant_ended';
+    if (subscriber.closed) return undefined;
+    if (!(await slots.acquire(wanted.key, wanted.max))) return 'too_many';
+    subscriber.holdsSlot = true;
+    // Both may have changed during the wait.
+    if (subscriber.closed) releaseSlot(subscriber);
+    else if (isGoingAway(subscriber)) return 'restart';
     return undefined;
   }
 
   return {
-    /**
-     * Joins the feed at once; `opened` tells how that went: nothing, or why not. It rejects when the storage is away.
-     * Whoever opened the connection calls `member.leave` when the peer is gone.
-     */
-    open(options: MemberOptions, wire: Wire, after: number | undefined): Opening {
-      const { member, feed } = join(options, wire);
-      const opened = refusal(member).then(async (refused) => {
-        if (!refused) await feed.start(member, after);
-        return refused;
+    /** Joins the creator's stream at once. The caller must call `subscriber.leave` when the client is gone. */
+    subscribe(options: SubscriberOptions, connection: Connection, after: number | undefined): Subscription {
+      const { subscriber, stream } = join(options, connection);
+      const refusal = admit(subscriber).then(async (reason) => {
+        if (!reason) await stream.start(subscriber, after);
+        return reason;
       });
-      opened.then(
-        (refused) => refused && member.leave(refused),
-        () => member.leave(),
+      refusal.then(
+        (reason) => reason && subscriber.leave(reason),
+        () => subscriber.leave(),
       );
-      return { member, opened };
+      return { subscriber, refusal };
     },
 
     /** How many of a creator's connections of a kind are open on this node. */
-    connected(creatorId: string, kind: MemberOptions['kind']): number {
-      const members = entries.get(creatorId)?.feed.members ?? [];
-      return [...members].filter(({ options }) => options.kind === kind).length;
+    connected(creatorId: string, kind: SubscriberOptions['kind']): number {
+      const subscribers = entries.get(creatorId)?.stream.subscribers ?? [];
+      return [...subscribers].filter(({ options }) => options.kind === kind).length;
     },
 
-    /** Asks everyone to move to another node, spread over a while, and waits until they have, at most so long. */
+    /** Asks all clients to move to another node, spread over some time, and waits until they have or `withinMs` is over. */
     async move(withinMs: number): Promise<void> {
-      const spreadMs = Math.min(longestSpreadMs, withinMs, (all.size * 1000) / movesPerSecond);
-      const movers = new Set([...all].filter(({ wire }) => wire.reconnect(Math.floor(Math.random() * spreadMs))));
-      for (const member of movers) giveBack(member);
+      const spreadMs = Math.min(maxSpreadMs, withinMs, (all.size * 1000) / movesPerSecond);
+      const asked = [...all].filter(({ connection }) => connection.reconnect(Math.floor(Math.random() * spreadMs)));
+      for (const subscriber of asked) releaseSlot(subscriber);
       await new Promise<void>((resolve) => {
-        moving = { movers, done: resolve };
+        moving = { remaining: new Set(asked), done: resolve };
         setTimeout(resolve, withinMs).unref();
-        if (movers.size === 0) resolve();
+        if (asked.length === 0) resolve();
       });
     },
 
-    /** Ends every connection. */
     close(): void {
       closed = true;
-      for (const member of [...all]) member.end('restart');
+      for (const subscriber of [...all]) subscriber.close('restart');
     },
   };
 }

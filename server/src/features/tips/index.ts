@@ -1,5 +1,4 @@
 export type { DayTotal } from './days.ts';
-export { tipExample } from './examples.ts';
 export { parseBound } from './range.ts';
 export { expireAlerts, settleAlert } from './repo.ts';
 export { tipRoutes } from './routes.ts';

@@ -1,34 +1,12 @@
 import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
+import { Tip } from '../events/index.ts';
+
+export { type AlertStatus, Tip } from '../events/index.ts';
 
 const amount = Type.Number({ description: 'In baht', examples: [150.5] });
 const amountMinor = Type.Integer({ description: 'The same in satang', examples: [15050] });
-
-export const Tip = Type.Object(
-  {
-    id: Type.String({ examples: ['tip_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
-    amount,
-    amount_minor: amountMinor,
-    currency: Type.Literal('THB'),
-    name: Type.String(),
-    display_name: nullable(Type.String({ description: 'Shown in place of name where it is set' })),
-    message: nullable(Type.String()),
-    source: Type.Object({
-      type: Type.Unsafe<'api' | 'cli'>({ type: 'string', enum: ['api', 'cli'] }),
-      client_id: nullable(Type.String()),
-      app_name: nullable(Type.String()),
-    }),
-    alert: Type.Object({
-      status: Type.Unsafe<AlertStatus>({ type: 'string', enum: ['queued', 'shown', 'skipped', 'expired'] }),
-      shown_at: nullable(Timestamp),
-    }),
-    created_at: Timestamp,
-  },
-  { title: 'Tip' },
-);
-
-export type AlertStatus = 'queued' | 'shown' | 'skipped' | 'expired';
 
 export const TipPage = Type.Object(
   {
@@ -121,6 +99,5 @@ export function tipRequest(rules: TipRules) {
   );
 }
 
-export type Tip = Static<typeof Tip>;
 export type TipPage = Static<typeof TipPage>;
 export type TipStats = Static<typeof TipStats>;

@@ -1,6 +1,6 @@
 export { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
 export { webhookRoutes } from './routes.ts';
-export { type Delivery, readStatus, webhookTypes } from './schemas.ts';
+export { type Delivery, readStatus } from './schemas.ts';
 export {
   createWebhooks,
   mostEndpoints,

@@ -1,19 +1,9 @@
 import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
-import type { AnyEventType } from '../events/index.ts';
+import { webhookTypes } from '../events/index.ts';
 import { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
 import type { DisabledReason } from './endpoints-repo.ts';
-
-/** What an endpoint can ask for. A ping goes to it whatever it asked for. */
-export const webhookTypes = [
-  'tip.created',
-  'alert.test',
-  'alert.replayed',
-  'alert.shown',
-  'alert.skipped',
-  'grant.revoked',
-] as const satisfies readonly AnyEventType[];
 
 const disabledReasons: readonly DisabledReason[] = ['by_owner', 'gone', 'failing'];
 

@@ -13,7 +13,7 @@ export interface Migration {
 
 /** The database was written by a newer program, whose data this one would misread. */
 export class FutureSchema extends Error {
-  override name = 'FutureSchema';
+  readonly code = 'future_schema';
 }
 
 /** Keys are compared byte by byte on both engines, so that they sort the same. */

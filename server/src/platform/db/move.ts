@@ -12,7 +12,6 @@ import pg from 'pg';
 import type { Tx } from './database.ts';
 import { migrateEmpty } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
-import { MoveError } from './move-error.ts';
 import { Statements, transaction } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 
@@ -27,6 +26,15 @@ interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: number;
+}
+
+/** The move cannot begin, or the copy would differ. Nothing was changed. */
+class MoveError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 const rowsAtOnce = 1_000;

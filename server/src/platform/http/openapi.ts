@@ -41,6 +41,10 @@ export interface DocumentInfo {
   readonly securitySchemes: Json;
   /** The example of a broken rule, for `validation_failed`. */
   readonly brokenRule: ErrorDetail;
+  /** Requests that the server sends, by name. */
+  readonly webhooks: Readonly<Record<string, { summary: string; description: string; tags: string[]; body: unknown }>>;
+  /** Fields of our own, `x-…`, at the top of the document. */
+  readonly extensions: Json;
   /** What a route needs of its caller, and the headers that its answers carry for it. */
   readonly describe: (route: RouteOptions) => {
     security: readonly Json[];
@@ -66,6 +70,10 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
       for (const method of [route.method].flat())
         paths[path][method.toLowerCase()] = operation(route, info, components);
     }
+    const webhooks = Object.entries(info.webhooks).map(([name, { body, ...words }]) => {
+      const post = { ...words, requestBody: { required: true, content: content(body, components, undefined) } };
+      return [name, { post: { ...post, responses: { '2XX': { description: 'Received' } } } }];
+    });
     const sorted = Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
     return {
       openapi: '3.1.0',
@@ -78,7 +86,9 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
       servers: info.servers,
       tags: info.tags,
       paths,
+      webhooks: Object.fromEntries(webhooks),
       components: { securitySchemes: info.securitySchemes, schemas: sorted },
+      ...info.extensions,
     };
   };
 }

@@ -86,7 +86,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   const logAccess = createAccessLog(log, caller);
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
-    metrics.requests.note(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
+    metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply.statusCode, ms);
     done();
   });

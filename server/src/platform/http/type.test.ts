@@ -16,6 +16,7 @@ const schemas: Record<string, (type: Builders) => object> = {
   'literal text': (t) => t.Literal('THB'),
   'literal number': (t) => t.Literal(600, { description: 'Seconds' }),
   unsafe: (t) => t.Unsafe<'a' | 'b'>({ type: 'string', enum: ['a', 'b'] }),
+  union: (t) => t.Union([t.String(), t.Object({ a: t.Integer() })], { description: 'Either' }),
   array: (t) => t.Array(t.String(), { maxItems: 3 }),
   'no field': (t) => t.Object({}),
   'all required': (t) => t.Object({ a: t.String(), b: t.Integer() }, { title: 'All' }),

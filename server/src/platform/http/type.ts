@@ -29,6 +29,7 @@ const builders = {
   Object: object,
   Optional: (schema: Schema): Schema => Object.defineProperty({ ...schema }, optional, { value: true }),
   String: of('string'),
+  Union: (anyOf: readonly Schema[], options?: Schema): Schema => ({ anyOf, ...options }),
   Unsafe: (schema: Schema): Schema => ({ ...schema }),
 };
 

@@ -1,10 +1,10 @@
 /**
- * WebSockets on Fastify's own server.
+ * WebSockets on Fastify's own server. Invariants:
  *
- * - An upgrade is routed like any request, so the hooks of every route hold for it too and an unknown path is a 404.
- * - The handler that wants it calls `accept`; whatever is thrown before that is an ordinary answer, and the
- *   connection ends after it.
- * - Compression is off, so a frame can be built once and written to many sockets; back-pressure is the caller's.
+ * - An upgrade is routed like any request, so all hooks of its route run, and an unknown path is a 404.
+ * - A route's handler accepts the upgrade with `accept`. An error thrown before that is an ordinary response, after
+ *   which the connection is closed.
+ * - Compression is off, so a frame can be built once and written to many sockets. The caller handles back-pressure.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,42 +13,43 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type HttpError, httpError } from './http-error.ts';
 
-export interface Accepted {
+export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
-  /** The line below it, to which whole frames may be written. */
+  /** The TCP socket below, to which whole frames may be written. */
   readonly socket: Socket;
 }
 
 export interface WebSockets {
-  /** Answers 101. Throws 426 if the request is none for a WebSocket. */
-  accept(request: FastifyRequest, reply: FastifyReply): Accepted;
+  /** Answers 101. Throws 426 if the request is not a WebSocket upgrade. */
+  accept(request: FastifyRequest, reply: FastifyReply): AcceptedWebSocket;
 }
 
 export interface WebSocketOptions {
-  /** A longer message ends the connection. */
+  /** In bytes. A longer message closes the connection. */
   readonly maxPayload: number;
-  /** How long the peer may take to answer a close. */
+  /** How long the client may take to answer a close frame, in milliseconds. */
   readonly closeTimeout: number;
-  /** Close code for whatever breaks the protocol: too long, not UTF-8, not a frame. */
+  /** The close code for violations of the protocol: too long, not UTF-8, not a frame. */
   readonly badFrame: number;
 }
 
-/** What `shouldUpgradeCallback` of the HTTP server asks: other upgrades (h2c, …) are declined by not being made. */
+/** For `shouldUpgradeCallback` of the HTTP server. Requests with other upgrades (h2c, …) are served without them. */
 export const isWebSocketUpgrade = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 const protocolErrors = [1002, 1003, 1007, 1009];
 
 export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): WebSockets {
-  const waiting = new WeakMap<IncomingMessage, { socket: Socket; head: Buffer }>();
-  class OwnWebSocket extends WebSocket {
+  const pendingUpgrades = new WeakMap<IncomingMessage, { socket: Socket; head: Buffer }>();
+  /** Replaces the close codes that `ws` sends on protocol violations. */
+  class BadFrameWebSocket extends WebSocket {
     override close(code?: number, reason?: string): void {
       super.close(code !== undefined && protocolErrors.includes(code) ? options.badFrame : code, reason);
     }
   }
   const serverOptions = { ...options, noServer: true, clientTracking: false, perMessageDeflate: false };
-  const server = new WebSocketServer({ ...serverOptions, WebSocket: OwnWebSocket });
-  // With a listener `ws` leaves the answer to us.
+  const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
+  // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
   app.server.on('upgrade', (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
@@ -58,14 +59,14 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
-    waiting.set(request, { socket, head });
+    pendingUpgrades.set(request, { socket, head });
     app.routing(request, response);
   });
 
   return {
     accept(request, reply) {
-      const upgrade = waiting.get(request.raw);
-      waiting.delete(request.raw);
+      const upgrade = pendingUpgrades.get(request.raw);
+      pendingUpgrades.delete(request.raw);
       if (!upgrade) throw upgradeRequired();
       const { socket, head } = upgrade;
       let webSocket: WebSocket | undefined;

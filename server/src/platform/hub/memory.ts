@@ -1,5 +1,5 @@
 import type { Hub } from './hub.ts';
-import { createOutbox, createSubscriptions, type HubOptions } from './subscriptions.ts';
+import { createHintBuffer, createSubscriptions, type HubOptions } from './subscriptions.ts';
 
 export interface MemoryHub extends Hub {
   /** How many topics have a subscriber. */
@@ -9,16 +9,14 @@ export interface MemoryHub extends Hub {
 /** The hub within one process. */
 export function createMemoryHub(options: HubOptions = {}): MemoryHub {
   const subscriptions = createSubscriptions(options);
-  const deliverLater = createOutbox(subscriptions.deliver);
+  const deliverLater = createHintBuffer(subscriptions.deliver);
   return {
     publish(topic, message) {
       if (subscriptions.has(topic)) deliverLater(topic, message);
     },
     subscribe(topic, listener) {
       const { remove } = subscriptions.add(topic, listener);
-      return () => {
-        remove();
-      };
+      return () => void remove();
     },
     topicCount: () => subscriptions.topics().length,
     async close() {

@@ -15,8 +15,8 @@ import { connectRedis, type RedisClient } from '../redis.ts';
 import { hubConformance } from './conformance.ts';
 import { createRedisHub } from './redis.ts';
 
-async function openNode(t: TestContext, url: string, pulseMs = 1_000) {
-  const { client, close } = await connectRedis({ url, pulseMs });
+async function openNode(t: TestContext, url: string, heartbeatMs = 1_000) {
+  const { client, close } = await connectRedis({ url, heartbeatMs });
   const listenerErrors: unknown[] = [];
   const hub = createRedisHub({ client, onListenerError: (error) => listenerErrors.push(error) });
   t.after(async () => {

@@ -1,32 +1,32 @@
 /**
- * The hub between nodes, over Redis publish/subscribe.
+ * The hub between nodes, over Redis publish/subscribe. Invariants:
  *
- * - One channel a topic, subscribed while somebody here listens: a node gets no message that it has no use for.
- * - Subscribers here are told directly, so they neither wait for Redis nor miss anything while it is away. Messages
- *   carry the id of the node that sent them, and a node skips its own. What one turn has for a topic
- *   is one message, a hint a line.
- * - While Redis is away hints to other nodes are dropped. The client subscribes again to what it had when it comes
- *   back; this module adds what was asked for, and ends what was given up, in the meantime.
+ * - Each topic is one channel. A node is subscribed to it only while the topic has a listener here.
+ * - Listeners of this node are called directly, so they neither wait for Redis nor miss a hint while it is away. A Redis
+ *   message begins with the id of its sender, and a node ignores its own. It holds all hints of one topic and one turn
+ *   of the event loop, one on each line.
+ * - While Redis is away, hints to other nodes are dropped. On reconnection the client restores its subscriptions; this
+ *   module adds and removes those that changed in the meantime.
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../redis.ts';
 import type { Hub } from './hub.ts';
-import { createOutbox, createSubscriptions, type HubOptions } from './subscriptions.ts';
+import { createHintBuffer, createSubscriptions, type HubOptions } from './subscriptions.ts';
 
 const CHANNEL_PREFIX = 'namjai:hub:';
 
 export interface RedisHubOptions extends HubOptions {
-  /** Stays the caller's: `close` does not end it. */
+  /** Owned by the caller: `close` does not close it. */
   readonly client: RedisClient;
 }
 
 export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
   const nodeId = randomBytes(8).toString('hex');
   const subscriptions = createSubscriptions(options);
-  /** Topics without a listener whose channel the client may still hold. */
+  /** Topics without a listener to whose channel the client may still be subscribed. */
   const abandoned = new Set<string>();
 
-  const publishLater = createOutbox((topic, messages) => {
+  const publishLater = createHintBuffer((topic, messages) => {
     subscriptions.deliver(topic, messages);
     if (client.isReady) client.publish(CHANNEL_PREFIX + topic, nodeId + messages.join('\n')).catch(ignore);
   });
@@ -36,11 +36,11 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
     subscriptions.deliver(channel.slice(CHANNEL_PREFIX.length), payload.slice(nodeId.length).split('\n'));
   }
 
-  function listen(topics: string[]): void {
+  function subscribeChannels(topics: string[]): void {
     if (topics.length > 0 && client.isReady) client.subscribe(topics.map(toChannel), receive).catch(ignore);
   }
 
-  function abandon(topics: string[]): void {
+  function unsubscribeChannels(topics: string[]): void {
     for (const topic of topics) abandoned.add(topic);
     if (topics.length === 0 || !client.isReady) return;
     const forget = () => {
@@ -49,11 +49,11 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
     client.unsubscribe(topics.map(toChannel), receive).then(forget, ignore);
   }
 
-  function catchUp(): void {
-    abandon([...abandoned]);
-    listen(subscriptions.topics());
+  function restoreChannels(): void {
+    unsubscribeChannels([...abandoned]);
+    subscribeChannels(subscriptions.topics());
   }
-  client.on('ready', catchUp);
+  client.on('ready', restoreChannels);
 
   let closed = false;
   return {
@@ -62,16 +62,16 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
     },
     subscribe(topic, listener) {
       const { isFirst, remove } = subscriptions.add(topic, listener);
-      if (isFirst) listen([topic]);
+      if (isFirst) subscribeChannels([topic]);
       return () => {
-        if (remove().wasLast) abandon([topic]);
+        if (remove().wasLast) unsubscribeChannels([topic]);
       };
     },
     async close() {
       if (closed) return;
       closed = true;
-      client.off('ready', catchUp);
-      abandon(subscriptions.topics());
+      client.off('ready', restoreChannels);
+      unsubscribeChannels(subscriptions.topics());
       subscriptions.clear();
     },
   };
@@ -81,5 +81,5 @@ function toChannel(topic: string): string {
   return CHANNEL_PREFIX + topic;
 }
 
-/** A hint may be lost; whoever listens finds out without it. */
+/** Hints may be lost (see `Hub`). */
 function ignore(): void {}

@@ -1,14 +1,14 @@
 /**
- * What both hubs share: who listens to what in this process, and when they are told.
+ * What both hubs share: the listeners of this process, and the buffer of hints.
  *
- * Listeners are never called inside `publish`: hints gather until the end of the event loop's turn. So a publisher is
- * not slowed by its listeners, a listener may publish or subscribe without recursion, and a hint published many times
- * in one turn is delivered once.
+ * Listeners are never called inside `publish`: hints are buffered until the end of the event loop's turn. So listeners
+ * do not slow a publisher, a listener may publish or subscribe without recursion, and a hint published many times in
+ * one turn is delivered once.
  */
 import type { HintListener } from './hub.ts';
 
 export interface HubOptions {
-  /** Told what a listener threw; the other listeners get their hint all the same. */
+  /** Called with what a listener threw; the other listeners are still called. */
   readonly onListenerError?: (error: unknown) => void;
 }
 
@@ -17,7 +17,7 @@ interface Subscription {
 }
 
 export interface Subscriptions {
-  /** `isFirst` and `wasLast` tell whether the topic came into being or ceased to be. */
+  /** `isFirst`: the topic had no listener before. `wasLast`: it has none any more. */
   add(topic: string, listener: HintListener): { isFirst: boolean; remove: () => { wasLast: boolean } };
   deliver(topic: string, messages: readonly string[]): void;
   has(topic: string): boolean;
@@ -46,7 +46,7 @@ export function createSubscriptions({ onListenerError = warn }: HubOptions): Sub
       for (const message of messages) {
         const subscribers = byTopic.get(topic);
         if (subscribers === undefined) return;
-        // A copy, because a listener may subscribe; the check, because it may end the subscription of another.
+        // A listener may add a subscription, hence the copy, and remove another one, hence the check.
         for (const subscription of [...subscribers]) {
           if (!subscribers.has(subscription)) continue;
           try {
@@ -70,20 +70,20 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-/** Gathers hints and hands over each topic's distinct ones, in order of first mention, at the end of the turn. */
-export function createOutbox(
+/** Buffers hints, and at the end of the turn sends each topic's distinct ones in the order of first publication. */
+export function createHintBuffer(
   send: (topic: string, messages: readonly string[]) => void,
 ): (topic: string, message: string) => void {
-  let waiting = new Map<string, Set<string>>();
+  let buffered = new Map<string, Set<string>>();
   function flush(): void {
-    const batch = waiting;
-    waiting = new Map();
-    for (const [topic, messages] of batch) send(topic, [...messages]);
+    const hints = buffered;
+    buffered = new Map();
+    for (const [topic, messages] of hints) send(topic, [...messages]);
   }
   return (topic, message) => {
-    if (waiting.size === 0) setImmediate(flush);
-    const messages = waiting.get(topic);
-    if (messages === undefined) waiting.set(topic, new Set([message]));
+    if (buffered.size === 0) setImmediate(flush);
+    const messages = buffered.get(topic);
+    if (messages === undefined) buffered.set(topic, new Set([message]));
     else messages.add(message);
   };
 }

@@ -1,8 +1,9 @@
-/** What every limiter must do, whatever it counts with. */
+/** What every limiter must do, whatever stores its counts. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import type { Limiter, LimitRule, LimitVerdict } from './limiter.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from './limiter.ts';
 
 export interface LimiterUnderTest {
   limiter: Limiter;
@@ -51,7 +52,8 @@ export function limiterConformance(name: string, open: (t: TestContext) => Promi
       const { limiter, advance } = await open(t);
       const key = randomUUID();
       const rule = { limit: 2, windowMs: 1_900 };
-      const refused = (await takeTimes(limiter, key, rule, 3))[2]!;
+      const refused = (await takeTimes(limiter, key, rule, 3))[2];
+      assert.ok(refused);
       assert.equal(refused.allowed, false);
       await advance(refused.resetSeconds * 1000);
       assert.equal((await limiter.take(key, rule)).allowed, true);
@@ -105,4 +107,72 @@ async function takeTimes(limiter: Limiter, key: string, rule: LimitRule, times: 
   const verdicts: LimitVerdict[] = [];
   for (let i = 0; i < times; i++) verdicts.push(await limiter.take(key, rule));
   return verdicts;
+}
+
+/** `open` gives two ways to the same slots: with many nodes, two of them. */
+export function connectionSlotsConformance(
+  name: string,
+  open: (t: TestContext) => Promise<readonly [ConnectionSlots, ConnectionSlots]>,
+): void {
+  describe(`connection slots conformance: ${name}`, () => {
+    it('lets in exactly as many as there are slots, and one more for each that is released', async (t) => {
+      const [here, there] = await open(t);
+      const key = randomUUID();
+      assert.deepEqual(await acquireTimes([here, there], key, 3, 5), [true, true, true, false, false]);
+      here.release(key);
+      assert.deepEqual(await acquireTimes([there], key, 3, 2), [true, false]);
+      there.release(key);
+      here.release(key);
+      assert.deepEqual(await acquireTimes([there, here], key, 3, 3), [true, true, false]);
+    });
+
+    it('gives 200 who come at once exactly the 50 slots, wherever they come', async (t) => {
+      const ways = await open(t);
+      const key = randomUUID();
+      const taken = await Promise.all(Array.from({ length: 200 }, (_, i) => ways[i % 2 ? 1 : 0].acquire(key, 50)));
+      assert.equal(taken.filter(Boolean).length, 50);
+    });
+
+    it('keeps keys apart, even ones that look alike', async (t) => {
+      const [here, there] = await open(t);
+      const base = randomUUID();
+      const keys = [base, `${base}:`, `{${base}}`, `${base}}{x`, `{}${base}`, base.toUpperCase()];
+      const takeEach = (slots: ConnectionSlots) => Promise.all(keys.map((key) => slots.acquire(key, 1)));
+      assert.deepEqual(new Set(await takeEach(here)), new Set([true]));
+      assert.deepEqual(new Set(await takeEach(there)), new Set([false]));
+    });
+
+    it('lets nobody in above the number, and loses no slot, while many come and go', async (t) => {
+      const ways = await open(t);
+      const key = randomUUID();
+      const max = 7;
+      let [held, highest, granted] = [0, 0, 0];
+      async function comeAndGo(slots: ConnectionSlots): Promise<void> {
+        for (let i = 0; i < 40; i++) {
+          if (!(await slots.acquire(key, max))) continue;
+          held += 1;
+          granted += 1;
+          highest = Math.max(highest, held);
+          for (let turns = 1 + (i % 4); turns > 0; turns--) await nextTurn();
+          held -= 1;
+          slots.release(key);
+        }
+      }
+      await Promise.all(Array.from({ length: 24 }, (_, i) => comeAndGo(ways[i % 2 ? 1 : 0])));
+      assert.ok(highest <= max, `${highest} were in at once`);
+      assert.ok(granted > 100, `only ${granted} came in`);
+      assert.deepEqual(await acquireTimes(ways, key, max, max + 1), [...Array(max).fill(true), false]);
+    });
+  });
+}
+
+async function acquireTimes(
+  ways: readonly [ConnectionSlots, ...ConnectionSlots[]],
+  key: string,
+  max: number,
+  times: number,
+): Promise<boolean[]> {
+  const taken: boolean[] = [];
+  for (let i = 0; i < times; i++) taken.push(await (ways[i % ways.length] ?? ways[0]).acquire(key, max));
+  return taken;
 }

@@ -1,5 +1,5 @@
 /**
- * The limiter port: an exact sliding window.
+ * The limiter port: an exact sliding window for requests, and slots for connections.
  *
  * A request let through at t counts until t + window; at exactly t + window it has left. So in any stretch of one
  * window no more than `limit` requests of a key are let through, over all nodes. Refused requests do not count.
@@ -12,7 +12,7 @@ export interface LimitRule {
 
 export interface LimitVerdict {
   readonly allowed: boolean;
-  /** How many more would be let through right now, after this one. */
+  /** How many more requests would be let through right now. */
   readonly remaining: number;
   /**
    * Whole seconds until the oldest counted request leaves the window, rounded up, at least 1. A sole caller who was
@@ -22,19 +22,19 @@ export interface LimitVerdict {
 }
 
 /**
- * Places that are held for as long as something lasts, such as a connection: never more than `most` of a key at once,
- * over all nodes. Those of a node that died are free again after a while.
+ * At most `max` slots of a key are held at once, over all nodes. A connection holds one for as long as it is open. The
+ * slots of a node that died become free after its lease.
  */
-export interface Places {
-  /** Takes a place of `key`, and tells whether there was one. A key always comes with the same `most`. Never rejects. */
-  take(key: string, most: number): boolean | Promise<boolean>;
-  /** To be called once for each place that was taken. */
-  giveBack(key: string): void;
+export interface ConnectionSlots {
+  /** Resolves to false when all slots are taken. A key always comes with the same `max`. Never rejects. */
+  acquire(key: string, max: number): boolean | Promise<boolean>;
+  /** Must be called once for each acquired slot. */
+  release(key: string): void;
 }
 
 export interface Limiter {
   /** Counts one request of `key` if it is let through. A key always comes with the same rule. Never rejects. */
   take(key: string, rule: LimitRule): LimitVerdict | Promise<LimitVerdict>;
-  readonly places: Places;
+  readonly connectionSlots: ConnectionSlots;
   close(): Promise<void>;
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { limiterConformance } from './conformance.ts';
+import { connectionSlotsConformance, limiterConformance } from './conformance.ts';
 import type { LimitRule, LimitVerdict } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
-import { placesConformance } from './places-conformance.ts';
 
 function withFakeClock() {
   let time = 1_000;
@@ -20,9 +19,9 @@ function withFakeClock() {
 
 limiterConformance('memory', async () => withFakeClock());
 
-placesConformance('memory', async () => {
-  const { places } = createMemoryLimiter();
-  return [places, places];
+connectionSlotsConformance('memory', async () => {
+  const { connectionSlots } = createMemoryLimiter();
+  return [connectionSlots, connectionSlots];
 });
 
 /** The definition, written down naively. */

@@ -1,15 +1,15 @@
 /**
- * The limiter within one process.
+ * The limiter within one process. Invariants:
  *
- * Invariants:
- * - A key's ring holds exactly the requests that were let through and have not left the window, oldest first,
- *   so it never holds more than `limit`. It grows on demand: a key seen once costs one slot.
- * - Nothing scans. Keys live in two generations: a key that is used moves to the young one; once in the longest
- *   window seen the young one becomes the old one and the old one is dropped whole. What is dropped was not used
- *   for at least that window, so every request in it had left.
+ * - A key's ring buffer holds exactly the requests that were let through and have not left the window, oldest first,
+ *   so it never holds more than `limit`. It grows on demand: a key seen once costs one element.
+ * - Nothing scans. Keys live in two generations: a key that is used moves to the young one. Once in the longest
+ *   window seen the young generation becomes the old one, and the previous old one is dropped whole. Its keys were not
+ *   used for at least that window, so all their requests had left.
  */
-import type { Limiter, LimitRule, LimitVerdict, Places } from './limiter.ts';
+import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from './limiter.ts';
 
+/** The times of requests: `count` of them from `head` on, wrapping at the end of `times`. */
 interface Ring {
   times: number[];
   head: number;
@@ -18,7 +18,7 @@ interface Ring {
 
 export interface MemoryLimiter extends Limiter {
   take(key: string, rule: LimitRule): LimitVerdict;
-  /** How many keys with requests are held in memory. */
+  /** How many keys with requests are kept in memory. */
   keyCount(): number;
 }
 
@@ -31,12 +31,12 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
   let young = new Map<string, Ring>();
   let old = new Map<string, Ring>();
   let longestWindow = 0;
-  let turnedAt = now();
+  let rotatedAt = now();
 
-  function turnGenerations(time: number): void {
+  function rotateGenerations(time: number): void {
     old = young;
     young = new Map();
-    turnedAt = time;
+    rotatedAt = time;
   }
 
   function ringOf(key: string): Ring {
@@ -52,14 +52,14 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
     take(key, { limit, windowMs }) {
       const time = now();
       if (windowMs > longestWindow) longestWindow = windowMs;
-      if (time - turnedAt >= longestWindow) turnGenerations(time);
+      if (time - rotatedAt >= longestWindow) rotateGenerations(time);
 
       const ring = ringOf(key);
       while (ring.count > 0 && oldest(ring) + windowMs <= time) dropOldest(ring);
       const allowed = ring.count < limit;
       if (allowed) append(ring, time);
-      // Above zero, since whatever has left was dropped: at least one second when rounded up. The sum of fractions of
-      // a millisecond can come out a hair above the window, which must not become a second.
+      // Above zero, because requests that have left were dropped: at least one second when rounded up. Floating-point
+      // addition can exceed the window by a tiny fraction, which must not be rounded up to a whole second.
       const resetMs = Math.min(windowMs, oldest(ring) + windowMs - time);
       return {
         allowed,
@@ -67,7 +67,7 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
         resetSeconds: Math.ceil(resetMs / 1000),
       };
     },
-    places: createMemoryPlaces(),
+    connectionSlots: createMemorySlots(),
     keyCount: () => young.size + old.size,
     async close() {
       young.clear();
@@ -76,16 +76,16 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
   };
 }
 
-function createMemoryPlaces(): Places {
+function createMemorySlots(): ConnectionSlots {
   const held = new Map<string, number>();
   return {
-    take(key, most) {
+    acquire(key, max) {
       const count = held.get(key) ?? 0;
-      if (count >= most) return false;
+      if (count >= max) return false;
       held.set(key, count + 1);
       return true;
     },
-    giveBack(key) {
+    release(key) {
       const left = (held.get(key) ?? 0) - 1;
       if (left > 0) held.set(key, left);
       else held.delete(key);
@@ -93,8 +93,9 @@ function createMemoryPlaces(): Places {
   };
 }
 
+/** The ring must not be empty. */
 function oldest(ring: Ring): number {
-  return ring.times[ring.head]!;
+  return ring.times[ring.head] ?? 0;
 }
 
 function dropOldest(ring: Ring): void {

@@ -1,22 +1,21 @@
 /**
- * The limiter over many nodes: one count in Redis, on the Redis server's clock.
+ * The limiter over many nodes: one count in Redis, on the Redis server's clock. Invariants:
  *
  * - A key is a list of the times, in microseconds, at which requests were let through, oldest first. One script decides
- *   and counts, so no two requests can take the same place, and equal times are simply two entries. It expires by
- *   itself.
- * - What is asked in one go of the event loop is asked by one call of the script. It decides one after the other, as if
- *   each had come by itself; one that fails fails alone.
- * - `take` never rejects and never waits long: when Redis is away, slow or failing, this node goes by its own count.
- *   That count is kept all along, so going over to it forgets nothing that this node let through.
+ *   and counts, so no two requests are counted as one. Equal times are two elements. The key expires by itself.
+ * - All requests of one turn of the event loop are decided by one call of the script, one after the other, as if each
+ *   had come by itself. One that fails does not affect the others.
+ * - `take` never rejects and never waits long: when Redis is away, slow or failing, this node decides by its own count.
+ *   That count is always kept, so falling back forgets nothing that this node let through.
  */
 import type { Limiter, LimitRule, LimitVerdict } from './limiter.ts';
 import type { MemoryLimiter } from './memory.ts';
-import { createRedisPlaces, type PlacesClient } from './redis-places.ts';
 import { createRedisScript } from './redis-script.ts';
+import { createRedisSlots, type SlotsClient } from './redis-slots.ts';
 
-// The second condition drops what a clock that was set back left in the far future. Times are formatted by hand because
-// Lua would print so large a number with too few digits. The expiry has a second to spare: it only frees memory. For
-// each key three numbers come back; the first is neither 0 nor 1 where Redis refused a command.
+// A time further ahead than a whole window was written before the clock was set back; the script drops it too. Times
+// are formatted by hand because Lua would print so large a number with too few digits. The expiry only frees memory, and
+// has a second to spare. Each key yields three numbers; the first is -1 where Redis refused a command.
 const SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -45,85 +44,86 @@ end
 return replies
 `;
 
-/** How many are asked for at once, so that Redis does nothing else for no more than a moment. */
-const most = 64;
+/** The most requests in one call of the script: Redis serves nobody else while it runs. */
+const maxBatch = 64;
 
-interface Asked {
+interface PendingTake {
   readonly key: string;
   readonly rule: LimitRule;
   readonly resolve: (verdict: LimitVerdict) => void;
 }
 
 export interface RedisLimiterOptions {
-  /** Stays the caller's: `close` does not end it. */
-  readonly client: PlacesClient;
+  /** Owned by the caller: `close` does not close it. */
+  readonly client: SlotsClient;
   /** This node's own count. */
   readonly fallback: MemoryLimiter;
-  /** Called for each request and each place that was decided on this node alone. */
+  /** Called for each request and each connection slot that this node decided by its own count. */
   readonly onFallback?: () => void;
   /** How long a request waits for Redis. */
   readonly deadlineMs?: number;
-  /** How long the places of a node that died stay taken. */
+  /** How long the connection slots of a node that died stay taken. */
   readonly leaseMs?: number;
 }
 
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const { client, fallback, onFallback = () => {}, deadlineMs = 1_000, leaseMs } = options;
   const script = createRedisScript(client, SCRIPT, deadlineMs);
-  const places = createRedisPlaces({ client, onFallback, leaseMs });
+  const connectionSlots = createRedisSlots({ client, onFallback, leaseMs });
 
-  let waiting: Asked[] = [];
+  let pending: PendingTake[] = [];
 
-  function takeAlone(key: string, rule: LimitRule): LimitVerdict {
+  function takeLocally(key: string, rule: LimitRule): LimitVerdict {
     onFallback();
     return fallback.take(key, rule);
   }
 
-  function takeShared(key: string, rule: LimitRule): Promise<LimitVerdict> {
+  function takeFromRedis(key: string, rule: LimitRule): Promise<LimitVerdict> {
     return new Promise((resolve) => {
-      // After all promises that are due: those whose grants were read together come here together.
-      if (waiting.length === 0) process.nextTick(askForAll);
-      waiting.push({ key, rule, resolve });
+      // `nextTick` runs after all promise callbacks that are due, so requests whose grants were read together are
+      // decided together.
+      if (pending.length === 0) process.nextTick(flush);
+      pending.push({ key, rule, resolve });
     });
   }
 
-  function askForAll(): void {
-    const all = waiting;
-    waiting = [];
-    for (let at = 0; at < all.length; at += most) void ask(all.slice(at, at + most));
+  function flush(): void {
+    const takes = pending;
+    pending = [];
+    for (let at = 0; at < takes.length; at += maxBatch) void decide(takes.slice(at, at + maxBatch));
   }
 
-  async function ask(calls: readonly Asked[]): Promise<void> {
+  async function decide(takes: readonly PendingTake[]): Promise<void> {
     let replies: unknown;
     try {
       replies = await script.run(
-        calls.map(({ key }) => `namjai:limit:{${key}}`),
-        calls.flatMap(({ rule: { limit, windowMs } }) => [limit, windowMs * 1000, windowMs + 1000]),
+        takes.map(({ key }) => `namjai:limit:{${key}}`),
+        takes.flatMap(({ rule: { limit, windowMs } }) => [limit, windowMs * 1000, windowMs + 1000]),
       );
     } catch {
-      // Each goes by this node's count.
+      // Without replies each request falls back to this node's count.
     }
-    for (const [i, { key, rule, resolve }] of calls.entries()) {
+    for (const [i, { key, rule, resolve }] of takes.entries()) {
       const verdict = readVerdict(replies, i);
       if (verdict?.allowed) fallback.take(key, rule);
-      resolve(verdict ?? takeAlone(key, rule));
+      resolve(verdict ?? takeLocally(key, rule));
     }
   }
 
   return {
-    take: (key, rule) => (script.answers ? takeShared(key, rule) : takeAlone(key, rule)),
-    places,
+    take: (key, rule) => (script.isAvailable ? takeFromRedis(key, rule) : takeLocally(key, rule)),
+    connectionSlots,
     async close() {
-      await places.close();
+      await connectionSlots.close();
       await fallback.close();
     },
   };
 }
 
-/** That of the call at this place, if there is one. */
-function readVerdict(replies: unknown, place: number): LimitVerdict | undefined {
+/** The verdict on the request at `index`, if Redis replied with one. */
+function readVerdict(replies: unknown, index: number): LimitVerdict | undefined {
   if (!Array.isArray(replies)) return undefined;
-  const [allowed, remaining, resetMicroseconds] = replies.slice(3 * place, 3 * place + 3).map(Number);
+  const [allowed, remaining, resetMicroseconds] = replies.slice(3 * index, 3 * index + 3).map(Number);
   if ((allowed !== 0 && allowed !== 1) || remaining === undefined || resetMicroseconds === undefined) return undefined;
   return { allowed: allowed === 1, remaining, resetSeconds: Math.ceil(resetMicroseconds / 1_000_000) };
 }

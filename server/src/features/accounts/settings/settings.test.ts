@@ -29,9 +29,10 @@ test('security 27: a password set from the command line ends every session', asy
   const app = await buildApp(t);
   const { id } = await app.runtime.accounts.add({ username: 'mali', password });
   const visitor = await signedInVisitor(app, id);
-  const { creatorCommands } = await import('../../../cli/creator.ts');
-  const command = creatorCommands.find(({ usage }) => usage.startsWith('creator password'))!;
-  await command.run({ values: { password: 'from the operator' }, positionals: ['mali'], env: app.env });
+  const { main } = await import('../../../cli/main.ts');
+  const ignored = { write: () => {} };
+  const args = ['creator', 'password', 'mali', '--password', 'from the operator'];
+  assert.equal(await main(args, { env: app.env, stdout: ignored, stderr: ignored }), 0);
   assert.equal((await visitor.get('/account')).statusCode, 303);
   await visitor.get('/login');
   assert.equal((await visitor.post('/login', { username: 'mali', password: 'from the operator' })).statusCode, 303);

@@ -4,6 +4,7 @@
  */
 import { connectEvents } from '../../../../../sdk/src/socket.ts';
 import type { StreamEvent } from '../../../../../sdk/src/types.ts';
+import type { OverlayTreatment } from '../../events/index.ts';
 import { keepPage } from './keep.ts';
 import { createLink } from './link.ts';
 import { openMemory } from './memory.ts';
@@ -15,7 +16,9 @@ const lookMs = 30_000;
 const turnedAwayMs = 20_000;
 
 const [, , key = ''] = location.pathname.split('/');
-const { creator = '' } = document.body.dataset;
+const { creator = '', treatments = '{}' } = document.body.dataset;
+/** What to do with the events of each type: the server's table. */
+const treatmentOf: Readonly<Record<string, OverlayTreatment>> = JSON.parse(treatments);
 const memory = await openMemory(creator);
 const link = createLink(`/overlay/${key}`);
 const skipped = new Set<string>();
@@ -52,13 +55,14 @@ function look(): Promise<void> {
 }
 
 function itemOf(event: StreamEvent): Item | undefined {
-  if (event.type === 'alert.shown' || event.type === 'alert.skipped') return undefined;
-  const record = 'tip' in event.data ? event.data.tip : event.data.alert;
+  const { data } = event;
+  const record = 'tip' in data ? data.tip : 'alert' in data ? data.alert : undefined;
+  if (!record) return undefined;
   const limit = Date.now() + clockOffset - state.settings.maxAgeMinutes * 60_000;
   return {
     sequence: event.sequence,
     words: { name: record.display_name ?? record.name, amountMinor: record.amount_minor, message: record.message },
-    tipId: event.type === 'tip.created' ? record.id : undefined,
+    tipId: 'tip' in data && !event.replay ? record.id : undefined,
     replay: event.replay,
     expired: Date.parse(event.created_at) < limit,
   };
@@ -66,9 +70,19 @@ function itemOf(event: StreamEvent): Item | undefined {
 
 async function handle(event: StreamEvent): Promise<void> {
   await looking; // what was skipped while this page was away is known before anything is played
-  if (event.type === 'alert.skipped' && event.data.tip_id) skipped.add(event.data.tip_id);
-  const item = itemOf(event);
-  if (item) player.add(item);
+  const treatment = treatmentOf[event.type];
+  switch (treatment) {
+    case 'play': {
+      const item = itemOf(event);
+      if (item) player.add(item);
+      return;
+    }
+    case 'skip':
+      if ('tip_id' in event.data && event.data.tip_id) skipped.add(event.data.tip_id);
+      return;
+    default:
+      treatment satisfies undefined;
+  }
 }
 
 async function begin(): Promise<void> {

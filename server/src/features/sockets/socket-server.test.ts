@@ -6,21 +6,25 @@ import Fastify from 'fastify';
 import { connect, until } from '../../../test/sockets.ts';
 import { useWebSockets } from '../../platform/http/websocket.ts';
 import { createLog } from '../../platform/log.ts';
-import type { Hello } from './socket.ts';
-import { webSocketOptions } from './socket.ts';
-import { createSocketHost } from './socket-host.ts';
+import { type Auth, webSocketOptions } from './socket.ts';
+import { createSocketServer } from './socket-server.ts';
 
-/** A host that lets everyone in whom it has room for, and never answers. */
-async function setUp(t: TestContext, mostWaiting: number) {
+/** A server that lets everyone in whom it has room for, and never answers. */
+async function setUp(t: TestContext, maxUnauthenticated: number) {
   const app = Fastify({ forceCloseConnections: true });
   const webSockets = useWebSockets(app, webSocketOptions);
   const greeted: string[] = [];
-  const join = ({ token }: Hello) => {
+  const subscribe = ({ token }: Auth) => {
     greeted.push(token);
     return new Promise<never>(() => {});
   };
-  const host = createSocketHost(app, { webSockets, log: createLog({ level: 'silent' }), join, mostWaiting });
-  app.get('/v1/socket', (request, reply) => host.accept(request, reply));
+  const server = createSocketServer(app, {
+    webSockets,
+    log: createLog({ level: 'silent' }),
+    subscribe,
+    maxUnauthenticated,
+  });
+  app.get('/v1/socket', (request, reply) => server.accept(request, reply));
   const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 })).host;
   t.after(() => app.close());
   const open = async () => {
@@ -54,7 +58,7 @@ test('room is made at once, though the peer never answers the close', async (t) 
   const ended = once(mute, 'end');
   await open();
   const timeout = AbortSignal.timeout(webSocketOptions.closeTimeout / 2);
-  await Promise.race([ended, once(timeout, 'abort').then(() => assert.fail('the line is still open'))]);
+  await Promise.race([ended, once(timeout, 'abort').then(() => assert.fail('the connection is still open'))]);
 });
 
 /** Upgrades, and then neither speaks nor closes. */

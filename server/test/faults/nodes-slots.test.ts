@@ -66,7 +66,7 @@ const count = (lines: readonly Line[], outcome: Line['outcome']) =>
   lines.filter((line) => line.outcome === outcome).length;
 const live = (lines: readonly Line[]) => lines.filter((line) => line.outcome === 'live');
 
-test('places over two nodes are as many as in one process', {
+test('connection slots over two nodes are as many as in one process', {
   timeout: 300_000,
   skip: skipWithoutRedisServer,
 }, async (t) => {
@@ -91,13 +91,13 @@ test('places over two nodes are as many as in one process', {
       sockets(times: number, url: string) {
         return Promise.all(range(1, times).map(() => this.socket(url)));
       },
-      /** Waits until Redis was told that the nodes hold so many of its places. */
+      /** Waits until Redis was told that the nodes hold so many of its slots. */
       async held(expected: number): Promise<void> {
         for (const giveUpAt = performance.now() + 30_000; ; await delay(10)) {
           const entries = await redis.client.hVals(key).catch(() => []); // away
           const told = entries.reduce((sum, entry) => sum + Number.parseInt(entry, 10), 0);
           if (told === expected) return;
-          assert.ok(performance.now() < giveUpAt, `${told} places are held, not ${expected}`);
+          assert.ok(performance.now() < giveUpAt, `${told} slots are held, not ${expected}`);
         }
       },
     };
@@ -180,7 +180,7 @@ test('places over two nodes are as many as in one process', {
     assert.equal((await app.socket(there)).outcome, 4429);
   });
 
-  await t.test('kill -9 of a node frees its places within the lease', async (t) => {
+  await t.test('kill -9 of a node frees its slots within the lease', async (t) => {
     await nodes.start(0);
     const app = await appOf(t, pairs[4]!);
     assert.equal(count(await app.sockets(50, here), 'live'), 50);
@@ -188,7 +188,7 @@ test('places over two nodes are as many as in one process', {
     await nodes.node(0).kill('SIGKILL');
     assert.equal((await app.socket(there)).outcome, 4429, 'nobody knows yet');
     while ((await app.socket(there)).outcome !== 'live')
-      assert.ok(performance.now() - killedAt < 60_000, 'the places never became free');
+      assert.ok(performance.now() - killedAt < 60_000, 'the slots never became free');
     const freedAfter = performance.now() - killedAt;
     assert.ok(freedAfter < 17_000, `after ${freedAfter} ms`);
     const rest = await app.sockets(50, there);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, until } from '../../../test/sockets.ts';
-import { Batch } from './batch.ts';
-import { Feed } from './feed.ts';
-import { Member, type Wire } from './member.ts';
+import type { Connection } from './connection.ts';
+import { CreatorStream } from './creator-stream.ts';
+import { EncodedEvents } from './encoded-events.ts';
+import { Subscriber } from './subscriber.ts';
 
-/** A feed over a log in memory whose answers a test can hold back, to bring about each order of things. */
+/** A stream over a log in memory whose answers a test can hold back, to bring about each order of things. */
 function setUp() {
   const log: number[] = [];
   let held: Promise<void> | undefined;
@@ -13,7 +14,7 @@ function setUp() {
     await held;
     return value;
   };
-  const feed = new Feed({
+  const stream = new CreatorStream({
     creatorId: 'crt_1',
     events: {
       head: () => answer({ sequence: log.length }),
@@ -25,7 +26,7 @@ function setUp() {
     onError: (error) => assert.fail(String(error)),
   });
   return {
-    feed,
+    stream,
     record: (count: number) => log.push(...range(log.length + 1, log.length + count)),
     /** Holds back what the log answers from now on; the returned function lets go. */
     hold() {
@@ -38,88 +39,88 @@ function setUp() {
     },
     join() {
       const seen: number[] = [];
-      const ends: string[] = [];
-      const wire: Wire = {
+      const closes: string[] = [];
+      const connection: Connection = {
         welcome: () => {},
-        send: (batch: Batch) => seen.push(...batch.events.map(({ sequence }) => sequence)),
+        send: ({ events }: EncodedEvents) => seen.push(...events.map(({ sequence }) => sequence)),
         keepalive: () => {},
         reconnect: () => true,
-        end: (reason) => ends.push(reason),
+        close: (reason) => closes.push(reason),
         drained: async () => {},
         buffered: 0,
         flushed: 0,
       };
-      const pass = { key: '', allowed: () => true };
-      const options = { creatorId: 'crt_1', kind: 'socket', slot: { key: '', most: 1 }, pass } as const;
-      const member = new Member(options, wire, (gone) => feed.remove(gone));
-      feed.members.add(member);
-      return { member, seen, ends };
+      const permission = { key: '', isAllowed: () => true };
+      const options = { creatorId: 'crt_1', kind: 'socket', slots: { key: '', max: 1 }, permission } as const;
+      const subscriber = new Subscriber(options, connection, (left) => stream.remove(left));
+      stream.subscribers.add(subscriber);
+      return { subscriber, seen, closes };
     },
   };
 }
 
-test('a hint that comes while the only member joins is not lost', async () => {
-  const { feed, record, hold, join } = setUp();
+test('a hint that comes while the only subscriber joins is not lost', async () => {
+  const { stream, record, hold, join } = setUp();
   record(2);
-  const { member, seen } = join();
+  const { subscriber, seen } = join();
   const release = hold();
-  const started = feed.start(member, undefined); // the newest it is told is 2
+  const started = stream.start(subscriber, undefined); // the newest it is told is 2
   record(1);
-  feed.wake(3);
+  stream.wake(3);
   release();
   await started;
   await until('it has come', () => seen.length === 1);
   assert.deepEqual(seen, [3]);
 });
 
-test('a member that joins while the others go on gets what they got in between', async () => {
-  const { feed, record, hold, join } = setUp();
+test('a subscriber that joins while the others go on gets what they got in between', async () => {
+  const { stream, record, hold, join } = setUp();
   const first = join();
-  await feed.start(first.member, undefined);
+  await stream.start(first.subscriber, undefined);
   record(1);
-  feed.wake(1);
+  stream.wake(1);
   await until('the first is live', () => first.seen.length === 1);
 
   const second = join();
   const release = hold();
-  const started = feed.start(second.member, undefined); // told that 1 is the newest
+  const started = stream.start(second.subscriber, undefined); // told that 1 is the newest
   await Promise.resolve();
   release();
   record(3);
-  feed.wake(4);
+  stream.wake(4);
   await started;
   await until('both have all', () => first.seen.length === 4 && second.seen.length === 3);
   assert.deepEqual(first.seen, [1, 2, 3, 4]);
   assert.deepEqual(second.seen, [2, 3, 4]);
-  assert.deepEqual([...first.ends, ...second.ends], []);
+  assert.deepEqual([...first.closes, ...second.closes], []);
 });
 
-test('what a member read by itself is not sent to it again', async () => {
-  const { feed, record, hold, join } = setUp();
+test('what a subscriber read by itself is not sent to it again', async () => {
+  const { stream, record, hold, join } = setUp();
   const first = join();
-  await feed.start(first.member, undefined);
+  await stream.start(first.subscriber, undefined);
   const release = hold();
   record(2);
-  feed.wake(2); // the reader waits for its answer
+  stream.wake(2); // the reader waits for its answer
   const second = join();
-  const started = feed.start(second.member, 0);
+  const started = stream.start(second.subscriber, 0);
   release();
   await started;
   record(1);
-  feed.wake(3);
+  stream.wake(3);
   await until('both have all', () => first.seen.length >= 3 && second.seen.length >= 3);
   assert.deepEqual(first.seen, [1, 2, 3]);
   assert.deepEqual(second.seen, [1, 2, 3]);
 });
 
 test('a gap ends the connection instead of passing unnoticed', async () => {
-  const { feed, record, join } = setUp();
-  const { member, seen, ends } = join();
-  await feed.start(member, undefined);
+  const { stream, record, join } = setUp();
+  const { subscriber, seen, closes } = join();
+  await stream.start(subscriber, undefined);
   record(1);
-  feed.wake(1);
+  stream.wake(1);
   await until('it is live', () => seen.length === 1);
-  member.offer(new Batch([{ sequence: 3, type: 'tip.created', body: '{}' }]));
+  subscriber.send(new EncodedEvents([{ sequence: 3, type: 'tip.created', body: '{}' }]));
   assert.deepEqual(seen, [1]);
-  assert.deepEqual(ends, ['restart']);
+  assert.deepEqual(closes, ['restart']);
 });

@@ -10,8 +10,8 @@ import {
   type TestRedis,
 } from '../../../test/redis.ts';
 import { connectRedis } from '../redis.ts';
-import { placesConformance } from './places-conformance.ts';
-import { createRedisPlaces } from './redis-places.ts';
+import { connectionSlotsConformance } from './conformance.ts';
+import { createRedisSlots } from './redis-slots.ts';
 
 interface Options {
   readonly leaseMs?: number;
@@ -20,7 +20,7 @@ interface Options {
 async function openNode(t: TestContext, url: string, options: Options = {}) {
   const { client, close } = await connectRedis({ url });
   const node = { fallbacks: 0 };
-  const places = createRedisPlaces({
+  const slots = createRedisSlots({
     client,
     onFallback: () => {
       node.fallbacks += 1;
@@ -28,22 +28,22 @@ async function openNode(t: TestContext, url: string, options: Options = {}) {
     ...options,
   });
   t.after(async () => {
-    await places.close();
+    await slots.close();
     close();
   });
-  return Object.assign(node, { client, places, die: close });
+  return Object.assign(node, { client, slots, die: close });
 }
 
 type Node = Awaited<ReturnType<typeof openNode>>;
 
-/** How many places of the key each node is said to hold. */
+/** How many slots of the key each node is said to hold. */
 async function counts({ client }: Node, key: string): Promise<number[]> {
   const entries = await client.hVals(`namjai:places:{${key}}`);
   return entries.map((entry) => Number.parseInt(entry, 10)).sort();
 }
 
-async function take({ places }: Node, key: string, most: number, times: number): Promise<number> {
-  const taken = await Promise.all(Array.from({ length: times }, () => places.take(key, most)));
+async function take({ slots }: Node, key: string, max: number, times: number): Promise<number> {
+  const taken = await Promise.all(Array.from({ length: times }, () => slots.acquire(key, max)));
   return taken.filter(Boolean).length;
 }
 
@@ -52,46 +52,46 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
     assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
 }
 
-describe('places in redis', { skip: skipWithoutRedis }, () => {
+describe('connection slots in redis', { skip: skipWithoutRedis }, () => {
   let redis: TestRedis;
   before(async () => {
     redis = await openTestRedis();
   });
   after(() => redis?.stop());
 
-  placesConformance('redis', async (t) => {
+  connectionSlotsConformance('redis', async (t) => {
     const [here, there] = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
     t.after(() => assert.equal(here.fallbacks + there.fallbacks, 0, 'decided without Redis'));
-    return [here.places, there.places];
+    return [here.slots, there.slots];
   });
 
-  it('waits a little for a place that is on its way back', async (t) => {
+  it('waits a little for a slot that is on its way back', async (t) => {
     const [here, there] = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
     const key = randomUUID();
     assert.equal(await take(here, key, 1, 1), 1);
-    const early = there.places.take(key, 1);
-    // Answered after the first request for a place, which found none.
+    const early = there.slots.acquire(key, 1);
+    // Answered after the first request for a slot, which found none.
     await there.client.ping();
-    here.places.giveBack(key);
+    here.slots.release(key);
     assert.equal(await early, true);
     const from = performance.now();
-    assert.equal(await here.places.take(key, 1), false);
+    assert.equal(await here.slots.acquire(key, 1), false);
     assert.ok(performance.now() - from < 2_000, 'refused in good time');
   });
 
-  it('leaves nothing behind in Redis once all is given back, and tells so before it closes', async (t) => {
+  it('leaves nothing behind in Redis once all is released, and tells so before it closes', async (t) => {
     const [node, witness] = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
     const key = randomUUID();
     await take(node, key, 5, 4);
     assert.deepEqual(await counts(witness, key), [4]);
     const life = await witness.client.pTTL(`namjai:places:{${key}}`);
     assert.ok(life > 10_000 && life <= 15_000, `it would last for ${life} ms by itself`);
-    for (let i = 0; i < 4; i++) node.places.giveBack(key);
-    await node.places.close();
+    for (let i = 0; i < 4; i++) node.slots.release(key);
+    await node.slots.close();
     assert.equal(await witness.client.exists(`namjai:places:{${key}}`), 0);
   });
 
-  it('frees the places of a node that died after its lease, and renews those of the living', async (t) => {
+  it('frees the slots of a node that died after its lease, and renews those of the living', async (t) => {
     const leaseMs = 5_000;
     const [dead, alive] = await Promise.all([openNode(t, redis.url, { leaseMs }), openNode(t, redis.url, { leaseMs })]);
     const key = randomUUID();
@@ -100,7 +100,7 @@ describe('places in redis', { skip: skipWithoutRedis }, () => {
     const diedAt = performance.now();
     dead.die();
     assert.equal(await take(alive, key, 5, 2), 1, 'not before');
-    await until('its places are free', async () => (await take(alive, key, 5, 1)) === 1);
+    await until('its slots are free', async () => (await take(alive, key, 5, 1)) === 1);
     const freedAfter = performance.now() - diedAt;
     assert.ok(freedAfter < leaseMs + 2_000, `after ${freedAfter} ms`);
     await sleep(1.5 * leaseMs);
@@ -108,7 +108,7 @@ describe('places in redis', { skip: skipWithoutRedis }, () => {
     assert.equal(await take(alive, key, 5, 2), 1);
   });
 
-  it('lets a node that slept past its lease keep its places, and nobody else in until there are free ones', async (t) => {
+  it('lets a node that slept past its lease keep its slots, and nobody else in until there are free ones', async (t) => {
     const [here, there] = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
     const key = randomUUID();
     await take(here, key, 3, 2);
@@ -116,10 +116,10 @@ describe('places in redis', { skip: skipWithoutRedis }, () => {
     assert.equal(await take(there, key, 3, 4), 3);
     assert.equal(await take(here, key, 3, 1), 0);
     assert.deepEqual(await counts(here, key), [2, 3]);
-    there.places.giveBack(key);
-    there.places.giveBack(key);
+    there.slots.release(key);
+    there.slots.release(key);
     assert.equal(await take(here, key, 3, 1), 0);
-    there.places.giveBack(key);
+    there.slots.release(key);
     assert.equal(await take(here, key, 3, 2), 1);
   });
 
@@ -137,13 +137,13 @@ describe('places in redis', { skip: skipWithoutRedis }, () => {
     await node.client.set(`namjai:places:{${key}}`, 'not a hash', { PX: 60_000 });
     assert.equal(await take(node, key, 3, 4), 3);
     assert.equal(node.fallbacks, 4);
-    node.places.giveBack(key);
+    node.slots.release(key);
     await node.client.del(`namjai:places:{${key}}`);
     await until('it is told', async () => (await counts(node, key))[0] === 2);
   });
 });
 
-describe('places without Redis', { skip: skipWithoutRedisServer }, () => {
+describe('connection slots without Redis', { skip: skipWithoutRedisServer }, () => {
   it('counts on each node while Redis is killed, cuts nobody, and counts over all once it is back', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
@@ -161,19 +161,19 @@ describe('places without Redis', { skip: skipWithoutRedisServer }, () => {
     await until('both know', () => !here.client.isReady && !there.client.isReady);
     assert.equal(await take(here, key, 5, 4), 2, 'what it let in before counts');
     assert.equal(await take(there, key, 5, 7), 5);
-    for (let i = 0; i < 2; i++) there.places.giveBack(left);
-    there.places.giveBack(key);
+    for (let i = 0; i < 2; i++) there.slots.release(left);
+    there.slots.release(key);
 
     await server.restart();
     await until('both have told', async () => here.client.isReady && String(await counts(here, key)) === '4,5');
     await until('also what had not changed', async () => String(await counts(here, same)) === '4');
     assert.equal(await take(there, key, 5, 1), 0);
-    for (let i = 0; i < 5; i++) here.places.giveBack(key);
+    for (let i = 0; i < 5; i++) here.slots.release(key);
     assert.equal(await take(there, key, 5, 2), 1);
-    assert.equal(await take(here, left, 5, 6), 5, 'what was given back meanwhile is free');
+    assert.equal(await take(here, left, 5, 6), 5, 'what was released meanwhile is free');
   });
 
-  it('waits once for a Redis that stopped answering, and loses no place by it', async (t) => {
+  it('waits once for a Redis that stopped answering, and loses no slot by it', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
     const [here, there] = await Promise.all([openNode(t, server.url), openNode(t, server.url)]);
@@ -186,7 +186,7 @@ describe('places without Redis', { skip: skipWithoutRedisServer }, () => {
     assert.ok(first - from < 2_000, 'the first waited too long');
     for (let i = 0; i < 50; i++) assert.equal(await take(here, randomUUID(), 1, 1), 1);
     assert.ok(performance.now() - first < 1_000, 'later ones waited');
-    here.places.giveBack(key);
+    here.slots.release(key);
     server.resume();
     await until('it is told', async () => String(await counts(there, key)) === '3');
     assert.equal(await take(there, key, 4, 2), 1);
@@ -199,8 +199,8 @@ describe('places without Redis', { skip: skipWithoutRedisServer }, () => {
     const node = await openNode(t, server.url, { leaseMs: 300 });
     const keys = Array.from({ length: 100 }, () => randomUUID());
     for (const key of keys) assert.equal(await take(node, key, 1, 1), 1);
-    assert.equal(node.places.keyCount(), 100);
-    for (const key of keys) node.places.giveBack(key);
-    await until('none is left', () => node.places.keyCount() === 0);
+    assert.equal(node.slots.keyCount(), 100);
+    for (const key of keys) node.slots.release(key);
+    await until('none is left', () => node.slots.keyCount() === 0);
   });
 });

@@ -1,10 +1,10 @@
 import type { StoredEvent } from '../events/index.ts';
 
-/** Events in a row of one creator on their way out: encoded at most once in each form, whoever gets them. */
-export class Batch {
+/** Consecutive events of one creator. Each encoding is made at most once and shared by all connections. */
+export class EncodedEvents {
   readonly events: readonly StoredEvent[];
-  #frames: Buffer | undefined;
-  #blocks: Buffer | undefined;
+  #webSocketFrames: Buffer | undefined;
+  #sseBlocks: Buffer | undefined;
 
   constructor(events: readonly StoredEvent[]) {
     this.events = events;
@@ -18,27 +18,28 @@ export class Batch {
     return this.events.at(-1)?.sequence ?? 0;
   }
 
-  /** For a socket. */
-  get frames(): Buffer {
-    this.#frames ??= Buffer.concat(this.events.map(({ body }) => textFrame(`{"type":"event","event":${body}}`)));
-    return this.#frames;
+  get webSocketFrames(): Buffer {
+    this.#webSocketFrames ??= Buffer.concat(
+      this.events.map(({ body }) => textFrame(`{"type":"event","event":${body}}`)),
+    );
+    return this.#webSocketFrames;
   }
 
-  /** For a stream of Server-Sent Events. A body is JSON and so stands on one line. */
-  get blocks(): Buffer {
-    this.#blocks ??= Buffer.from(
+  /** A body is JSON without line breaks, so one `data:` line holds it. */
+  get sseBlocks(): Buffer {
+    this.#sseBlocks ??= Buffer.from(
       this.events.map(({ sequence, body }) => `id: ${sequence}\ndata: ${body}\n\n`).join(''),
     );
-    return this.#blocks;
+    return this.#sseBlocks;
   }
 }
 
-/** One whole, unmasked text frame (RFC 6455, section 5.2). */
+/** An unfragmented, unmasked text frame (RFC 6455, section 5.2). */
 export function textFrame(text: string): Buffer {
   return frame(0x1, text);
 }
 
-/** A protocol-level ping, which every peer answers by itself. */
+/** A ping frame. Every WebSocket implementation answers it with a pong. */
 export const pingFrame: Buffer = frame(0x9, '');
 
 function frame(opcode: number, text: string): Buffer {

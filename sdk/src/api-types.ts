@@ -1,0 +1,263 @@
+// Made from openapi.json by `npm run generate`. Do not edit.
+
+export type Scope = 'profile.read' | 'tips.read' | 'tips.create' | 'alerts.create' | 'events.subscribe';
+
+/** Why the server closed a socket. */
+export type CloseCode = 1012 | 4400 | 4401 | 4402 | 4403 | 4408 | 4429;
+
+export type Alert = {
+  id: string;
+  type: 'alert.test';
+  name: string;
+  display_name: string | null;
+  amount: number;
+  amount_minor: number;
+  currency: 'THB';
+  message: string | null;
+  /** How many overlays were open to show it. */
+  overlays_connected: number;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+};
+
+/** What became of an alert. Fields that do not apply are null. */
+export type AlertOutcome = {
+  tip_id: string | null;
+  alert_id: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  shown_at: string | null;
+  /** Why the alert was not shown; null if it was. */
+  reason: 'by_creator' | 'below_minimum' | null;
+};
+
+/** The creator asked to see an alert again; `replay` is true, and no status changes. */
+export type AlertReplayedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'alert.replayed';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { tip: Tip } | { alert: Alert };
+};
+
+export type AlertRequest = {
+  /** In baht, at most two decimals. */
+  amount?: number | null;
+  /** 2 to 25 characters of A-Z, 0-9, underscore and space. */
+  name?: string | null;
+  /** At most 255 characters. */
+  message?: string | null;
+  /** 1 to 40 characters of any script, shown on the overlay in place of name. */
+  display_name?: string | null;
+};
+
+/** An overlay has shown an alert. */
+export type AlertShownEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'alert.shown';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: AlertOutcome;
+};
+
+/** An alert was not shown: `reason` is `by_creator` or `below_minimum`. */
+export type AlertSkippedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'alert.skipped';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: AlertOutcome;
+};
+
+/** A test alert was sent; `test` is true. */
+export type AlertTestEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'alert.test';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { alert: Alert };
+};
+
+/** Stored once: the same bytes on the socket, in a webhook and here. Types may be added: pass over those you do not know. */
+export type StreamEvent = TipCreatedEvent | AlertTestEvent | AlertReplayedEvent | AlertShownEvent | AlertSkippedEvent;
+
+/** The app can no longer act for the creator: `reason` is `creator`, `app`, `operator`, `app_deleted` or `account_deleted`; `sequence` is null. */
+export type GrantRevokedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'grant.revoked';
+  sequence: null;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { creator_id: string; reason: 'creator' | 'app' | 'operator' | 'app_deleted' | 'account_deleted' };
+};
+
+/** The creator that the token represents. */
+export type Me = {
+  id: string;
+  username: string;
+  display_name: string;
+  /** An address of this server, or null. */
+  avatar_url: string | null;
+  currency: 'THB';
+  /** Decides where a month and a date-only bound begin. */
+  timezone: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** The app that this token was issued to. */
+  app: { client_id: string; name: string };
+  /** What this token may do, space-separated. */
+  scope: string;
+};
+
+/** The creator’s public profile. */
+export type Profile = {
+  id: string;
+  username: string;
+  display_name: string;
+  bio: string | null;
+  /** An address of this server, or null. */
+  avatar_url: string | null;
+  /** The public page; null while it is switched off. */
+  page_url: string | null;
+  social_links: { platform: string; url: string }[];
+  /** Always all six, in this order. */
+  tip_channels: {
+    type: 'promptpay' | 'truemoney' | 'bank_transfer' | 'card' | 'shopeepay' | 'line_pay';
+    name: string;
+    enabled: boolean;
+  }[];
+};
+
+export type SocketToken = {
+  socket_token: string;
+  /** Seconds. */
+  expires_in: 600;
+  /** RFC 3339, UTC, milliseconds. */
+  expires_at: string;
+  /** The WebSocket address, without a query. */
+  url: string;
+};
+
+export type Tip = {
+  id: string;
+  /** In baht. */
+  amount: number;
+  /** The same in satang. */
+  amount_minor: number;
+  currency: 'THB';
+  name: string;
+  /** Shown in place of name where it is set. */
+  display_name: string | null;
+  message: string | null;
+  source: { type: 'api' | 'cli'; client_id: string | null; app_name: string | null };
+  alert: {
+    status: 'queued' | 'shown' | 'skipped' | 'expired';
+    /** RFC 3339, UTC, milliseconds. */
+    shown_at: string | null;
+  };
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+};
+
+/** A tip was recorded. */
+export type TipCreatedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'tip.created';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { tip: Tip };
+};
+
+export type TipRequest = {
+  /** In baht, at most two decimals. */
+  amount: number;
+  /** 2 to 25 characters of A-Z, 0-9, underscore and space. */
+  name: string;
+  /** At most 255 characters. */
+  message?: string | null;
+  /** 1 to 40 characters of any script, shown on the overlay in place of name. */
+  display_name?: string | null;
+};
+
+export type TipStats = {
+  currency: 'THB';
+  timezone: string;
+  all_time: {
+    /** In baht. */
+    total: number;
+    /** The same in satang. */
+    total_minor: number;
+    count: number;
+  };
+  current_month: {
+    month: string;
+    /** RFC 3339, UTC, milliseconds. */
+    starts_at: string;
+    /** The next month’s first instant. */
+    ends_at: string;
+    /** In baht. */
+    total: number;
+    /** The same in satang. */
+    total_minor: number;
+    count: number;
+  };
+  /** RFC 3339, UTC, milliseconds. */
+  as_of: string;
+};
+
+/** The body of a delivery. Types may be added: pass over those you do not know. */
+export type WebhookEvent =
+  | TipCreatedEvent
+  | AlertTestEvent
+  | AlertReplayedEvent
+  | AlertShownEvent
+  | AlertSkippedEvent
+  | GrantRevokedEvent
+  | WebhookPingEvent;
+
+/** A ping was asked for; `sequence` and `creator_id` are null. */
+export type WebhookPingEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'webhook.ping';
+  sequence: null;
+  test: boolean;
+  replay: boolean;
+  creator_id: null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: Record<string, never>;
+};

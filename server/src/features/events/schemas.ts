@@ -1,0 +1,99 @@
+import type { Static } from 'typebox';
+import { nullable, Timestamp } from '../../platform/http/schema.ts';
+import { Type } from '../../platform/http/type.ts';
+
+/**
+ * The records that events carry. They stand in the lowest feature, because the table of event types refers to them;
+ * `tips` and `alerts` export them again.
+ */
+export const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
+export type AlertStatus = (typeof alertStatuses)[number];
+
+const tipSources = ['api', 'cli'] as const;
+const skipReasons = ['by_creator', 'below_minimum'] as const;
+export const grantEndReasons = ['creator', 'app', 'operator', 'app_deleted', 'account_deleted'] as const;
+export type GrantEndReason = (typeof grantEndReasons)[number];
+
+export const Tip = Type.Object(
+  {
+    id: Type.String({ examples: ['tip_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    amount: Type.Number({ description: 'In baht', examples: [150.5] }),
+    amount_minor: Type.Integer({ description: 'The same in satang', examples: [15050] }),
+    currency: Type.Literal('THB'),
+    name: Type.String(),
+    display_name: nullable(Type.String({ description: 'Shown in place of name where it is set' })),
+    message: nullable(Type.String()),
+    source: Type.Object({
+      type: Type.Unsafe<(typeof tipSources)[number]>({ type: 'string', enum: tipSources }),
+      client_id: nullable(Type.String()),
+      app_name: nullable(Type.String()),
+    }),
+    alert: Type.Object({
+      status: Type.Unsafe<AlertStatus>({ type: 'string', enum: alertStatuses }),
+      shown_at: nullable(Timestamp),
+    }),
+    created_at: Timestamp,
+  },
+  { title: 'Tip' },
+);
+
+export const Alert = Type.Object(
+  {
+    id: Type.String({ examples: ['alt_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    type: Type.Literal('alert.test'),
+    name: Type.String(),
+    display_name: nullable(Type.String()),
+    amount: Type.Number(),
+    amount_minor: Type.Integer(),
+    currency: Type.Literal('THB'),
+    message: nullable(Type.String()),
+    overlays_connected: Type.Integer({ description: 'How many overlays were open to show it' }),
+    created_at: Timestamp,
+  },
+  { title: 'Alert' },
+);
+
+export const AlertOutcome = Type.Object(
+  {
+    tip_id: nullable(Type.String()),
+    alert_id: nullable(Type.String()),
+    shown_at: nullable(Timestamp),
+    reason: nullable(
+      Type.Unsafe<(typeof skipReasons)[number]>({
+        type: 'string',
+        enum: [...skipReasons, null],
+        description: 'Why the alert was not shown; null if it was',
+      }),
+    ),
+  },
+  { title: 'AlertOutcome', description: 'What became of an alert. Fields that do not apply are null' },
+);
+
+export type Tip = Static<typeof Tip>;
+export type Alert = Static<typeof Alert>;
+
+export const tipExample: Tip = {
+  id: 'tip_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  amount: 150.5,
+  amount_minor: 15050,
+  currency: 'THB',
+  name: 'SOMCHAI',
+  display_name: 'สมชาย',
+  message: 'Great stream!',
+  source: { type: 'api', client_id: 'app_01kaxk2t5w2m8r4c6x1z3b5d7f', app_name: 'Goal Bot' },
+  alert: { status: 'queued', shown_at: null },
+  created_at: '2026-11-15T04:00:00.000Z',
+};
+
+export const alertExample: Alert = {
+  id: 'alt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  type: 'alert.test',
+  name: 'SOMCHAI',
+  display_name: null,
+  amount: 99,
+  amount_minor: 9900,
+  currency: 'THB',
+  message: 'Testing',
+  overlays_connected: 1,
+  created_at: '2026-11-15T04:00:00.000Z',
+};

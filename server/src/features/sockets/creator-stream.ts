@@ -1,0 +1,127 @@
+/**
+ * One creator's events, for all connections of this node. Invariants:
+ *
+ * - Every subscriber gets each event after its start once, in order, without a gap: events are sent to it in order, and
+ *   it skips those up to its cursor.
+ * - One reader serves all live subscribers. `position` is the last event that it has sent; it never goes back.
+ * - A new subscriber reads the log by itself, a page at a time and no faster than its client takes them, until it has
+ *   reached both the newest event of its start and `position`. In the same step it becomes live. So no events are
+ *   buffered for anyone, and a hint that came while it was reading is not lost: that step wakes the reader.
+ * - A failed read loses nothing: the next hint, or the sweep, reads from the same position.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StoredEvent } from '../events/index.ts';
+import type { Welcome } from './connection.ts';
+import { EncodedEvents } from './encoded-events.ts';
+import type { Subscriber } from './subscriber.ts';
+
+const pageSize = 100;
+
+/** The reading part of the event log. */
+export interface EventReader {
+  head(creatorId: string): Promise<{ readonly sequence: number } | undefined>;
+  oldest(creatorId: string): Promise<number | null>;
+  after(creatorId: string, after: number, limit: number): Promise<readonly StoredEvent[]>;
+}
+
+export interface CreatorStreamParts {
+  readonly creatorId: string;
+  readonly events: EventReader;
+  readonly onSent: (events: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export class CreatorStream {
+  /** All subscribers, also those that are still catching up. */
+  readonly subscribers = new Set<Subscriber>();
+  readonly #live = new Set<Subscriber>();
+  readonly #parts: CreatorStreamParts;
+  #position = 0;
+  #reading = false;
+  #readAgain = false;
+
+  constructor(parts: CreatorStreamParts) {
+    this.#parts = parts;
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.subscribers.delete(subscriber);
+    this.#live.delete(subscriber);
+  }
+
+  /** Welcomes the subscriber, sends what it missed, then makes it live. Resolves after the welcome. */
+  async start(subscriber: Subscriber, after: number | undefined): Promise<void> {
+    const { creatorId, events } = this.#parts;
+    const [head, oldest] = await Promise.all([events.head(creatorId), events.oldest(creatorId)]);
+    if (subscriber.closed) return;
+    const welcome = welcomeFor(after, head?.sequence ?? 0, oldest);
+    subscriber.cursor = welcome.sequence - welcome.replayed;
+    subscriber.connection.welcome(welcome);
+    this.#catchUp(subscriber, welcome.sequence).catch((error) => {
+      this.#parts.onError(error);
+      subscriber.close('restart');
+    });
+  }
+
+  async #catchUp(subscriber: Subscriber, newest: number): Promise<void> {
+    const { creatorId, events } = this.#parts;
+    while (!subscriber.closed && subscriber.cursor < Math.max(newest, this.#position)) {
+      const page = await events.after(creatorId, subscriber.cursor, pageSize);
+      if (page.length === 0) return subscriber.close('restart'); // removed by age in the meantime
+      this.#send(new EncodedEvents(page), [subscriber]);
+      await Promise.all([subscriber.connection.drained(), nextTurn()]);
+    }
+    if (subscriber.closed) return;
+    if (this.#live.size === 0) this.#position = subscriber.cursor;
+    this.#live.add(subscriber);
+    this.#wakeReader();
+  }
+
+  /** There may be new events; `sequence` is the newest known one. */
+  wake(sequence = Number.POSITIVE_INFINITY): void {
+    if (this.#live.size > 0 && sequence > this.#position) this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    this.#readAgain = true;
+    if (!this.#reading) this.#read().catch(this.#parts.onError);
+  }
+
+  async #read(): Promise<void> {
+    const { creatorId, events } = this.#parts;
+    this.#reading = true;
+    try {
+      while (this.#readAgain && this.#live.size > 0) {
+        this.#readAgain = false;
+        const page = await events.after(creatorId, this.#position, pageSize);
+        const unsent = page.filter(({ sequence }) => sequence > this.#position);
+        if (unsent.length === 0) continue;
+        const encoded = new EncodedEvents(unsent);
+        this.#position = encoded.last;
+        this.#send(encoded, this.#live);
+        if (page.length < pageSize) continue;
+        this.#readAgain = true;
+        await nextTurn();
+      }
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  #send(events: EncodedEvents, subscribers: Iterable<Subscriber>): void {
+    let sent = 0;
+    for (const subscriber of subscribers) {
+      const { cursor } = subscriber;
+      subscriber.send(events);
+      sent += subscriber.cursor - cursor;
+    }
+    this.#parts.onSent(sent);
+  }
+}
+
+/** The welcome of a client that has everything up to `after`. */
+function welcomeFor(after: number | undefined, sequence: number, oldest: number | null): Welcome {
+  if (after === undefined) return { sequence, oldest, resumed: null, replayed: 0 };
+  const kept = after === sequence || (after < sequence && oldest !== null && oldest <= after + 1);
+  return { sequence, oldest, resumed: kept, replayed: kept ? sequence - after : 0 };
+}

@@ -1,0 +1,99 @@
+import type { CloseReason } from './close-reasons.ts';
+import type { Connection } from './connection.ts';
+import { EncodedEvents } from './encoded-events.ts';
+
+export interface SubscriberOptions {
+  readonly creatorId: string;
+  readonly kind: 'socket' | 'stream' | 'overlay';
+  /** Connections with the same key share `max` connection slots. */
+  readonly slots: { readonly key: string; readonly max: number };
+  /**
+   * Whether the subscriber may read the stream. Checked at the start, when access may have changed, and every ten
+   * seconds; one check serves all subscribers with the same key.
+   */
+  readonly permission: { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> };
+  /** Selects events by type; without it the subscriber gets all. */
+  readonly wants?: (type: string) => boolean;
+}
+
+/** The client is too slow when more than this waits for it. */
+const maxBufferedBytes = 1024 * 1024;
+
+/** One connection that is subscribed to a creator's events. */
+export class Subscriber {
+  readonly options: SubscriberOptions;
+  readonly connection: Connection;
+  readonly #onLeave: (subscriber: Subscriber, reason: CloseReason | undefined) => void;
+  /** The sequence up to which the subscriber needs nothing more. */
+  cursor = 0;
+  closed = false;
+  holdsSlot = false;
+  #idleTicks = 0;
+  #stalledTicks = 0;
+  #flushed = 0;
+
+  constructor(
+    options: SubscriberOptions,
+    connection: Connection,
+    onLeave: (subscriber: Subscriber, reason: CloseReason | undefined) => void,
+  ) {
+    this.options = options;
+    this.connection = connection;
+    this.#onLeave = onLeave;
+  }
+
+  /** Sends those of the events that come after the cursor. */
+  send(events: EncodedEvents): void {
+    if (this.closed || events.last <= this.cursor) return;
+    // Only events removed by age can be missing. A new connection learns so from its welcome.
+    if (events.first > this.cursor + 1) return void this.close('restart');
+    const unsent = events.first === this.cursor + 1 && !this.options.wants ? events : this.#select(events);
+    this.cursor = events.last;
+    if (unsent.events.length === 0) return;
+    this.connection.send(unsent);
+    this.#idleTicks = 0;
+    this.#closeIfOverfull();
+  }
+
+  #select({ events }: EncodedEvents): EncodedEvents {
+    const { wants } = this.options;
+    return new EncodedEvents(events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type))));
+  }
+
+  /** Sends a keepalive after so many ticks without an event, and closes after so many without progress. */
+  tick(keepaliveTicks: number, stalledTicks: number): void {
+    this.#idleTicks += 1;
+    if (this.#idleTicks >= keepaliveTicks) {
+      this.#idleTicks = 0;
+      this.connection.keepalive();
+    }
+    this.#countStalled();
+    if (this.#stalledTicks >= stalledTicks) this.close('too_slow');
+    this.#closeIfOverfull();
+  }
+
+  /** Counts consecutive ticks at which bytes were waiting and none had been taken since the tick before. */
+  #countStalled(): void {
+    const { buffered, flushed } = this.connection;
+    const stalled = buffered > 0 && flushed === this.#flushed;
+    this.#stalledTicks = stalled ? this.#stalledTicks + 1 : 0;
+    this.#flushed = flushed;
+  }
+
+  close(reason: CloseReason): void {
+    if (this.closed) return;
+    this.leave(reason);
+    this.connection.close(reason);
+  }
+
+  /** Ends the subscription of a connection that is closed or refused; without a reason the client closed it. */
+  leave(reason?: CloseReason): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#onLeave(this, reason);
+  }
+
+  #closeIfOverfull(): void {
+    if (this.connection.buffered > maxBufferedBytes) this.close('too_slow');
+  }
+}
