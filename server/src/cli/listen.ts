@@ -72,12 +72,11 @@ function readUrl(typed: string): URL {
 }
 
 async function forward(url: URL, key: KeyObject, id: string, { body }: StoredEvent) {
-  const { signedHeaders } = await import('../features/webhooks/index.ts');
+  const { standardFormat } = await import('../features/webhooks/index.ts');
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      headers: signedHeaders([key], id, Date.now(), body),
-      body,
+      ...standardFormat({ event_id: id, body }, [key], Date.now()),
       redirect: 'manual',
       signal: AbortSignal.timeout(forwardTimeoutMs),
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { leaseMs } from '../../src/features/webhooks/claims.ts';
+import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
 import { makePair } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { prepareNodes } from '../nodes.ts';

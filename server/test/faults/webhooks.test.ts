@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { leaseMs } from '../../src/features/webhooks/claims.ts';
+import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
 import { temporaryDirectory } from '../build-app.ts';
 import { makePair } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';

@@ -1,6 +1,7 @@
-export { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
-export { webhookRoutes } from './routes.ts';
-export { type Delivery, readStatus } from './schemas.ts';
+export { newWebhookSecret, standardFormat, webhookKey } from './delivery/format.ts';
+export { type DeliveryStatus, deliveryStatuses } from './delivery/repo.ts';
+export { webhookRoutes } from './endpoints/routes.ts';
+export { type Delivery, readStatus } from './endpoints/schemas.ts';
 export {
   createWebhooks,
   mostEndpoints,
@@ -9,6 +10,6 @@ export {
   UrlRefused,
   type WebhookInput,
   type Webhooks,
-} from './service.ts';
-export { newWebhookSecret, signedHeaders, webhookKey } from './signature.ts';
+} from './endpoints/service.ts';
+export { writes as grantWrites } from './grant-writes.ts';
 export { createWebhookWorker, type WebhookWorker } from './worker.ts';

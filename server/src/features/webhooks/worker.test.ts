@@ -4,13 +4,14 @@ import { Registry } from 'prom-client';
 import { createTestClock, storageSettings } from '../../../test/build-app.ts';
 import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
+import { execute } from '../../../test/sql.ts';
 import { basic, buildWebhooks } from '../../../test/webhooks.ts';
 import { readConfig } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { createLog } from '../../platform/log.ts';
 import { createRuntime, type Runtime } from '../../runtime.ts';
 import { accessTopic } from '../oauth/index.ts';
-import { leaseMs } from './claims.ts';
+import { leaseMs } from './delivery/endpoint-queue.ts';
 import { createWebhookWorker } from './worker.ts';
 
 /** Several nodes on one database, each with a clock of its own. */
@@ -81,7 +82,7 @@ test('two nodes on one database share the work: every event once, both send', as
   assert.deepEqual(new Set(await statusesOf(one!.runtime)), new Set(['succeeded']));
 });
 
-test('a node that sleeps past its lease loses its claims and settles nothing', async (t) => {
+test('a node that sleeps past its lease loses its leases and settles nothing', async (t) => {
   const [sleeper, other] = await nodes(t, 2);
   const receiver = await startReceiver(t);
   const pair = await makePair(sleeper!.runtime);
@@ -102,7 +103,9 @@ test('a node that sleeps past its lease loses its claims and settles nothing', a
   assert.equal(receiver.requests.length, 2);
   wakeUp();
   await asleep;
-  const rows = await other!.runtime.db.all<{ status: string; attempts: string }>('SELECT * FROM webhook_deliveries');
+  const rows = await other!.runtime.db.all<{ status: string; attempts: string }>(
+    'SELECT status, attempts FROM webhook_deliveries',
+  );
   assert.deepEqual(
     rows.map(({ status }) => status),
     ['pending'],
@@ -136,7 +139,7 @@ test('one receiver that never answers leaves the others’ latency unchanged', a
     return latencies.sort((a, b) => a - b)[15]!;
   };
   const alone = await measure();
-  // Nine dead ones, and more for each than its lane has room for.
+  // Nine dead ones, and more for each than its queue has room for.
   for (let i = 0; i < 9; i++) await call('POST', '', { url: `${dead.url}/${i}` });
   await tips(runtime, pair, 50);
   await dead.waitFor(9);
@@ -197,7 +200,7 @@ test('an endpoint of a deleted app gets nothing more', async (t) => {
   await add(receiver.url);
   await makeApp(runtime);
   await tip();
-  await runtime.db.write((tx) => tx.run('UPDATE apps SET deleted_at = 1 WHERE id = $1', [pair.clientId]));
+  await execute(runtime.db, 'UPDATE apps SET deleted_at = 1 WHERE id = $1', [pair.clientId]);
   await worker.pass();
   assert.equal(receiver.requests.length, 0);
 });
@@ -210,7 +213,7 @@ test('what waits to be sent is not sent any more once its grant has ended or its
   receiver.answer = (response) => held.push(() => response.writeHead(204).end());
   const { id } = await add(receiver.url, { types: ['tip.created'] });
   await worker.start();
-  // One is under way and holds the lane; the others wait behind it.
+  // One is under way and holds the queue; the others wait behind it.
   await tips(runtime, pair, 1);
   await receiver.waitFor(1);
   await tips(runtime, second, 3);
@@ -231,27 +234,27 @@ test('what waits to be sent is not sent any more once its grant has ended or its
   ]);
 });
 
-test('what is recalled while its claim is on its way from the database is not sent either', async (t) => {
+test('what is recalled while its lease is on its way from the database is not sent either', async (t) => {
   const { runtime, add, call, pair, deliveries } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
   const { id } = await add(receiver.url, { types: ['tip.created'] });
   const { db } = runtime;
   let [held, written, letGo] = ['', () => {}, Promise.resolve()];
-  const slowly: Database['call'] = async (procedure, input) => {
-    const output = await db.call(procedure, input);
-    if (procedure.name === held) {
+  const slowly: Database['write'] = async (write, ...args) => {
+    const answer = await db.write(write, ...args);
+    if (write.name === held) {
       written();
       await letGo;
     }
-    return output;
+    return answer;
   };
   const metrics = { registry: new Registry() };
-  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...db, call: slowly } });
+  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...db, write: slowly } });
   t.after(() => worker.stop());
   await worker.start();
-  const revokeDuring = async (procedure: string, begin: () => Promise<unknown>) => {
+  const revokeDuring = async (write: string, begin: () => Promise<unknown>) => {
     const [recorded, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    [held, written, letGo] = [procedure, recorded.resolve, released.promise];
+    [held, written, letGo] = [write, recorded.resolve, released.promise];
     await begin();
     await recorded.promise;
     const told = new Promise<void>((resolve) => runtime.hub.subscribe(accessTopic, () => resolve()));
@@ -261,7 +264,7 @@ test('what is recalled while its claim is on its way from the database is not se
     await worker.pass();
   };
 
-  await revokeDuring('handOver', () => tips(runtime, pair, 1));
+  await revokeDuring('createDeliveries', () => tips(runtime, pair, 1));
   assert.equal(receiver.requests.length, 0);
   held = '';
   await makePair(runtime, { app: pair, creator: pair });
@@ -269,24 +272,24 @@ test('what is recalled while its claim is on its way from the database is not se
   await receiver.waitFor(1);
   await waitUntil(async () => !(await statusesOf(runtime)).includes('pending'));
   const [delivered] = await deliveries(id, '?status=succeeded');
-  await revokeDuring('claimDue', () => call('POST', `/${id}/deliveries/${delivered!.id}/retry`));
+  await revokeDuring('leaseDue', () => call('POST', `/${id}/deliveries/${delivered!.id}/retry`));
   assert.equal(receiver.requests.length, 1);
   assert.deepEqual(await statusesOf(runtime), ['cancelled', 'cancelled']);
 });
 
-test('the log keeps what a receiver has no room for, and it is claimed as it is made', async (t) => {
+test('the log keeps what a receiver has no room for, and it is leased as it is made', async (t) => {
   const { runtime, add, pair } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
   const held: (() => void)[] = [];
   receiver.answer = (response) => held.push(() => response.writeHead(204).end());
   await add(receiver.url);
   const called: string[] = [];
-  const call: Database['call'] = (procedure, input) => {
-    called.push(procedure.name);
-    return runtime.db.call(procedure, input);
+  const write: Database['write'] = (named, ...args) => {
+    called.push(named.name);
+    return runtime.db.write(named, ...args);
   };
   const metrics = { registry: new Registry() };
-  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...runtime.db, call } });
+  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...runtime.db, write } });
   t.after(() => worker.stop());
   await tips(runtime, pair, 400);
   const passing = worker.pass();
@@ -298,7 +301,7 @@ test('the log keeps what a receiver has no room for, and it is claimed as it is 
   await passing;
   assert.equal(receiver.requests.length, 400);
   assert.deepEqual(await statusesOf(runtime), Array(400).fill('succeeded'));
-  assert.ok(!called.includes('claimDue'), 'none needed a claim of its own');
+  assert.ok(!called.includes('leaseDue'), 'none needed a lease of its own');
 });
 
 test('a receiver that does not answer keeps nothing in the log from another', async (t) => {
@@ -338,7 +341,7 @@ test('an event whose delivery exists is not delivered again, and those made besi
   await add(receiver.url);
   await tips(runtime, pair, 2);
   await worker.pass();
-  await runtime.db.write((tx) => tx.run('UPDATE webhook_positions SET sequence = 0'));
+  await execute(runtime.db, 'UPDATE webhook_positions SET sequence = 0');
   await tips(runtime, pair, 1);
   await worker.pass();
   clock.advance(leaseMs);

@@ -1,5 +1,5 @@
-/** Everything that delivers: events → deliveries → claims → requests → settlements. One runs in each process. */
-import { Counter, type Registry } from 'prom-client';
+/** Delivers webhooks: events → deliveries → leases → requests → settlements. One worker runs in each process. */
+import type { Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
@@ -8,12 +8,13 @@ import type { SafeFetch } from '../../platform/safe-fetch.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
-import { createClaim, createTargets } from './claims.ts';
-import { endLeases, waitingEndpoints } from './deliveries-repo.ts';
-import { createDispatcher } from './dispatch.ts';
-import { createLanes } from './lanes.ts';
-import { webhookChangesTopic, webhooksTopic } from './service.ts';
-import { createSettler, isSuccess } from './settle.ts';
+import { createLeases, EndpointQueue, RequestSlots } from './delivery/endpoint-queue.ts';
+import { standardFormat } from './delivery/format.ts';
+import { dueEndpoints, writes } from './delivery/repo.ts';
+import { createSettler } from './delivery/settle.ts';
+import type { Kinds } from './delivery/transport.ts';
+import { createDispatcher } from './dispatch/dispatcher.ts';
+import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
 
 export interface WorkerParts {
   readonly db: Database;
@@ -30,58 +31,54 @@ export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 const pollMs = 1_000;
 const sweepMs = 10_000;
-/** However much there is to look through, looking takes at most this part of the time. */
+/** However much there is to read, reading takes at most this part of the time. */
 const shareOfTime = 1 / 20;
 
 export function createWebhookWorker(parts: WorkerParts) {
   const { db, hub, clock, vault, fetch, log, metrics, random = Math.random } = parts;
-  const attempts = new Counter({
-    name: 'namjai_webhook_attempts_total',
-    help: 'Webhook requests sent',
-    labelNames: ['result'],
-    registers: [metrics.registry],
-  });
-  const [succeeded, failed] = [attempts.labels('succeeded'), attempts.labels('failed')];
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
-  const settler = createSettler({ db, clock, random, onError });
-  const targetOf = createTargets(vault);
-  const lanes = createLanes({
-    clock,
-    claim: createClaim({ db, clock, targetOf }),
-    fetch,
-    settler,
-    onRoom: (endpointId) => dispatcher.roomFor(endpointId),
-    onAnswer: (answer) => (isSuccess(answer) ? succeeded : failed).inc(),
-    onError,
-  });
-  const dispatcher = createDispatcher({ db, clock, targetOf, lanes, onError });
+  const kinds: Kinds = { standard: { format: standardFormat, transport: fetch } };
+  const leases = createLeases(clock);
+  const settler = createSettler({ db, clock, random, metrics, onError });
+  const queueParts = { db, clock, vault, kinds, leases, slots: new RequestSlots(), settler, onError };
+  const queues = new Map<string, EndpointQueue>();
+  const dispatcher = createDispatcher({ db, leases, queueOf, onError });
+  const stops: (() => void)[] = [];
+  let stopped = false;
+
+  function queueOf(endpointId: string): EndpointQueue {
+    const known = queues.get(endpointId);
+    if (known) return known;
+    const queue = new EndpointQueue(endpointId, queueParts);
+    if (stopped) void queue.stop();
+    queues.set(endpointId, queue);
+    return queue;
+  }
+
+  function wake(endpointId: string): void {
+    if (!stopped) queueOf(endpointId).wake();
+  }
 
   /** Finds what has become due: retries, and what a node left behind. */
   async function poll(): Promise<void> {
-    const now = clock();
-    lanes.tidy();
-    for (const { id, due_at } of await waitingEndpoints(db)) if (due_at <= now) lanes.kick(id);
+    for (const [id, queue] of queues) if (queue.isForgettable) queues.delete(id);
+    for (const { id } of await dueEndpoints(db, clock())) wake(id);
   }
 
-  /** An embedded database has one process: what is claimed at its start was claimed by one that died. */
-  async function takeOver(): Promise<void> {
-    if (db.engine === 'sqlite') await db.write((tx) => endLeases(tx, clock()));
-  }
-
-  const stops: (() => void)[] = [];
   return {
     async start(): Promise<void> {
-      await takeOver();
+      // An embedded database has one process: what is leased at its start was leased by one that died.
+      if (db.engine === 'sqlite') await db.write(writes.endLeases, clock());
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
       stops.push(
         polling.stop,
         sweeping.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
-        hub.subscribe(webhooksTopic, lanes.kick),
-        hub.subscribe(webhookChangesTopic, (id) => lanes.recall(({ endpointId }) => endpointId === id)),
-        hub.subscribe(accessTopic, (id) => {
-          lanes.recall(({ creator_id }) => id === '*' || creator_id === id);
+        hub.subscribe(webhooksTopic, wake),
+        hub.subscribe(webhookChangesTopic, leases.outdate),
+        hub.subscribe(accessTopic, (creatorId) => {
+          leases.outdate(creatorId);
           polling.soon();
         }),
       );
@@ -100,16 +97,17 @@ export function createWebhookWorker(parts: WorkerParts) {
       await poll();
       do {
         await dispatcher.idle();
-        await lanes.idle();
-      } while (!dispatcher.isIdle());
+        for (const queue of queues.values()) await queue.idle();
+      } while (!dispatcher.isIdle() || [...queues.values()].some(({ isIdle }) => !isIdle));
       await settler.idle();
     },
 
-    /** Ends what is under way; what is not yet sent stays due. */
+    /** Ends what is under way. What is not yet sent stays due. */
     async stop(): Promise<void> {
+      stopped = true;
       for (const stop of stops.splice(0)) stop();
-      await dispatcher.idle();
-      await lanes.stop();
+      await dispatcher.stop();
+      await Promise.all([...queues.values()].map((queue) => queue.stop()));
       await settler.idle();
     },
   };

@@ -1,10 +1,9 @@
-import { ApiError, validationFailed } from '../../errors.ts';
-import { type Clock, toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { firstId, type NewId } from '../../platform/ids.ts';
-import * as repo from './deliveries-repo.ts';
-import type { EndpointRow } from './endpoints-repo.ts';
-import { notice } from './grant-listener.ts';
+import { ApiError, validationFailed } from '../../../errors.ts';
+import { type Clock, toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { firstId, type NewId } from '../../../platform/ids.ts';
+import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
+import * as repo from './repo.ts';
 import type { Delivery } from './schemas.ts';
 
 export interface DeliveriesParts {
@@ -14,10 +13,10 @@ export interface DeliveriesParts {
   /** Something of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
   /** The app's own endpoint, or a 404. */
-  readonly endpoint: (clientId: string, id: string) => Promise<EndpointRow>;
+  readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
 }
 
-const bite = 500;
+const replayedAtOnce = 500;
 
 /** The delivery log of an endpoint, and sending again. Whatever is asked, the app comes first. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
@@ -34,14 +33,9 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 
   return {
     async ping(clientId: string, id: string): Promise<Delivery> {
-      const to = await endpoint(clientId, id);
-      const row = notice({ clock, newId }, to, {
-        id: newId('evt'),
-        type: 'webhook.ping',
-        creatorId: null,
-        data: {},
-      });
-      await db.write((tx) => repo.insertNotice(tx, row));
+      const { enabled } = await endpoint(clientId, id);
+      const notice = { eventId: newId('evt'), type: 'webhook.ping', creatorId: null, data: {}, now: clock() };
+      const row = await db.write(repo.writes.insertNotice, { id, enabled }, notice, newId('dlv'));
       announce(id);
       return toDelivery(row);
     },
@@ -50,13 +44,13 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     async page(
       clientId: string,
       id: string,
-      { before, status, limit }: { before: string | null; status: repo.DeliveryStatus | null; limit: number },
+      { before, status, limit }: { before: string | null; status: DeliveryStatus | null; limit: number },
     ): Promise<{ deliveries: Delivery[]; next: string | null }> {
       await endpoint(clientId, id);
-      const rows = await repo.deliveriesPage(db, id, { before: before ?? afterAll, status, limit: limit + 1 });
+      const rows = await repo.deliveriesPage(db, id, { before: before ?? afterAllIds, status, limit: limit + 1 });
       return {
         deliveries: rows.slice(0, limit).map(toDelivery),
-        next: rows.length > limit ? rows[limit - 1]!.id : null,
+        next: rows.length > limit ? (rows[limit - 1]?.id ?? null) : null,
       };
     },
 
@@ -71,7 +65,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     async retry(clientId: string, id: string, deliveryId: string): Promise<Delivery> {
       await sendable(clientId, id);
       await delivery(id, deliveryId);
-      if ((await db.write((tx) => repo.queueAgain(tx, id, deliveryId, clock()))) === 0)
+      if (!(await db.write(repo.writes.retryDelivery, id, deliveryId, clock())))
         throw validationFailed({
           field: null,
           message: 'must be a delivery whose event is still kept and whose creator still lets the app receive events',
@@ -86,9 +80,12 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const before = firstId('dlv', span.to + 1);
       let after = firstId('dlv', span.from);
       for (let total = 0; ; ) {
-        const { queued, last } = await db.write((tx) =>
-          repo.queueSpan(tx, id, { after, before, now: clock(), limit: bite }),
-        );
+        const { queued, last } = await db.write(repo.writes.replayDeliveries, id, {
+          after,
+          before,
+          now: clock(),
+          limit: replayedAtOnce,
+        });
         total += queued;
         announce(id);
         if (last === undefined) return total;
@@ -98,10 +95,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
   };
 }
 
-/** Sorts behind every id. */
-const afterAll = '~';
-
-function toDelivery(row: Pick<repo.DeliveryRow, keyof repo.NewNotice | 'attempts'>): Delivery {
+function toDelivery(row: repo.DeliveryRow): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,

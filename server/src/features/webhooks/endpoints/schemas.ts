@@ -1,11 +1,10 @@
 import type { Static } from 'typebox';
-import { nullable, Timestamp } from '../../platform/http/schema.ts';
-import { Type } from '../../platform/http/type.ts';
-import { webhookTypes } from '../events/index.ts';
-import { type DeliveryStatus, deliveryStatuses } from './deliveries-repo.ts';
-import type { DisabledReason } from './endpoints-repo.ts';
+import { nullable, Timestamp } from '../../../platform/http/schema.ts';
+import { Type } from '../../../platform/http/type.ts';
+import { webhookTypes } from '../../events/index.ts';
+import { type DeliveryStatus, type DisabledReason, deliveryStatuses, disabledReasons } from '../delivery/repo.ts';
 
-const disabledReasons: readonly DisabledReason[] = ['by_owner', 'gone', 'failing'];
+const reasonWords = Object.entries(disabledReasons).map(([reason, words]) => `\`${reason}\`: ${words}`);
 
 const id = Type.String({ examples: ['whk_01kaxk2t5v7f9sd3n8q6w4y0zr'] });
 const url = Type.String({
@@ -33,9 +32,8 @@ export const Webhook = Type.Object(
     disabled_reason: nullable(
       Type.Unsafe<DisabledReason>({
         type: 'string',
-        enum: [...disabledReasons, null],
-        description:
-          '`by_owner`: switched off; `gone`: the receiver answered 410; `failing`: no success for five days. null while it is enabled',
+        enum: [...Object.keys(disabledReasons), null],
+        description: `${reasonWords.join('; ')}. null while it is enabled`,
       }),
     ),
     created_at: Timestamp,
@@ -156,3 +154,24 @@ export type Delivery = Static<typeof Delivery>;
 
 export const readStatus = (text: string | undefined): DeliveryStatus | null =>
   deliveryStatuses.find((known) => known === text) ?? null;
+
+/** Shown in the API document. */
+export const webhookExample: Webhook = {
+  id: 'whk_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  url: 'https://app.example/hooks/namjai',
+  types: ['tip.created'],
+  description: null,
+  enabled: true,
+  disabled_reason: null,
+  created_at: '2026-11-15T04:00:00.000Z',
+};
+
+export const deliveryExample: Delivery = {
+  id: 'dlv_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  event_id: 'evt_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  event_type: 'tip.created',
+  status: 'pending',
+  attempts: [],
+  next_attempt_at: '2026-11-15T04:00:00.000Z',
+  created_at: '2026-11-15T04:00:00.000Z',
+};

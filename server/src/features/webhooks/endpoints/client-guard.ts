@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
-import { type Apps, basicCredentials } from '../apps/index.ts';
+import { ApiError, type ErrorCode, errorResponses } from '../../../errors.ts';
+import { type Apps, basicCredentials } from '../../apps/index.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

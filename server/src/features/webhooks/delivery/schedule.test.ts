@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startReceiver } from '../../../test/receiver.ts';
-import { buildWebhooks } from '../../../test/webhooks.ts';
-import { nextAttempt, waits } from './schedule.ts';
+import { startReceiver } from '../../../../test/receiver.ts';
+import { buildWebhooks } from '../../../../test/webhooks.ts';
+import { nextAttempt, waits } from './settle.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,14 +1,13 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { validationFailed } from '../../errors.ts';
-import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import { Type } from '../../platform/http/type.ts';
-import type { Vault } from '../../platform/secrets.ts';
-import type { Zone } from '../../platform/zone.ts';
-import type { Apps } from '../apps/index.ts';
-import { parseBound } from '../tips/index.ts';
+import { validationFailed } from '../../../errors.ts';
+import { readCursor, writeCursor } from '../../../platform/cursor.ts';
+import { Type } from '../../../platform/http/type.ts';
+import type { Vault } from '../../../platform/secrets.ts';
+import type { Zone } from '../../../platform/zone.ts';
+import type { Apps } from '../../apps/index.ts';
+import { parseBound } from '../../tips/index.ts';
 import { clientErrors, createClientGuard } from './client-guard.ts';
-import { deliveryExample, webhookExample } from './examples.ts';
 import * as schemas from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
@@ -38,9 +37,9 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
         'From now on it gets the events of every creator whose grant to the app has `events.subscribe`. At most 10 an app.',
       tags,
       body: schemas.WebhookRequest,
-      requestExample: { url: webhookExample.url, types: ['tip.created'] },
+      requestExample: { url: schemas.webhookExample.url, types: ['tip.created'] },
       response: { 201: schemas.NewWebhook, ...clientErrors(...bodyErrors) },
-      responseExample: { ...webhookExample, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA=' },
+      responseExample: { ...schemas.webhookExample, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA=' },
     },
     handler: async (request, reply) => {
       const { url, types = null, description = null } = request.body;
@@ -58,7 +57,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       summary: 'The app’s webhooks',
       tags,
       response: { 200: schemas.WebhookPage, ...clientErrors() },
-      responseExample: { data: [webhookExample], next_cursor: null },
+      responseExample: { data: [schemas.webhookExample], next_cursor: null },
     },
     handler: async (request) => ({ data: await webhooks.list(clientId(request)), next_cursor: null }),
   });
@@ -73,7 +72,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       tags,
       params: schemas.WebhookParams,
       response: { 200: schemas.Webhook, ...clientErrors('not_found') },
-      responseExample: webhookExample,
+      responseExample: schemas.webhookExample,
     },
     handler: (request) => webhooks.get(clientId(request), request.params.id),
   });
@@ -92,7 +91,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       body: schemas.WebhookChange,
       requestExample: { enabled: true },
       response: { 200: schemas.Webhook, ...clientErrors('not_found', ...bodyErrors) },
-      responseExample: webhookExample,
+      responseExample: schemas.webhookExample,
     },
     handler: (request) => {
       const { url, types, description, enabled } = request.body;
@@ -154,7 +153,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       tags,
       params: schemas.WebhookParams,
       response: { 202: schemas.Delivery, ...clientErrors('not_found') },
-      responseExample: { ...deliveryExample, event_type: 'webhook.ping' },
+      responseExample: { ...schemas.deliveryExample, event_type: 'webhook.ping' },
     },
     handler: async (request, reply) =>
       reply.code(202).send(await deliveries.ping(clientId(request), request.params.id)),
@@ -172,15 +171,15 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       params: schemas.WebhookParams,
       querystring: schemas.DeliveryQuery,
       response: { 200: schemas.DeliveryPage, ...clientErrors('not_found', 'validation_failed') },
-      responseExample: { data: [deliveryExample], next_cursor: null },
+      responseExample: { data: [schemas.deliveryExample], next_cursor: null },
     },
     handler: async (request) => {
       const { limit = 50, cursor, status } = request.query;
       const { id } = request.params;
       // A cursor goes on under the filter it was made with, given again or left out.
-      const place = cursor === undefined ? ` ${status ?? ''}` : readCursor(vault, id, cursor);
-      const [before, filter] = place?.split(' ') ?? [];
-      if (place === undefined || (status !== undefined && status !== filter))
+      const position = cursor === undefined ? ` ${status ?? ''}` : readCursor(vault, id, cursor);
+      const [before, filter] = position?.split(' ') ?? [];
+      if (position === undefined || (status !== undefined && status !== filter))
         throw validationFailed({ field: 'cursor', message: 'must be the next_cursor of an earlier page of this list' });
       const page = await deliveries.page(clientId(request), id, {
         limit,
@@ -205,7 +204,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
       tags,
       params: schemas.DeliveryParams,
       response: { 202: schemas.Delivery, ...clientErrors('not_found', 'validation_failed') },
-      responseExample: deliveryExample,
+      responseExample: schemas.deliveryExample,
     },
     handler: async (request, reply) => {
       const { id, delivery } = request.params;

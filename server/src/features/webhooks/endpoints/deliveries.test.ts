@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { verifyWebhook } from '../../../../sdk/src/index.ts';
-import { makeCreator, makePair } from '../../../test/factories.ts';
-import { type Received, startReceiver } from '../../../test/receiver.ts';
-import { buildWebhooks } from '../../../test/webhooks.ts';
+import { verifyWebhook } from '../../../../../sdk/src/index.ts';
+import { makeCreator, makePair } from '../../../../test/factories.ts';
+import { type Received, startReceiver } from '../../../../test/receiver.ts';
+import { buildWebhooks } from '../../../../test/webhooks.ts';
 
 const day = 86_400_000;
 const types = (requests: readonly Received[]) => requests.map(({ body }) => JSON.parse(body).type);

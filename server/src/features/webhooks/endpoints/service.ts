@@ -1,17 +1,15 @@
-import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database, Tx } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import { firstId, type NewId } from '../../platform/ids.ts';
-import { type SafeFetch, type UrlProblem, urlProblems } from '../../platform/safe-fetch.ts';
-import type { Vault } from '../../platform/secrets.ts';
-import { sealContext } from './claims.ts';
+import { ApiError } from '../../../errors.ts';
+import { type Clock, toTimestamp } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Hub } from '../../../platform/hub/hub.ts';
+import { firstId, type NewId } from '../../../platform/ids.ts';
+import { type SafeFetch, type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
+import type { Vault } from '../../../platform/secrets.ts';
+import { newWebhookSecret, sealContext } from '../delivery/format.ts';
+import { afterAllIds } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
-import { deleteDeliveries, nextEndpointId, skipPending } from './deliveries-repo.ts';
-import * as repo from './endpoints-repo.ts';
-import { createGrantListener } from './grant-listener.ts';
+import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
-import { newWebhookSecret } from './signature.ts';
 
 export interface WebhooksParts {
   readonly db: Database;
@@ -80,31 +78,22 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
   const changed = (endpointId: string): void => hub.publish(webhookChangesTopic, endpointId);
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
 
-  async function disable(tx: Tx, id: string, reason: repo.DisabledReason): Promise<void> {
-    if ((await repo.disableEndpoint(tx, id, reason)) > 0) await skipPending(tx, id, clock());
-  }
-
   return {
     deliveries: createDeliveries({ db, clock, newId, announce, endpoint }),
-    grantListener: createGrantListener({ clock, newId }),
 
     async add(clientId: string, input: WebhookInput): Promise<Webhook & { secret: string }> {
       await checkUrl(input.url);
       const [id, secret] = [newId('whk'), newWebhookSecret()];
-      const room = await db.write((tx) =>
-        repo.insertEndpoint(
-          tx,
-          {
-            id,
-            client_id: clientId,
-            ...toColumns(input),
-            sealed_secret: vault.seal(secret, sealContext(id)),
-            created_at: clock(),
-          },
-          mostEndpoints,
-        ),
-      );
-      if (!room) throw new TooManyWebhooks();
+      const added = await db.write(repo.writes.addEndpoint, clientId, {
+        id,
+        url: input.url,
+        types: typesText(input.types),
+        description: input.description,
+        sealedSecret: vault.seal(secret, sealContext(id)),
+        now: clock(),
+        most: mostEndpoints,
+      });
+      if (!added) throw new TooManyWebhooks();
       return { ...toWebhook(await endpoint(clientId, id)), secret };
     },
 
@@ -123,57 +112,44 @@ export function createWebhooks({ db, hub, clock, newId, vault, fetch }: Webhooks
     ): Promise<Webhook> {
       const { url } = await endpoint(clientId, id);
       if (change.url !== undefined && change.url !== url) await checkUrl(change.url);
-      const { enabled, ...input } = change;
-      await db.write(async (tx) => {
-        const row = await repo.endpointOf(tx, clientId, id);
-        if (!row) return;
-        await repo.updateEndpoint(tx, id, toColumns({ ...toWebhook(row), ...input }));
-        if (enabled === true) await repo.enableEndpoint(tx, id);
-        if (enabled === false) await disable(tx, id, 'by_owner');
-      });
+      const { types, ...rest } = change;
+      const columns = { ...rest, ...(types === undefined ? {} : { types: typesText(types) }) };
+      await db.write(repo.writes.changeEndpoint, clientId, id, columns, clock());
       changed(id);
       return toWebhook(await endpoint(clientId, id));
     },
 
     async remove(clientId: string, id: string): Promise<void> {
       await endpoint(clientId, id);
-      await db.write((tx) => repo.deleteEndpoint(tx, clientId, id));
+      await db.write(repo.writes.removeEndpoint, clientId, id);
       changed(id);
     },
 
     async rotateSecret(clientId: string, id: string): Promise<{ secret: string; previous_valid_until: string }> {
       await endpoint(clientId, id);
       const [secret, until] = [newWebhookSecret(), clock() + overlapMs];
-      await db.write((tx) => repo.replaceSecret(tx, id, vault.seal(secret, sealContext(id)), until));
+      await db.write(repo.writes.replaceSecret, clientId, id, vault.seal(secret, sealContext(id)), until);
       changed(id);
       return { secret, previous_valid_until: toTimestamp(until) };
     },
 
-    /** Disables what had attempts but no success for five days. */
-    async disableFailing(): Promise<void> {
-      await db.write(async (tx) => {
-        for (const { id } of await repo.endpointsFailingSince(tx, clock() - failingMs))
-          await disable(tx, id, 'failing');
-      });
-    },
+    /** Disables endpoints that had attempts but no success for five days. */
+    disableFailing: (): Promise<void> => db.write(repo.writes.disableFailing, clock() - failingMs, clock()),
 
-    /** Forgets deliveries after 30 days, and those of endpoints that are gone. */
+    /** Deletes deliveries after 30 days, and those of endpoints that are gone. */
     async prune(): Promise<void> {
-      for (let id = await nextEndpointId(db, ''); id !== null; id = await nextEndpointId(db, id)) {
-        const endpointId = id;
-        const lives = await repo.endpointToSend(db, endpointId);
-        const before = lives ? firstId('dlv', clock() - keptMs) : '~';
-        while ((await db.write((tx) => deleteDeliveries(tx, endpointId, before, 500))) > 0);
+      for (let after = ''; ; ) {
+        const next = await repo.nextEndpoint(db, after);
+        if (!next || next.id === null) return;
+        after = next.id;
+        const before = next.lives ? firstId('dlv', clock() - keptMs) : afterAllIds;
+        while ((await db.write(repo.writes.deleteDeliveries, after, before, 500)) > 0);
       }
     },
   };
 }
 
-const toColumns = ({ url, types, description }: WebhookInput) => ({
-  url,
-  types: types && JSON.stringify([...new Set(types)]),
-  description,
-});
+const typesText = (types: readonly string[] | null): string | null => types && JSON.stringify([...new Set(types)]);
 
 function toWebhook(row: repo.EndpointRow): Webhook {
   return {

@@ -1,0 +1,288 @@
+/**
+ * The queue of one endpoint: lease → send → settle. Each endpoint has its own, so that one dead receiver never slows
+ * another.
+ *
+ * - A few requests are under way at a time: one at first, twice as many after each answer, one again after a timeout.
+ * - All queues share a fixed number of request slots, of which slow queues (the last request timed out) get at most half.
+ * - A queue leases ahead what it sends in `aheadMs` at its present pace, so that it never waits for the database. A
+ *   slow queue leases one delivery after another, so that none waits past its lease.
+ * - A delivery whose lease is outdated or nearly over is released, not sent.
+ */
+import { type KeyObject, randomUUID } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Vault } from '../../../platform/secrets.ts';
+import { sealContext, webhookKey } from './format.ts';
+import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from './repo.ts';
+import type { QueuedDelivery, Settler } from './settle.ts';
+import type { Kinds } from './transport.ts';
+
+export interface QueueParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly vault: Vault;
+  readonly kinds: Kinds;
+  readonly leases: Leases;
+  readonly slots: RequestSlots;
+  readonly settler: Settler;
+  readonly onError: (error: unknown) => void;
+}
+
+const mostRequests = 16;
+const ahead = { least: 32, most: 2_048 };
+/** Well within a lease. */
+const aheadMs = 5_000;
+/** The assumed time of an answer before there was one. */
+const unknownMs = 600;
+
+export class EndpointQueue {
+  readonly #endpointId: string;
+  readonly #parts: QueueParts;
+  readonly #waiting: QueuedDelivery[] = [];
+  #target: Target | undefined;
+  #requestsAllowed = 1;
+  #requests = 0;
+  #slow = false;
+  /** How long an answer takes, the last ones counting most. */
+  #answerMs = unknownMs;
+  #leasing = false;
+  /** There may be deliveries that are due and not leased. */
+  #more = false;
+  #stopped = false;
+  #low: PromiseWithResolvers<void> | undefined;
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(endpointId: string, parts: QueueParts) {
+    this.#endpointId = endpointId;
+    this.#parts = parts;
+  }
+
+  /** Takes deliveries that were leased for this endpoint. */
+  add(endpoint: SendingEndpoint, deliveries: readonly LeasedDelivery[], lease: Lease): void {
+    const { clock, vault } = this.#parts;
+    if (!this.#target) this.#slow = endpoint.failing_since !== null;
+    this.#target = targetOf(endpoint, clock(), vault, this.#target);
+    for (const delivery of deliveries) this.#waiting.push({ endpointId: this.#endpointId, delivery, lease });
+    if (this.#stopped) this.#releaseAll();
+    this.#run();
+  }
+
+  /** Deliveries may be due. */
+  wake(): void {
+    this.#more = true;
+    this.#run();
+  }
+
+  /** How many deliveries the queue can take now. */
+  get room(): number {
+    return this.#stopped || this.#slow ? 0 : Math.max(0, this.#ahead() - this.#waiting.length);
+  }
+
+  /** There is enough to send for now. A queue whose receiver does not answer is never full: nobody waits for it. */
+  get isFull(): boolean {
+    return !this.#stopped && !this.#slow && this.#waiting.length >= this.#ahead() / 2;
+  }
+
+  /** Resolves once the queue is not full. */
+  low(): Promise<void> {
+    if (!this.isFull) return Promise.resolve();
+    this.#low ??= Promise.withResolvers();
+    return this.#low.promise;
+  }
+
+  /** Nothing is under way, and nothing is known to be due. */
+  get isIdle(): boolean {
+    const isDone = this.#stopped || (!this.#more && this.#waiting.length === 0);
+    return isDone && this.#requests === 0 && !this.#leasing;
+  }
+
+  idle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers();
+    return this.#idle.promise;
+  }
+
+  /** A queue that starts anew would have to learn that its receiver is slow. */
+  get isForgettable(): boolean {
+    return this.isIdle && !this.#slow;
+  }
+
+  /** Ends what is under way, and releases what was not sent. */
+  stop(): Promise<void> {
+    this.#stopped = true;
+    this.#releaseAll();
+    this.#run();
+    return this.idle();
+  }
+
+  #ahead(): number {
+    return Math.round(Math.min(ahead.most, Math.max(ahead.least, (mostRequests * aheadMs) / this.#answerMs)));
+  }
+
+  /** Does whatever can be done now. Called after each change. */
+  readonly #run = (): void => {
+    while (!this.#stopped && this.#target && this.#requests < this.#requestsAllowed) {
+      const next = this.#waiting[0];
+      if (!next) break;
+      const mayBeSent = this.#parts.leases.isValid(next);
+      if (mayBeSent && !this.#parts.slots.take(this.#slow, this.#run)) break;
+      this.#waiting.shift();
+      if (mayBeSent) void this.#send(next, this.#target);
+      else this.#release(next);
+    }
+    const isLow = this.#slow ? this.#waiting.length + this.#requests === 0 : this.#waiting.length < this.#ahead() / 2;
+    if (this.#more && isLow && !this.#leasing && !this.#stopped) void this.#lease();
+    if (this.#low && !this.isFull) {
+      this.#low.resolve();
+      this.#low = undefined;
+    }
+    if (this.#idle && this.isIdle) {
+      this.#idle.resolve();
+      this.#idle = undefined;
+    }
+  };
+
+  async #lease(): Promise<void> {
+    const { db, leases, onError } = this.#parts;
+    this.#leasing = true;
+    this.#more = false;
+    try {
+      const lease = leases.create();
+      const limit = this.#slow ? 1 : this.#ahead();
+      const { endpoint, deliveries, more } = await db.write(writes.leaseDue, this.#endpointId, limit, lease);
+      this.#more ||= more;
+      if (endpoint) this.add(endpoint, deliveries, lease);
+    } catch (error) {
+      onError(error);
+    }
+    this.#leasing = false;
+    this.#run();
+  }
+
+  async #send(queued: QueuedDelivery, { kind, url, keys }: Target): Promise<void> {
+    const { clock, kinds, slots, settler } = this.#parts;
+    const tookSlowSlot = this.#slow;
+    this.#requests += 1;
+    const at = clock();
+    const started = performance.now();
+    const { format, transport } = kinds[kind];
+    const answer = await transport.post({ url, ...format(queued.delivery, keys, at) });
+    const durationMs = performance.now() - started;
+    settler.settle(queued, { at, durationMs, answer });
+    this.#requests -= 1;
+    this.#answerMs += (durationMs - this.#answerMs) / mostRequests;
+    this.#slow = answer.timedOut;
+    this.#requestsAllowed = answer.timedOut ? 1 : Math.min(mostRequests, this.#requestsAllowed * 2);
+    if (this.#slow) this.#releaseAll();
+    slots.free(tookSlowSlot, this.#run);
+  }
+
+  #release(queued: QueuedDelivery): void {
+    this.#parts.settler.release(queued);
+    this.#more = true;
+  }
+
+  #releaseAll(): void {
+    for (const queued of this.#waiting.splice(0)) this.#release(queued);
+  }
+}
+
+/** Where to send, and what to sign with. */
+interface Target {
+  readonly kind: SendingEndpoint['kind'];
+  readonly url: URL;
+  readonly keys: readonly KeyObject[];
+  readonly sealedSecret: Uint8Array;
+}
+
+/** Keeps known keys if they still hold: to open a secret costs more than to sign with it. */
+function targetOf(endpoint: SendingEndpoint, now: number, vault: Vault, known: Target | undefined): Target {
+  const { id, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
+  const sealed = [sealed_secret];
+  if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
+  const isKnown =
+    known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
+  const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
+  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret };
+}
+
+/** Requests that may be under way over all endpoints. Slow queues get at most half of the slots. */
+export class RequestSlots {
+  readonly #used = { all: 0, slow: 0 };
+  /** Queues that found no slot, first come first served. */
+  readonly #waiting = { quick: new Set<() => void>(), slow: new Set<() => void>() };
+
+  /** Answers whether there was a slot. If not, `onFree` is called once there may be one. */
+  take(slow: boolean, onFree: () => void): boolean {
+    if (this.#isFull(slow)) {
+      this.#waiting[slow ? 'slow' : 'quick'].add(onFree);
+      return false;
+    }
+    this.#used.all += 1;
+    if (slow) this.#used.slow += 1;
+    return true;
+  }
+
+  /** Gives a slot back. `first` may take it before those that wait. */
+  free(slow: boolean, first: () => void): void {
+    this.#used.all -= 1;
+    if (slow) this.#used.slow -= 1;
+    first();
+    this.#wake(false);
+    this.#wake(true);
+  }
+
+  #isFull(slow: boolean): boolean {
+    return this.#used.all >= slots || (slow && this.#used.slow >= slots / 2);
+  }
+
+  /** A queue that takes no slot has nothing to send, or waits with the others again. */
+  #wake(slow: boolean): void {
+    const waiting = this.#waiting[slow ? 'slow' : 'quick'];
+    for (const onFree of [...waiting].slice(0, 4)) {
+      if (this.#isFull(slow)) return;
+      waiting.delete(onFree);
+      onFree();
+    }
+  }
+}
+
+const slots = 512;
+
+/** Longer than an attempt with its settlement. */
+export const leaseMs = 30_000;
+/** What an attempt and its settlement may take. */
+const attemptMs = 17_000;
+const mostChanges = 10_000;
+
+export type Leases = ReturnType<typeof createLeases>;
+
+/**
+ * Issues leases and knows which of them are outdated: the access to a creator or the endpoint has changed after the
+ * lease was asked for, so that its deliveries might not be sent as they were read.
+ */
+export function createLeases(clock: Clock) {
+  /** When each id changed last, as a count of changes. */
+  const changes = new Map<string, number>();
+  let count = 0;
+  return {
+    create(): Lease {
+      const from = clock();
+      return { token: randomUUID(), from, until: from + leaseMs, changes: count };
+    },
+
+    /** The id of a creator or an endpoint, or `*` for all. */
+    outdate(id: string): void {
+      count += 1;
+      const tooMany = changes.size >= mostChanges;
+      if (tooMany) changes.clear();
+      changes.set(tooMany ? '*' : id, count);
+    },
+
+    isValid({ endpointId, delivery, lease }: QueuedDelivery): boolean {
+      const isCurrent = (id: string): boolean => (changes.get(id) ?? 0) <= lease.changes;
+      if (lease.until - clock() < attemptMs) return false;
+      return lease.changes === count || ['*', endpointId, delivery.creator_id].every(isCurrent);
+    },
+  };
+}

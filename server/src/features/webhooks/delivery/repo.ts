@@ -1,0 +1,221 @@
+/** All SQL of delivering: deliveries are leased and settled. */
+import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+
+export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** Why an endpoint is off, and what that means in the API document. */
+export const disabledReasons = {
+  by_owner: 'switched off',
+  gone: 'the receiver answered 410',
+  failing: 'no success for five days',
+} as const;
+export type DisabledReason = keyof typeof disabledReasons;
+
+/** Chooses format and transport. There is one kind, so no column holds it. */
+export type EndpointKind = 'standard';
+
+/** What sending to an endpoint needs. */
+export interface SendingEndpoint {
+  id: string;
+  kind: EndpointKind;
+  url: string;
+  sealed_secret: Uint8Array;
+  sealed_old_secret: Uint8Array | null;
+  old_secret_until: number | null;
+  /** The first attempt after the last success; null while all is well. */
+  failing_since: number | null;
+}
+
+export const sendingColumns = `
+e.id, 'standard' AS kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
+
+/** A grant that lives and lets its app receive events. */
+export const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
+
+/** The right to send a delivery and to settle it, until its end. */
+export interface Lease {
+  readonly token: string;
+  readonly from: number;
+  readonly until: number;
+  /** How many changes were known when it began. */
+  readonly changes: number;
+}
+
+/** What sending and settling a delivery needs. */
+export interface LeasedDelivery {
+  creator_id: string;
+  id: string;
+  event_id: string;
+  attempts: string;
+  tries: number;
+  body: string;
+}
+
+interface DueDelivery extends Omit<LeasedDelivery, 'body'> {
+  body: string | null;
+  grant_id: string | null;
+  grant_lives: number;
+  creator_suspended: number | null;
+}
+
+const dueSql = `
+SELECT d.creator_id, d.id, d.event_id, d.grant_id, d.attempts, d.tries, COALESCE(d.body, e.body) AS body,
+  CASE WHEN ${grantLives} THEN 1 ELSE 0 END AS grant_lives, c.suspended_at AS creator_suspended
+FROM webhook_deliveries d
+LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
+LEFT JOIN creators c ON c.id = d.creator_id
+LEFT JOIN events e ON e.creator_id = d.creator_id AND e.sequence = d.sequence
+WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.due_at <= $2
+ORDER BY d.due_at LIMIT $3`;
+
+/** What is due of an endpoint, oldest first. Several nodes that ask at once get different ones. */
+const dueDeliveries: Sql = { sqlite: dueSql, postgres: `${dueSql} FOR UPDATE OF d SKIP LOCKED` };
+
+const leaseSql = (ids: string): string =>
+  `UPDATE webhook_deliveries SET lease = $2, due_at = $3 WHERE endpoint_id = $1 AND id IN (${ids})`;
+
+const leaseDeliveries: Sql = {
+  sqlite: leaseSql('SELECT value FROM json_each($4)'),
+  postgres: leaseSql('SELECT jsonb_array_elements_text(CAST($4 AS jsonb))'),
+};
+
+/** How often a delivery of someone who is suspended is tried. */
+const suspendedMs = 60_000;
+
+export interface LeasedDue {
+  /** None if the endpoint is gone, and then its deliveries go too. */
+  readonly endpoint?: SendingEndpoint;
+  readonly deliveries: readonly LeasedDelivery[];
+  /** There was as much as was asked for. */
+  readonly more: boolean;
+}
+
+/** Leases what is due of an endpoint, and ends or postpones what may not be sent. */
+async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease): Promise<LeasedDue> {
+  const found = await tx.get<SendingEndpoint & { enabled: number; app_suspended: number | null }>(
+    `SELECT ${sendingColumns}, e.enabled, a.suspended_at AS app_suspended FROM webhook_endpoints e
+     JOIN apps a ON a.id = e.client_id WHERE e.id = $1 AND a.deleted_at IS NULL`,
+    [endpointId],
+  );
+  if (!found) return { deliveries: [], more: (await deleteDeliveries(tx, endpointId, afterAllIds, 500)) > 0 };
+  const { enabled, app_suspended, ...endpoint } = found;
+  const due = await tx.all<DueDelivery>(dueDeliveries, [endpointId, lease.from, limit]);
+  const deliveries: LeasedDelivery[] = [];
+  for (const { body, grant_id, grant_lives, creator_suspended, ...delivery } of due) {
+    const setStatus = (status: DeliveryStatus, dueAt: number | null = null) =>
+      tx.run(
+        'UPDATE webhook_deliveries SET status = $3, lease = NULL, due_at = $4 WHERE endpoint_id = $1 AND id = $2',
+        [endpointId, delivery.id, status, dueAt],
+      );
+    if (grant_id !== null && !grant_lives) await setStatus('cancelled');
+    else if (!enabled) await setStatus('skipped');
+    else if (app_suspended !== null || creator_suspended !== null) await setStatus('pending', lease.from + suspendedMs);
+    // The log keeps an event for 30 days.
+    else if (body === null) await setStatus('failed');
+    else deliveries.push({ ...delivery, body });
+  }
+  const ids = JSON.stringify(deliveries.map(({ id }) => id));
+  if (deliveries.length > 0) await tx.run(leaseDeliveries, [endpointId, lease.token, lease.until, ids]);
+  return { endpoint, deliveries, more: due.length >= limit };
+}
+
+/** What became of a delivery that was leased. */
+export interface Settlement {
+  readonly endpointId: string;
+  readonly id: string;
+  readonly lease: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: string;
+  readonly tries: number;
+  readonly dueAt: number | null;
+  /** `released`: nothing was sent; `gone`: the receiver answered 410. */
+  readonly outcome: 'answered' | 'gone' | 'released';
+}
+
+const settleSql = (list: string): string =>
+  `UPDATE webhook_deliveries AS d SET status = s.value ->> 'status', attempts = s.value ->> 'attempts',
+     tries = CAST(s.value ->> 'tries' AS BIGINT), due_at = CAST(s.value ->> 'dueAt' AS BIGINT), lease = NULL
+   FROM ${list} AS s
+   WHERE d.endpoint_id = s.value ->> 'endpointId' AND d.id = s.value ->> 'id' AND d.lease = s.value ->> 'lease'
+     AND d.status = 'pending'
+   RETURNING id, endpoint_id, status`;
+
+const settleDeliveries: Sql = {
+  sqlite: settleSql('json_each($1)'),
+  postgres: settleSql('(SELECT jsonb_array_elements(CAST($1 AS jsonb)) AS value)'),
+};
+
+/** Records what became of deliveries, if their lease still holds, and what that means for their endpoints. */
+async function settle(tx: Tx, settlements: readonly Settlement[], now: number): Promise<void> {
+  const outcomes = new Map(settlements.map(({ id, outcome }) => [id, outcome]));
+  const works = new Map<string, boolean>();
+  const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [
+    JSON.stringify(settlements),
+  ]);
+  for (const { id, endpoint_id, status } of settled) {
+    if (outcomes.get(id) === 'released') continue;
+    works.set(endpoint_id, status === 'succeeded' || (works.get(endpoint_id) ?? false));
+    if (outcomes.get(id) === 'gone') await disableEndpoint(tx, endpoint_id, 'gone', now);
+  }
+  for (const [endpointId, isWell] of works)
+    if (isWell)
+      await tx.run('UPDATE webhook_endpoints SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL', [
+        endpointId,
+      ]);
+    else
+      await tx.run('UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL', [
+        endpointId,
+        now,
+      ]);
+}
+
+/** Switches an endpoint off and skips what waits for it. What is being sent is still settled. */
+export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason, now: number): Promise<void> {
+  const disabled = await tx.run(
+    'UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1',
+    [id, reason],
+  );
+  if (disabled > 0)
+    await tx.run(
+      `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
+       WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2)`,
+      [id, now],
+    );
+}
+
+/** Ends every lease: whoever held one is gone. */
+async function endLeases(tx: Tx, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET lease = NULL, due_at = $1 WHERE status = 'pending' AND lease IS NOT NULL`,
+    [now],
+  );
+}
+
+/** Endpoints that have a delivery that is due, found without reading all deliveries. */
+export function dueEndpoints(db: Reader, now: number): Promise<{ id: string }[]> {
+  return db.all(
+    `WITH RECURSIVE waiting (id) AS (
+       SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
+       UNION ALL
+       SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
+       FROM waiting WHERE waiting.id IS NOT NULL
+     )
+     SELECT id FROM waiting WHERE id IS NOT NULL AND
+       (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = waiting.id) <= $1`,
+    [now],
+  );
+}
+
+/** Sorts behind every id. */
+export const afterAllIds = '~';
+
+export function deleteDeliveries(tx: Tx, endpointId: string, before: string, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM webhook_deliveries WHERE endpoint_id = $1 AND id IN
+       (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id < $2 ORDER BY id LIMIT $3)`,
+    [endpointId, before, limit],
+  );
+}
+
+export const writes = defineWrites(import.meta.url, { leaseDue, settle, endLeases });

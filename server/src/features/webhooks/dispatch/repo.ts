@@ -1,0 +1,169 @@
+/** All SQL that turns the log into deliveries. */
+import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { type DeliveryStatus, grantLives, type Lease, type SendingEndpoint, sendingColumns } from '../delivery/repo.ts';
+
+export interface Lag {
+  creator_id: string;
+  /** The newest event. */
+  head: number;
+  /** The last event that became deliveries. */
+  position: number;
+}
+
+const lagSql = `
+SELECT h.creator_id, h.sequence AS head, COALESCE(p.sequence, 0) AS position
+FROM creator_heads h LEFT JOIN webhook_positions p ON p.creator_id = h.creator_id`;
+
+export function lagOf(db: Reader, creatorId: string): Promise<Lag | undefined> {
+  return db.get(`${lagSql} WHERE h.creator_id = $1`, [creatorId]);
+}
+
+/** The next creators in order of id, lagging or not. */
+export function lagAfter(db: Reader, creatorId: string, limit: number): Promise<Lag[]> {
+  return db.all(`${lagSql} WHERE h.creator_id > $1 ORDER BY h.creator_id LIMIT $2`, [creatorId, limit]);
+}
+
+export async function anyEndpoint(db: Reader): Promise<boolean> {
+  return (await db.get('SELECT id FROM webhook_endpoints LIMIT 1')) !== undefined;
+}
+
+export interface Subscriber extends SendingEndpoint {
+  types: string | null;
+  enabled: number;
+  /** Ids of events that the endpoint is too new for, although their time is not before `since`. */
+  excluded: string;
+  grant_id: string;
+  /** Set while the app or the creator is suspended. */
+  suspended: number | null;
+  /** Events before this instant are not for this endpoint. */
+  since: number;
+}
+
+/** Endpoints that get this creator's events now. */
+export function subscribersOf(db: Reader, creatorId: string): Promise<Subscriber[]> {
+  return db.all(
+    `SELECT ${sendingColumns}, e.types, e.enabled, e.excluded, g.id AS grant_id,
+       COALESCE(a.suspended_at, c.suspended_at) AS suspended,
+       CASE WHEN e.created_at > g.created_at THEN e.created_at ELSE g.created_at END AS since
+     FROM grants g
+     JOIN creators c ON c.id = g.creator_id
+     JOIN apps a ON a.id = g.client_id AND a.deleted_at IS NULL
+     JOIN webhook_endpoints e ON e.client_id = g.client_id
+     WHERE g.creator_id = $1 AND ${grantLives}`,
+    [creatorId],
+  );
+}
+
+/** Moves a creator's position, if it still is where it was read. */
+async function movePosition(tx: Tx, { creator_id, position }: Lag, to: number): Promise<boolean> {
+  const moved = await tx.run(
+    `INSERT INTO webhook_positions (creator_id, sequence) VALUES ($1, $3)
+     ON CONFLICT (creator_id) DO UPDATE SET sequence = excluded.sequence WHERE webhook_positions.sequence = $2`,
+    [creator_id, position, to],
+  );
+  return moved > 0;
+}
+
+/** These creators have no subscriber: their events become no deliveries. */
+async function skipEvents(tx: Tx, lags: readonly Lag[]): Promise<void> {
+  for (const lag of lags) await movePosition(tx, lag, lag.head);
+}
+
+interface LoggedEvent {
+  id: string;
+  sequence: number;
+  type: string;
+  created_at: number;
+  body: string;
+}
+
+/** `ids` by sequence. CROSS: SQLite goes by the list, however long the log. */
+const insertSql = (list: string, join: string): string =>
+  `INSERT INTO webhook_deliveries
+     (creator_id, endpoint_id, grant_id, status, created_at, due_at, lease, event_id, id, event_type, sequence)
+   SELECT $1, $2, $3, $4, CAST($5 AS BIGINT),
+     CASE WHEN e.sequence <= $7 THEN CAST($8 AS BIGINT) ELSE CAST($6 AS BIGINT) END,
+     CASE WHEN e.sequence <= $7 THEN $9 END, e.id, s.value, e.type, e.sequence
+   FROM ${list} AS s ${join} JOIN events e ON e.creator_id = $1 AND e.sequence = CAST(s.key AS BIGINT) WHERE true
+   ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING RETURNING id`;
+
+const insertDeliveries: Sql = {
+  sqlite: insertSql('json_each($10)', 'CROSS'),
+  postgres: insertSql('jsonb_each_text(CAST($10 AS jsonb))', ''),
+};
+
+export interface Creation extends Lag {
+  /** Nobody gets an older event. */
+  readonly since: number;
+  /** How many events at most. */
+  readonly limit: number;
+  /** How many deliveries the queue of each endpoint has room for. They are created as leased. */
+  readonly room: Readonly<Record<string, number>>;
+}
+
+export interface Created {
+  readonly events: readonly Pick<LoggedEvent, 'id' | 'body'>[];
+  readonly endpoints: readonly {
+    readonly endpoint: SendingEndpoint;
+    /** For each event the delivery that was leased, if one was. */
+    readonly ids: readonly (string | null)[];
+    /** Others are due and not leased. */
+    readonly more: boolean;
+  }[];
+}
+
+/**
+ * Turns a stretch of a creator's log into deliveries: one for each endpoint that an event matches. This transaction
+ * decides who gets an event, and an event goes to an endpoint once.
+ */
+async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promise<Created> {
+  const { creator_id, position, head, limit } = creation;
+  const events = await tx.all<LoggedEvent>(
+    `SELECT id, sequence, type, created_at, body FROM events
+     WHERE creator_id = $1 AND sequence > $2 AND sequence <= $3 AND created_at >= $4 ORDER BY sequence LIMIT $5`,
+    [creator_id, position, head, creation.since, limit],
+  );
+  const last = events.length === limit ? events.at(-1)?.sequence : undefined;
+  if (!(await movePosition(tx, creation, last ?? head))) return { events: [], endpoints: [] };
+  // How many ids are needed is known only here.
+  const newId = createIds(() => lease.from);
+  const endpoints: Created['endpoints'][number][] = [];
+  for (const subscriber of await subscribersOf(tx, creator_id)) {
+    const { types, excluded, since, enabled, suspended, grant_id, ...endpoint } = subscriber;
+    const wanted = events.filter(isFor(subscriber));
+    if (wanted.length === 0) continue;
+    const ids = new Map(wanted.map(({ sequence }) => [sequence, newId('dlv')]));
+    const room = enabled && suspended === null ? (creation.room[endpoint.id] ?? 0) : 0;
+    const leasedUpTo = wanted.slice(0, room).at(-1)?.sequence ?? 0;
+    const inserted = await tx.all<{ id: string }>(insertDeliveries, [
+      creator_id,
+      endpoint.id,
+      grant_id,
+      (enabled ? 'pending' : 'skipped') satisfies DeliveryStatus,
+      lease.from,
+      enabled ? lease.from : null,
+      leasedUpTo,
+      lease.until,
+      lease.token,
+      JSON.stringify(Object.fromEntries(ids)),
+    ]);
+    const isNew = new Set(inserted.map(({ id }) => id));
+    const leased = ({ sequence }: LoggedEvent): string | null => {
+      const id = sequence <= leasedUpTo ? ids.get(sequence) : undefined;
+      return id !== undefined && isNew.has(id) ? id : null;
+    };
+    endpoints.push({ endpoint, ids: events.map(leased), more: enabled === 1 && room < wanted.length });
+  }
+  const anyLeased = endpoints.some(({ ids }) => ids.some((id) => id !== null));
+  return { events: anyLeased ? events.map(({ id, body }) => ({ id, body })) : [], endpoints };
+}
+
+function isFor({ types, since, excluded }: Subscriber): (event: LoggedEvent) => boolean {
+  const wanted: string[] | null = types === null ? null : JSON.parse(types);
+  const earlier: string[] = JSON.parse(excluded);
+  return ({ id, type, created_at }) =>
+    created_at >= since && (wanted === null || wanted.includes(type)) && !earlier.includes(id);
+}
+
+export const writes = defineWrites(import.meta.url, { createDeliveries, skipEvents });

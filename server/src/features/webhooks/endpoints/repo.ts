@@ -1,0 +1,286 @@
+/** All SQL of managing endpoints and their delivery log. */
+import { toTimestamp } from '../../../platform/clock.ts';
+import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import {
+  type DeliveryStatus,
+  type DisabledReason,
+  deleteDeliveries,
+  disableEndpoint,
+  grantLives,
+} from '../delivery/repo.ts';
+
+export interface EndpointRow {
+  id: string;
+  url: string;
+  types: string | null;
+  description: string | null;
+  enabled: number;
+  disabled_reason: DisabledReason | null;
+  failing_since: number | null;
+  created_at: number;
+}
+
+const endpointColumns = 'id, url, types, description, enabled, disabled_reason, failing_since, created_at';
+
+export function endpointsOf(db: Reader, clientId: string): Promise<EndpointRow[]> {
+  return db.all(`SELECT ${endpointColumns} FROM webhook_endpoints WHERE client_id = $1 ORDER BY id`, [clientId]);
+}
+
+export function endpointOf(db: Reader, clientId: string, id: string): Promise<EndpointRow | undefined> {
+  return db.get(`SELECT ${endpointColumns} FROM webhook_endpoints WHERE client_id = $1 AND id = $2`, [clientId, id]);
+}
+
+/** Keeps two requests of one app from both adding its last endpoint. */
+const lockApp: Sql = {
+  sqlite: 'SELECT id FROM apps WHERE id = $1',
+  postgres: 'SELECT id FROM apps WHERE id = $1 FOR UPDATE',
+};
+
+export interface EndpointInput {
+  readonly url: string;
+  readonly types: string | null;
+  readonly description: string | null;
+}
+
+export interface NewEndpoint extends EndpointInput {
+  readonly id: string;
+  readonly sealedSecret: Uint8Array;
+  readonly now: number;
+  /** How many endpoints an app may have. */
+  readonly most: number;
+}
+
+/** Answers whether there was room for the endpoint. */
+async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Promise<boolean> {
+  await tx.get(lockApp, [clientId]);
+  if ((await endpointsOf(tx, clientId)).length >= endpoint.most) return false;
+  const { id, url, types, description, sealedSecret, now } = endpoint;
+  const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
+  await tx.run(
+    `INSERT INTO webhook_endpoints (id, client_id, url, types, description, sealed_secret, excluded, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, clientId, url, types, description, sealedSecret, JSON.stringify(excluded.map((event) => event.id)), now],
+  );
+  return true;
+}
+
+export type EndpointChange = Partial<EndpointInput> & { readonly enabled?: boolean };
+
+/** What is left out stays as it is. Enabling starts the count of failing days anew. */
+async function changeEndpoint(
+  tx: Tx,
+  clientId: string,
+  id: string,
+  { enabled, ...input }: EndpointChange,
+  now: number,
+): Promise<void> {
+  const row = await endpointOf(tx, clientId, id);
+  if (!row) return;
+  const { url, types, description } = { ...row, ...input };
+  await tx.run('UPDATE webhook_endpoints SET url = $2, types = $3, description = $4 WHERE id = $1', [
+    id,
+    url,
+    types,
+    description,
+  ]);
+  if (enabled === true)
+    await tx.run(
+      `UPDATE webhook_endpoints SET enabled = 1, disabled_reason = NULL, failing_since = NULL
+       WHERE id = $1 AND enabled = 0`,
+      [id],
+    );
+  if (enabled === false) await disableEndpoint(tx, id, 'by_owner', now);
+}
+
+/** The deliveries are deleted later: nothing is sent without an endpoint. */
+async function removeEndpoint(tx: Tx, clientId: string, id: string): Promise<void> {
+  await tx.run('DELETE FROM webhook_endpoints WHERE client_id = $1 AND id = $2', [clientId, id]);
+}
+
+async function replaceSecret(
+  tx: Tx,
+  clientId: string,
+  id: string,
+  sealed: Uint8Array,
+  oldUntil: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_endpoints SET sealed_old_secret = sealed_secret, old_secret_until = $4, sealed_secret = $3
+     WHERE client_id = $1 AND id = $2`,
+    [clientId, id, sealed, oldUntil],
+  );
+}
+
+/** Disables endpoints that have had attempts but no success since before `since`. */
+async function disableFailing(tx: Tx, since: number, now: number): Promise<void> {
+  const failing = await tx.all<{ id: string }>(
+    'SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1',
+    [since],
+  );
+  for (const { id } of failing) await disableEndpoint(tx, id, 'failing', now);
+}
+
+export interface DeliveryRow {
+  id: string;
+  event_id: string;
+  event_type: string;
+  status: DeliveryStatus;
+  attempts: string;
+  due_at: number | null;
+  created_at: number;
+}
+
+const deliveryColumns = 'id, event_id, event_type, status, attempts, due_at, created_at';
+
+export interface Notice {
+  readonly eventId: string;
+  readonly type: string;
+  readonly creatorId: string | null;
+  readonly data: object;
+  readonly now: number;
+}
+
+/** A delivery of what concerns the app itself: no creator's log has it, so it has no sequence and keeps its body. */
+export async function insertNotice(
+  tx: Tx,
+  endpoint: Pick<EndpointRow, 'id' | 'enabled'>,
+  { eventId, type, creatorId, data, now }: Notice,
+  deliveryId: string,
+): Promise<DeliveryRow> {
+  const row: DeliveryRow = {
+    id: deliveryId,
+    event_id: eventId,
+    event_type: type,
+    status: endpoint.enabled ? 'pending' : 'skipped',
+    attempts: '[]',
+    due_at: endpoint.enabled ? now : null,
+    created_at: now,
+  };
+  const body = JSON.stringify({
+    id: eventId,
+    type,
+    sequence: null,
+    test: false,
+    replay: false,
+    creator_id: creatorId,
+    created_at: toTimestamp(now),
+    data,
+  });
+  await tx.run(
+    `INSERT INTO webhook_deliveries (creator_id, endpoint_id, ${deliveryColumns}, body)
+     VALUES ('', $1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [endpoint.id, row.id, row.event_id, row.event_type, row.status, row.attempts, row.due_at, row.created_at, body],
+  );
+  return row;
+}
+
+/** The grant ended or lost `events.subscribe`: what is being sent for it settles nothing any more. */
+export async function cancelDeliveries(tx: Tx, clientId: string, grantId: string): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
+     WHERE endpoint_id IN (SELECT id FROM webhook_endpoints WHERE client_id = $1)
+       AND status = 'pending' AND grant_id = $2`,
+    [clientId, grantId],
+  );
+}
+
+export function deliveryById(db: Reader, endpointId: string, id: string): Promise<DeliveryRow | undefined> {
+  return db.get(`SELECT ${deliveryColumns} FROM webhook_deliveries WHERE endpoint_id = $1 AND id = $2`, [
+    endpointId,
+    id,
+  ]);
+}
+
+/** Newest first. */
+export function deliveriesPage(
+  db: Reader,
+  endpointId: string,
+  { before, status, limit }: { before: string; status: DeliveryStatus | null; limit: number },
+): Promise<DeliveryRow[]> {
+  const filter = status === null ? '' : 'AND status = $4';
+  return db.all(
+    `SELECT ${deliveryColumns} FROM webhook_deliveries
+     WHERE endpoint_id = $1 AND id < $2 ${filter} ORDER BY id DESC LIMIT $3`,
+    [endpointId, before, limit, ...(status === null ? [] : [status])],
+  );
+}
+
+/** What was sent, unless the app may not see it any more. */
+export async function shownBody(db: Reader, endpointId: string, id: string): Promise<string | null> {
+  const row = await db.get<{ body: string | null }>(
+    `SELECT COALESCE(d.body, e.body) AS body FROM webhook_deliveries d
+     LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
+     LEFT JOIN events e ON e.creator_id = d.creator_id AND e.sequence = d.sequence
+     WHERE d.endpoint_id = $1 AND d.id = $2 AND (d.grant_id IS NULL OR (${grantLives}))`,
+    [endpointId, id],
+  );
+  return row?.body ?? null;
+}
+
+/** A grant that is over makes its deliveries final, and what the log has forgotten cannot be sent again. */
+const maySendAgain = `
+  (webhook_deliveries.grant_id IS NULL OR EXISTS (SELECT 1 FROM grants g
+    WHERE g.creator_id = webhook_deliveries.creator_id AND g.id = webhook_deliveries.grant_id AND ${grantLives}))
+  AND (sequence IS NULL OR EXISTS (SELECT 1 FROM events e
+    WHERE e.creator_id = webhook_deliveries.creator_id AND e.sequence = webhook_deliveries.sequence))`;
+
+/** Makes a delivery due now, after its lease if it has one. Answers whether it may be sent again. */
+async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number): Promise<boolean> {
+  const retried = await tx.run(
+    `UPDATE webhook_deliveries SET status = 'pending', tries = 0,
+       due_at = CASE WHEN status = 'pending' AND lease IS NOT NULL THEN due_at ELSE CAST($3 AS BIGINT) END
+     WHERE endpoint_id = $1 AND id = $2 AND status <> 'cancelled' AND ${maySendAgain}`,
+    [endpointId, id, now],
+  );
+  return retried > 0;
+}
+
+export interface ReplaySpan {
+  readonly after: string;
+  readonly before: string;
+  readonly now: number;
+  readonly limit: number;
+}
+
+/** Reads up to `limit` deliveries of the span. Answers how many are due again, and the last that was read. */
+async function replayDeliveries(
+  tx: Tx,
+  endpointId: string,
+  { after, before, now, limit }: ReplaySpan,
+): Promise<{ queued: number; last: string | undefined }> {
+  const ids = await tx.all<{ id: string }>(
+    'SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4',
+    [endpointId, after, before, limit],
+  );
+  const last = ids.at(-1)?.id;
+  if (last === undefined) return { queued: 0, last };
+  const queued = await tx.run(
+    `UPDATE webhook_deliveries SET status = 'pending', tries = 0, due_at = $4
+     WHERE endpoint_id = $1 AND id > $2 AND id <= $3 AND status IN ('succeeded', 'failed', 'skipped')
+       AND event_type <> 'webhook.ping' AND ${maySendAgain}`,
+    [endpointId, after, last, now],
+  );
+  return { queued, last };
+}
+
+/** The next endpoint id that deliveries name, and whether there still is such an endpoint of an app. */
+export function nextEndpoint(db: Reader, after: string): Promise<{ id: string | null; lives: number } | undefined> {
+  return db.get(
+    `SELECT d.id, CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e JOIN apps a ON a.id = e.client_id
+       WHERE e.id = d.id AND a.deleted_at IS NULL) THEN 1 ELSE 0 END AS lives
+     FROM (SELECT MIN(endpoint_id) AS id FROM webhook_deliveries WHERE endpoint_id > $1) AS d`,
+    [after],
+  );
+}
+
+export const writes = defineWrites(import.meta.url, {
+  addEndpoint,
+  changeEndpoint,
+  removeEndpoint,
+  replaceSecret,
+  disableFailing,
+  insertNotice,
+  retryDelivery,
+  replayDeliveries,
+  deleteDeliveries,
+});
