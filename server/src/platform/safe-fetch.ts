@@ -21,7 +21,7 @@ export interface SafeFetchOptions {
   readonly ca?: string;
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly url: URL;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array;

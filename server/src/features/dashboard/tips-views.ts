@@ -19,7 +19,7 @@ export interface SearchView {
   readonly found: Found | undefined;
 }
 
-export interface Found {
+interface Found {
   readonly tips: readonly Tip[];
   readonly first: boolean;
   /** Where older ones follow; `reached`: down to when was looked, if that is why it ends here. */

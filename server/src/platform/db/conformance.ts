@@ -48,7 +48,7 @@ async function ids(db: Database): Promise<string[]> {
 }
 
 /** Adds notes, and answers how many there are then. */
-export const addNotes = procedure(import.meta.url, 'addNotes', async (tx, names: readonly string[]) => {
+const addNotes = procedure(import.meta.url, 'addNotes', async (tx, names: readonly string[]) => {
   for (const name of names) await tx.run(insert, note(name));
   return (await tx.all('SELECT id FROM notes')).length;
 });
