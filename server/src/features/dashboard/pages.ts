@@ -6,6 +6,7 @@ import { form } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
+import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
 import type { Tips } from '../tips/index.ts';
@@ -23,8 +24,6 @@ export interface DashboardParts {
 
 const latest = 20;
 const charted = 30;
-/** Like POST /v1/alerts, for the button. */
-const alertLimit = { limit: 30, windowMs: 60_000 };
 
 /** / and /dashboard. */
 export function dashboardPages(
@@ -69,7 +68,8 @@ export function dashboardPages(
   scope.post('/dashboard/test-alert', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const t = dashboardWords(pages.lang(request));
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, alertLimit);
+    // As many alerts as an app can send, counted over all the pages that send them.
+    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
     await overlays.sendTest(creatorId);
     return pages.redirect(reply, '/dashboard', { tone: 'ok', text: t('testSent') });

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { countHeader } from '../../platform/http/headers.ts';
-import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/limiter.ts';
+import type { Limiter, LimitVerdict } from '../../platform/limiter/limiter.ts';
 import type { Access, AccessLookup } from './access.ts';
+import { type LimitGroup, limitPolicy, limits } from './limits.ts';
 import type { Scope } from './scopes.ts';
 import type { Tokens, Verified } from './tokens.ts';
 import type { GrantUses } from './uses.ts';
@@ -13,15 +14,6 @@ declare module 'fastify' {
     grant: Access;
   }
 }
-
-/** The spec's limits. They have no switch and no setting. */
-export const limits = {
-  read: { limit: 120, windowMs: 60_000 },
-  tips: { limit: 10, windowMs: 60_000 },
-  alerts: { limit: 30, windowMs: 60_000 },
-} as const satisfies Record<string, LimitRule>;
-
-export type LimitGroup = keyof typeof limits;
 
 export interface Protection {
   /** `null`: any valid token will do. */
@@ -52,7 +44,7 @@ export function createGuard({ tokens, access, limiter, uses }: GuardParts): Prot
   return (protection) => {
     const { scope, limit } = protection;
     const rule = limits[limit];
-    const policy = `"${limit}";q=${rule.limit};w=${rule.windowMs / 1000}`;
+    const policy = limitPolicy(limit);
 
     // A list of checks in order. Each passes on what it knows at once where it can: a request whose token and grant
     // are remembered goes through without a single promise.
