@@ -52,7 +52,7 @@ const spelled = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
 export const machine = (cores = cpus().length): string =>
   `${spelled[cores] ?? cores} ${cores === 1 ? 'core' : 'cores'}, ${process.platform} ${process.arch}`;
 
-export function number(value: number): string {
+function number(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   const text = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -11,7 +11,7 @@ interface Target {
 }
 
 /** The same request with one token after another, so that each (app, creator) pair stays below its limit. */
-export interface CycleSpec extends Target {
+interface CycleSpec extends Target {
   readonly kind: 'cycle';
   readonly method: 'GET' | 'POST';
   readonly path: string;

@@ -3,7 +3,7 @@ import type { ConnectOptions } from './socket-types.ts';
 import type { StreamEvent } from './types.ts';
 
 /**
- * `for await (const event of events(options))`. An event counts as handed over when the loop asks for the next one.
+ * `for await (const event of events(options))`. An event counts as delivered when the loop asks for the next one.
  * Leaving the loop closes the connection; the loop ends by itself when the server ends the grant.
  */
 export async function* events(options: Omit<ConnectOptions, 'onEvent'>): AsyncGenerator<StreamEvent, void, undefined> {

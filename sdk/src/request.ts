@@ -19,7 +19,7 @@ export type RequestOptions = {
   random?: () => number;
 };
 
-export type Call = {
+type Call = {
   method?: 'GET' | 'POST';
   path: string;
   query?: Record<string, string | number | undefined>;

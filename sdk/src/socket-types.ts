@@ -1,6 +1,6 @@
 import type { StreamEvent } from './types.ts';
 
-/** Types only, so that `socket.ts` stays one file in the browser. */
+/** Types only, so that `socket.ts` needs no other file in a browser. */
 
 export type EventsStatus = 'connecting' | 'live' | 'waiting' | 'ended' | 'closed';
 
@@ -22,13 +22,13 @@ export type ConnectOptions = {
   url: string;
   /** Gets a socket token. Throw `StopEvents` to end for good; any other error is tried again later. */
   token: () => string | Promise<string>;
-  /** The last sequence already handled. Without it only what happens from now on is handed over. */
+  /** The last sequence already handled. Without it only events from now on are delivered. */
   after?: number | undefined;
   onEvent: (event: StreamEvent) => unknown;
-  /** Awaited like `onEvent`, before any live event: the place to catch up with `GET /v1/events`. */
+  /** Awaited like `onEvent`, before any live event: a chance to catch up with `GET /v1/events`. */
   onReset?: ((reset: Reset) => unknown) | undefined;
   onStatus?: ((status: EventsStatus, detail: StatusDetail) => void) | undefined;
-  /** Frames beside the events, by their type: an overlay is told to look at its settings again, for one. */
+  /** The types of frames that are not events; an overlay gets `overlay` when its settings have changed. */
   onFrame?: ((type: string) => void) | undefined;
   /** What your callbacks threw. Default: `console.error`. */
   onError?: ((error: unknown) => void) | undefined;
@@ -43,21 +43,25 @@ export type ConnectOptions = {
 
 export type EventConnection = {
   close(): void;
-  /** The last sequence handed over; undefined until the first welcome if no `after` was given. */
+  /** The last sequence delivered; undefined until the first welcome if no `after` was given. */
   readonly position: number | undefined;
   readonly status: EventsStatus;
 };
 
-/** One WebSocket and what is known of it. */
-export type Line = {
+/** One WebSocket and its state. */
+export type Connection = {
   socket?: SocketLike;
-  gone: boolean;
+  closed: boolean;
   welcomed: boolean;
-  patience: number;
-  stopWatch?: () => void;
-  stopStable?: () => void;
+  /** A connection that is silent for this long is dead, whatever the network says. */
+  silenceMs: number;
+  stopSilenceTimer?: () => void;
+  stopStableTimer?: () => void;
 };
-export type Item = { event: StreamEvent } | { reset: Reset } | { end: StatusDetail };
+
+export type Delivery = { event: StreamEvent } | { reset: Reset } | { end: StatusDetail };
+
+/** Frames that the server sends. Types that a later version may add are `other`. */
 export type Frame =
   | { type: 'welcome'; keepalive_seconds: number; sequence: number; oldest: number | null; resumed: boolean | null }
   | { type: 'event'; event: StreamEvent }

@@ -1,7 +1,7 @@
 import type { RouteOptions } from 'fastify';
 import type { Config } from './config.ts';
 import { WebhookEvent } from './features/events/index.ts';
-import { limits, scopes } from './features/oauth/index.ts';
+import { limitPolicy, limits, scopes } from './features/oauth/index.ts';
 import { closeReasons } from './features/sockets/index.ts';
 import type { DocumentInfo } from './platform/http/openapi.ts';
 
@@ -46,7 +46,7 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
       },
     },
     extensions: {
-      'x-scopes': scopes,
+      'x-scopes': Object.fromEntries(Object.entries(scopes).map(([name, { meaning }]) => [name, meaning])),
       'x-close-codes': Object.fromEntries(Object.values(closeReasons).map(({ code, reason }) => [code, reason])),
     },
     describe: describeProtection,
@@ -58,12 +58,12 @@ function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['
   const protection = config?.protection;
   if (config?.clientAuthentication) return { security: [{ client: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };
-  const { limit } = limits[protection.limit];
+  const { limit, windowMs } = limits[protection.limit];
   return {
     security: [{ bearer: protection.scope ? [protection.scope] : [] }],
-    extensions: { 'x-rate-limit': { group: protection.limit, limit, window_seconds: 60 } },
+    extensions: { 'x-rate-limit': { group: protection.limit, limit, window_seconds: windowMs / 1000 } },
     headers: {
-      'RateLimit-Policy': `\`"${protection.limit}";q=${limit};w=60\``,
+      'RateLimit-Policy': `\`${limitPolicy(protection.limit)}\``,
       RateLimit: 'What is left now, and seconds until the oldest counted request leaves the window',
     },
     note: `${protection.scope ? `Scope: \`${protection.scope}\`. ` : ''}Limit: ${limit} requests a minute for each app and creator (group \`${protection.limit}\`).`,

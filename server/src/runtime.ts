@@ -3,33 +3,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
-import type { Database } from './platform/db/database.ts';
-import type { Hub } from './platform/hub/hub.ts';
-import { createIds, type NewId } from './platform/ids.ts';
+import { createIds } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
 import { createLog, type Log } from './platform/log.ts';
-import { createMetrics, type Metrics } from './platform/metrics.ts';
-import { createSafeFetch, type SafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
-import { createVault, type Vault } from './platform/secrets.ts';
-import { createZone, type Zone } from './platform/zone.ts';
-import { createServices, type Services } from './services.ts';
+import { createMetrics } from './platform/metrics.ts';
+import { createSafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
+import { createVault } from './platform/secrets.ts';
+import { createZone } from './platform/zone.ts';
+import { createServices, type Platform, type Services } from './services.ts';
 import { openStorage } from './storage.ts';
-
-/** The parts below every feature. */
-export interface Platform {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly wait: Wait;
-  readonly newId: NewId;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly limiter: Limiter;
-  readonly vault: Vault;
-  readonly zone: Zone;
-  readonly fetch: SafeFetch;
-}
 
 export interface Runtime extends Platform, Services {
   close(): Promise<void>;

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
 import { describeEventTypes } from '../src/features/events/index.ts';
+import { limits, scopes } from '../src/features/oauth/index.ts';
 import { closeReasons } from '../src/features/sockets/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
@@ -35,6 +36,16 @@ const tables: Record<string, () => string> = {
     table(
       ['code', 'reason', 'what to do'],
       Object.values(closeReasons).map(({ code, reason, advice }) => [String(code), reason, advice]),
+    ),
+  scopes: () =>
+    table(
+      ['scope', 'allows'],
+      Object.entries(scopes).map(([name, { meaning }]) => [`\`${name}\``, meaning]),
+    ),
+  limits: () =>
+    table(
+      ['group', 'counts', 'requests a minute'],
+      Object.entries(limits).map(([name, { counts, limit }]) => [`\`${name}\``, counts, String(limit)]),
     ),
   settings: () =>
     table(

@@ -14,7 +14,7 @@ export function createProgress(stream: NodeJS.WriteStream) {
   const startedAt = performance.now();
   let lastLineAt = Number.NEGATIVE_INFINITY;
   let lastTenth = -1;
-  const overwrite = (text: string) => stream.write(`\r\x1b[K${text.slice(0, (stream.columns ?? 80) - 1)}`);
+  const overwrite = (text: string) => stream.write(`\r\x1b[K${text.slice(0, (stream.columns || 80) - 1)}`);
   return {
     /** Without a terminal at most one line in five seconds. */
     show(text: string): void {

@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
-import { readConfig, settings } from '../config.ts';
+import { describeSettings, readConfig } from '../config.ts';
 import type { Context } from './command.ts';
 
 export function addServeCommand(program: Command, { env }: Context): void {
   program
     .command('serve')
     .description('Run the server')
-    .addHelpText('after', `\nSettings: ${Object.keys(settings).join(', ')}`)
+    .addHelpText(
+      'after',
+      `\nSettings: ${describeSettings({})
+        .map(({ name }) => name)
+        .join(', ')}`,
+    )
     .action(async () => {
       const config = readConfig(env);
       const { serve } = await import('../main.ts');

@@ -18,7 +18,7 @@ export interface Zone {
   local(ms: number): string;
 }
 
-export interface Month {
+interface Month {
   /** `2026-11` */
   readonly key: string;
   readonly startsAt: number;

@@ -145,7 +145,7 @@ test('the preview follows the settings form', { skip }, async (t) => {
   await page.getByLabel('Position').selectOption('top');
   await page.getByLabel('Seconds on screen').fill('1');
   await page.getByLabel('First line').fill('Thanks {name}');
-  await preview.locator('html[style*="--place: start"]').waitFor({ state: 'attached' });
+  await preview.locator('html[style*="--alignment: start"]').waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   await preview.getByText('Thanks น้ำใจ').waitFor();

@@ -1,4 +1,3 @@
 export { connectedAppPages } from './apps-pages.ts';
-export { liveRoute } from './live.ts';
-export { dashboardPages } from './pages.ts';
+export { dashboardPages, liveRoute } from './pages.ts';
 export { tipsPages } from './tips-pages.ts';

@@ -4,8 +4,11 @@ import { button, card, heading, linkButton } from '../../platform/web/blocks.ts'
 import type { Times } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
+import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
+import { SseConnection, type Streams } from '../sockets/index.ts';
 import type { Tips } from '../tips/index.ts';
 import { overview } from './views.ts';
 import { dashboardWords } from './words.ts';
@@ -21,8 +24,6 @@ export interface DashboardParts {
 
 const latest = 20;
 const charted = 30;
-/** Like POST /v1/alerts, for the button. */
-const alertLimit = { limit: 30, windowMs: 60_000 };
 
 /** / and /dashboard. */
 export function dashboardPages(
@@ -67,9 +68,45 @@ export function dashboardPages(
   scope.post('/dashboard/test-alert', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const t = dashboardWords(pages.lang(request));
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, alertLimit);
+    // As many alerts as an app can send, counted over all the pages that send them.
+    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
     await overlays.sendTest(creatorId);
     return pages.redirect(reply, '/dashboard', { tone: 'ok', text: t('testSent') });
+  });
+}
+
+/** The most dashboards of one creator that are open at once, over all nodes. */
+const maxDashboards = 20;
+
+/**
+ * /dashboard/live: this creator's tips as Server-Sent Events, for as long as the session lives. Only a page of ours can
+ * read it: the cookie is SameSite, and there is no CORS.
+ */
+export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: Pages; streams: Streams }): void {
+  scope.get('/dashboard/live', { exposeHeadRoute: false }, async (request, reply) => {
+    const { creatorId, id } = pages.requireSession(request);
+    const connection = new SseConnection(reply.raw, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-accel-buffering': 'no',
+      'x-request-id': request.id,
+    });
+    const { subscriber, refusal } = streams.subscribe(
+      {
+        creatorId,
+        kind: 'stream',
+        slots: { key: `dashboard:${creatorId}`, max: maxDashboards },
+        permission: { key: `session:${id}`, isAllowed: () => pages.stillSignedIn(request) },
+        wants: (type) => type === 'tip.created',
+      },
+      connection,
+      undefined,
+    );
+    reply.raw.once('close', () => subscriber.leave());
+    const refused = (await refusal) ?? connection.refused;
+    if (refused) throw new PageError(refused === 'too_many' ? 429 : 502);
+    reply.hijack();
   });
 }

@@ -1,10 +1,9 @@
-import { button, card, emptyState, heading, linkButton } from '../../platform/web/blocks.ts';
-import type { Times } from '../../platform/web/format.ts';
+import { button, card, emptyState, heading, linkButton, table } from '../../platform/web/blocks.ts';
+import { money, type Times } from '../../platform/web/format.ts';
 import { field, select } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Tip } from '../tips/index.ts';
-import { tipTable } from './tip-table.ts';
 import { queryOf, type Typed, type Wrong } from './tips-search.ts';
 import { type DashboardT, dashboardWords } from './words.ts';
 
@@ -20,7 +19,7 @@ export interface SearchView {
   readonly found: Found | undefined;
 }
 
-export interface Found {
+interface Found {
   readonly tips: readonly Tip[];
   readonly first: boolean;
   /** Where older ones follow; `reached`: down to when was looked, if that is why it ends here. */
@@ -85,3 +84,26 @@ function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Ht
 
 const exportLine = (query: string, t: DashboardT): Html =>
   html`<div class="actions">!${linkButton(t('export'), `${tipsHome}.csv?${query}`)}<p class="hint">${t('exportHint')}</p></div>`;
+
+export function tipTable(tips: readonly Tip[], o: { caption: string; lang: Lang; times: Times }): Html {
+  const t = dashboardWords(o.lang);
+  const list = table({
+    caption: o.caption,
+    columns: [
+      { label: t('when') },
+      { label: t('from') },
+      { label: t('amount'), numeric: true },
+      { label: t('message') },
+      { label: t('source') },
+    ],
+    rows: tips.map((tip) => [
+      o.times.time(new Date(tip.created_at), o.lang),
+      html`${tip.display_name ?? tip.name}`,
+      html`${money(tip.amount_minor)}`,
+      html`${tip.message ?? ''}`,
+      html`${tip.source.app_name ?? t('operator')}`,
+    ]),
+    keys: tips.map(({ id }) => id),
+  });
+  return html`<div class="tips">!${list}</div>`;
+}

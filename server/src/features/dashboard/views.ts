@@ -4,8 +4,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { DayTotal, Tip, Tips } from '../tips/index.ts';
 import { chart } from './chart.ts';
-import { tipTable } from './tip-table.ts';
-import { quickSearch, tipsHome } from './tips-views.ts';
+import { quickSearch, tipsHome, tipTable } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface Overview {

@@ -149,3 +149,39 @@ export const dashboardWords = messages({
 });
 
 export type DashboardT = ReturnType<typeof dashboardWords>;
+
+/** Words of the page "Connected apps". */
+export const appsWords = messages({
+  en: {
+    title: 'Connected apps',
+    intro: 'Apps that you allowed to act for you. Disconnecting one stops it at once.',
+    emptyTitle: 'No app is connected',
+    emptyText: 'When an app asks to work with your tips, you see here what you allowed it, and can take it back.',
+    mayDo: 'It may:',
+    connected: 'Connected',
+    used: 'Last used',
+    never: 'Not yet',
+    owner: 'Developer',
+    operator: 'Operator of this site',
+    byOperator: 'Connected by the operator',
+    suspended: 'Suspended',
+    disconnect: 'Disconnect',
+    done: '{app} is disconnected.',
+  },
+  th: {
+    title: 'แอปที่เชื่อมต่อ',
+    intro: 'แอปที่คุณอนุญาตให้ทำงานแทนคุณ เมื่อยกเลิกการเชื่อมต่อ แอปจะหยุดทำงานทันที',
+    emptyTitle: 'ยังไม่มีแอปที่เชื่อมต่อ',
+    emptyText: 'เมื่อคุณอนุญาตให้แอปใดใช้งานทิปของคุณ คุณจะเห็นสิทธิ์ที่ให้ไว้ที่นี่ และยกเลิกได้ทุกเมื่อ',
+    mayDo: 'แอปนี้มีสิทธิ์:',
+    connected: 'เชื่อมต่อเมื่อ',
+    used: 'ใช้งานล่าสุด',
+    never: 'ยังไม่เคยใช้',
+    owner: 'ผู้พัฒนา',
+    operator: 'ผู้ดูแลเว็บไซต์นี้',
+    byOperator: 'เชื่อมต่อโดยผู้ดูแลเว็บไซต์',
+    suspended: 'ถูกระงับ',
+    disconnect: 'ยกเลิกการเชื่อมต่อ',
+    done: 'ยกเลิกการเชื่อมต่อ {app} แล้ว',
+  },
+});

@@ -1,1 +1,1 @@
-export { createDemo, type Demo } from './service.ts';
+export { createDemo } from './service.ts';

@@ -25,8 +25,6 @@ export interface DemoParts {
   readonly vault: Vault;
 }
 
-export type Demo = ReturnType<typeof createDemo>;
-
 const tips = [
   { amount: 100, name: 'NOK', displayName: 'น้องนก', message: 'สู้ ๆ นะคะ' },
   { amount: 20, name: 'GAMER_42', displayName: null, message: 'gg' },

@@ -8,7 +8,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 /** The address of a link on this site; `undefined` leaves its text without a link. */
 export type LinkTo = (href: string) => string | undefined;
 
-export interface Heading {
+interface Heading {
   readonly level: number;
   readonly text: string;
   readonly id: string;

@@ -48,7 +48,7 @@ export interface Answer {
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-export interface OperationObject {
+interface OperationObject {
   readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;

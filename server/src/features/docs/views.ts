@@ -125,7 +125,7 @@ const scopeSection = (t: T): Html => html`
   !${table({
     caption: t('scopes'),
     columns: [{ label: t('scope') }, { label: t('allows') }],
-    rows: Object.entries(scopes).map(([name, meaning]) => [
+    rows: Object.entries(scopes).map(([name, { meaning }]) => [
       html`<code>${name}</code>`,
       html`<span lang="en">${meaning}</span>`,
     ]),

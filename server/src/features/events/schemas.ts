@@ -6,7 +6,7 @@ import { Type } from '../../platform/http/type.ts';
  * The records that events carry. They stand in the lowest feature, because the table of event types refers to them;
  * `tips` and `alerts` export them again.
  */
-export const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
+const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];
 
 const tipSources = ['api', 'cli'] as const;

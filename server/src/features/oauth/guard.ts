@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
 import { countHeader } from '../../platform/http/headers.ts';
-import type { Limiter, LimitRule, LimitVerdict } from '../../platform/limiter/limiter.ts';
+import type { Limiter, LimitVerdict } from '../../platform/limiter/limiter.ts';
 import type { Access, AccessLookup } from './grants/access.ts';
 import type { LastUsed } from './grants/last-used.ts';
 import type { Tokens, Verified } from './keys/tokens.ts';
+import { type LimitGroup, limitPolicy, limits } from './limits.ts';
 import type { Scope } from './scopes.ts';
 
 declare module 'fastify' {
@@ -14,15 +15,6 @@ declare module 'fastify' {
     grant: Access;
   }
 }
-
-/** The spec's limits. They have no switch and no setting. */
-export const limits = {
-  read: { limit: 120, windowMs: 60_000 },
-  tips: { limit: 10, windowMs: 60_000 },
-  alerts: { limit: 30, windowMs: 60_000 },
-} as const satisfies Record<string, LimitRule>;
-
-export type LimitGroup = keyof typeof limits;
 
 export interface Protection {
   /** `null`: any valid token will do. */
@@ -53,7 +45,7 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
   return (protection) => {
     const { scope, limit } = protection;
     const rule = limits[limit];
-    const policy = `"${limit}";q=${rule.limit};w=${rule.windowMs / 1000}`;
+    const policy = limitPolicy(limit);
 
     // A list of checks in order. Each passes on what it knows at once where it can: a request whose token and grant
     // are remembered goes through without a single promise.

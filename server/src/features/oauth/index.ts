@@ -10,12 +10,12 @@ export {
   type GrantWrites,
 } from './grants/repo.ts';
 export { accessTopic, createGrants, type Grants } from './grants/service.ts';
-export { createGuard, limits, type Protect, protectedErrors } from './guard.ts';
+export { createGuard, type Protect, protectedErrors } from './guard.ts';
 export { createKeys, type Keys } from './keys/service.ts';
 export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
+export { limitPolicy, limits } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
-export { scopeList } from './scope-words.ts';
-export { allScopes, formatScopes, parseScopes, type Scope, scopes } from './scopes.ts';
+export { allScopes, formatScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';
 export { oauthRoutes } from './token/routes.ts';
 export type { TokenResponse } from './token/schemas.ts';
 export { createTokenEndpoint } from './token/service.ts';

@@ -1,11 +1,60 @@
-/** The spec's scopes, in the order of its table, each in plain words. */
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+
+/** What a creator reads about a permission: its name, and what it means. */
+type ConsentWords = Readonly<Record<Lang, readonly [name: string, meaning: string]>>;
+
+interface ScopeRow {
+  /** For developers. */
+  readonly meaning: string;
+  /** For the creator who grants the scope. */
+  readonly consent: ConsentWords;
+}
+
+/** The spec's scopes, in the order of its table. */
 export const scopes = {
-  'profile.read': 'Public profile and tip-channel status',
-  'tips.read': 'Tip history and statistics',
-  'tips.create': 'Creating tips through the API',
-  'alerts.create': 'Sending test alerts to the overlay',
-  'events.subscribe': 'Receiving tip events through webhooks or sockets',
-} as const;
+  'profile.read': {
+    meaning: 'Public profile and tip-channel status',
+    consent: {
+      en: ['See your public profile', 'Your bio, links and which tip channels are on. Never an account number.'],
+      th: ['ดูโปรไฟล์สาธารณะของคุณ', 'คำแนะนำตัว ลิงก์ และช่องทางรับทิปที่เปิดใช้งาน แต่จะไม่เห็นเลขบัญชี'],
+    },
+  },
+  'tips.read': {
+    meaning: 'Tip history and statistics',
+    consent: {
+      en: ['See your tips and totals', 'Every tip you received, with names, amounts and messages.'],
+      th: ['ดูทิปและยอดรวมของคุณ', 'ทิปทุกรายการที่คุณได้รับ พร้อมชื่อ จำนวนเงิน และข้อความ'],
+    },
+  },
+  'tips.create': {
+    meaning: 'Creating tips through the API',
+    consent: {
+      en: ['Record tips for you', 'Tips that were paid elsewhere enter your history and appear on your overlay.'],
+      th: ['บันทึกทิปให้คุณ', 'ทิปที่จ่ายผ่านระบบอื่นจะเข้ามาอยู่ในประวัติและแสดงบนโอเวอร์เลย์ของคุณ'],
+    },
+  },
+  'alerts.create': {
+    meaning: 'Sending test alerts to the overlay',
+    consent: {
+      en: ['Send test alerts to your overlay', 'They never count as tips.'],
+      th: ['ส่งการแจ้งเตือนทดสอบไปยังโอเวอร์เลย์ของคุณ', 'ไม่นับเป็นทิป'],
+    },
+  },
+  'events.subscribe': {
+    meaning: 'Receiving tip events through webhooks or sockets',
+    consent: {
+      en: ['Hear about tips as they happen', 'Each new tip, and what your overlay shows, is passed on at once.'],
+      th: ['รับรู้ทันทีเมื่อมีทิปเข้ามา', 'ทิปใหม่ทุกรายการและสิ่งที่โอเวอร์เลย์แสดงจะถูกส่งต่อให้ทันที'],
+    },
+  },
+} as const satisfies Record<string, ScopeRow>;
+
+/** What every app may see, without a scope. */
+const identity: ConsentWords = {
+  en: ['See who you are', 'Your username, display name and picture.'],
+  th: ['ดูว่าคุณคือใคร', 'ชื่อผู้ใช้ ชื่อที่แสดง และรูปโปรไฟล์ของคุณ'],
+};
 
 export type Scope = keyof typeof scopes;
 
@@ -24,4 +73,13 @@ export const formatScopes = (list: readonly Scope[]): string => list.join(' ');
 
 export function intersectScopes(a: readonly Scope[], b: readonly Scope[]): Scope[] {
   return a.filter((scope) => b.includes(scope));
+}
+
+/** What an app may do, as a list. `brief` leaves out what each permission means. */
+export function scopeList(granted: readonly Scope[], lang: Lang, { brief = false } = {}): Html {
+  const items = [identity, ...granted.map((scope) => scopes[scope].consent)].map((words) => {
+    const [name, meaning] = words[lang];
+    return html`<li><strong>${name}</strong>!${brief ? '' : html`<p>${meaning}</p>`}</li>`;
+  });
+  return html`<ul class="ticks">!${items}</ul>`;
 }

@@ -3,6 +3,7 @@ import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { contentSecurityPolicy } from '../../platform/web/headers.ts';
 import type { Pages } from '../accounts/index.ts';
+import { limits } from '../oauth/index.ts';
 import type { Presence } from './presence.ts';
 import type { Overlays } from './service.ts';
 import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
@@ -20,8 +21,6 @@ export interface OverlayPagesParts {
 
 const home = '/dashboard/overlay';
 const latest = 20;
-/** Like POST /v1/alerts, for the buttons that make an alert. */
-const alertLimit = { limit: 30, windowMs: 60_000 };
 
 /** /dashboard/overlay: the address, the looks, and what becomes of alerts. */
 export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
@@ -109,7 +108,8 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
   async function alert(request: FastifyRequest, reply: FastifyReply, done: 'testSent' | 'replayDone', make: Make) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, alertLimit);
+    // As many alerts as an app can send, counted over all the pages that send them.
+    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
     await make(creatorId);
     return pages.redirect(reply, home, { tone: 'ok', text: t(done) });

@@ -18,7 +18,7 @@ export interface OverlaySettings {
 
 export const positions = ['top', 'middle', 'bottom'] as const;
 export const sounds = ['chime', 'drop', 'coin', 'none'] as const;
-export type Position = (typeof positions)[number];
+type Position = (typeof positions)[number];
 export type Sound = (typeof sounds)[number];
 
 const defaults: OverlaySettings = {

@@ -10,6 +10,7 @@ import type { Grants } from '../oauth/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
 import { webhookPages } from './webhook-pages.ts';
+import { webhooksCard } from './webhook-views.ts';
 import { tooManyText, words } from './words.ts';
 
 export interface PortalParts {
@@ -125,7 +126,8 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     o: { typed?: Typed; secret?: { value: string; text: string }; status?: number } = {},
   ) {
     const typed = o.typed ?? { name: app.name, redirectUris: redirectUrisOf(app).join('\n') };
-    const body = appPage(viewOf(request, reply), app, typed, o.secret);
+    const view = viewOf(request, reply);
+    const body = appPage(view, app, { typed, secret: o.secret, webhooks: webhooksCard(view, app) });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
   }
 }

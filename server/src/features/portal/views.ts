@@ -17,7 +17,6 @@ import type { Lang } from '../../platform/web/i18n.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
 import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
-import { webhooksCard } from './webhook-views.ts';
 import { problemText, words } from './words.ts';
 
 /** What all pages of the portal are drawn with. */
@@ -64,8 +63,14 @@ export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
 !${card({ body: detailsForm(view, '/developers/apps', t('register'), typed) })}`;
 }
 
-/** `secret` is shown this once, right after it was made. */
-export function appPage(view: View, app: AppRow, typed: Typed, secret?: { value: string; text: string }): Html {
+export interface AppPage {
+  readonly typed: Typed;
+  /** Shown this once, right after it was made. */
+  readonly secret: { readonly value: string; readonly text: string } | undefined;
+  readonly webhooks: Html;
+}
+
+export function appPage(view: View, app: AppRow, { typed, secret, webhooks }: AppPage): Html {
   const t = words(view.lang);
   return html`
 !${heading({ title: app.name, actions: linkButton(t('back'), '/developers') })}
@@ -73,7 +78,7 @@ export function appPage(view: View, app: AppRow, typed: Typed, secret?: { value:
 !${secret ? notice('ok', secret.text) : ''}
 !${credentials(view, app, secret?.value)}
 !${nextSteps(view, app)}
-!${webhooksCard(view, app)}
+!${webhooks}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
 !${removal(view, app)}`;
 }

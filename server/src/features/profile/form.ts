@@ -5,7 +5,7 @@ import { type ChannelType, channelTypes, type Profile } from './schemas.ts';
 import type { ProfileChange } from './service.ts';
 import type { ProfileWords } from './words.ts';
 
-export const mostLinks = 8;
+const mostLinks = 8;
 export const bioLength = 500;
 export const platformLength = 30;
 export const urlLength = 2048;

@@ -1,3 +1,3 @@
 export { profilePages } from './pages.ts';
 export { profileRoutes } from './routes.ts';
-export { createProfiles, type Profiles } from './service.ts';
+export { createProfiles } from './service.ts';

@@ -18,7 +18,7 @@ import type { Subscriber } from './subscriber.ts';
 const pageSize = 100;
 
 /** The reading part of the event log. */
-export interface EventReader {
+interface EventReader {
   head(creatorId: string): Promise<{ readonly sequence: number } | undefined>;
   oldest(creatorId: string): Promise<number | null>;
   after(creatorId: string, after: number, limit: number): Promise<readonly StoredEvent[]>;

@@ -16,7 +16,7 @@ export const Timestamp = Type.String({
   examples: ['2026-11-15T04:00:00.000Z'],
 });
 
-export const ErrorEnvelope = Type.Object(
+const ErrorEnvelope = Type.Object(
   {
     error: Type.Object({
       code: Type.String({ description: 'Machine-readable code' }),

@@ -26,7 +26,7 @@ export interface HttpParts {
   readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
 }
 
-export const bodyLimit = 64 * 1024;
+const bodyLimit = 64 * 1024;
 
 /** A Fastify instance with everything that is the same for every route. */
 export function createHttp({ config, newId, log, metrics, caller, elsewhere }: HttpParts): FastifyInstance {

@@ -39,12 +39,6 @@ export function formText(request: FastifyRequest, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Every value of this name, as of checkboxes. */
-export const formTexts = (request: FastifyRequest, name: string): string[] =>
-  fieldsOf(request)
-    .getAll(name)
-    .filter((value) => typeof value === 'string');
-
 /** The uploaded file; nothing where none was chosen. */
 export function formFile(request: FastifyRequest, name: string): File | undefined {
   const value = fieldsOf(request).get(name);

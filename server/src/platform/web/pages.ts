@@ -11,7 +11,7 @@
  *   });
  *   scope.post('/developers/:id/secret', async (request, reply) => {
  *     const session = pages.requireRecent(request);         // signed in within ten minutes; for secrets
- *     const name = formText(request, 'name');               // platform/web/form-body.ts; also formTexts, formFile
+ *     const name = formText(request, 'name');               // platform/web/form-body.ts; also formFile
  *     …                                                     // wrong input: pages.show(…, { status: 422, body with errors })
  *     return pages.redirect(reply, '/developers', { tone: 'ok', text: t('saved') });
  *   });
@@ -53,7 +53,7 @@ export interface PageSession {
   readonly signedInAt: number;
 }
 
-export interface PageSessions<Session extends PageSession> {
+interface PageSessions<Session extends PageSession> {
   /** The longest life of a session, and of its cookie. */
   readonly maxMs: number;
   newToken(): string;

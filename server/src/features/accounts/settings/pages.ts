@@ -1,42 +1,48 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../errors.ts';
-import { card, heading, linkButton, notice } from '../../../platform/web/blocks.ts';
+import { heading } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
+import type { Times } from '../../../platform/web/format.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
-import type { AccountPagesParts } from '../pages.ts';
-import { passkeyNameLength } from '../passkeys/service.ts';
+import { type Passkeys, passkeyNameLength } from '../passkeys/service.ts';
+import type { Recovery } from '../recovery/service.ts';
 import { AccountError } from '../rules.ts';
-import { codesCard, passkeysCard, passwordCard, sessionsCard } from './views.ts';
-import { type AccountWords, accountWords } from './words.ts';
+import type { Accounts } from '../service.ts';
+import type { Pages, Sessions } from '../sessions/service.ts';
+import { codesCard, newCodesCard, passkeysCard, passwordCard, sessionsCard, signInAgainCard } from './views.ts';
+import { accountWords } from './words.ts';
+
+export interface AccountSettingsParts {
+  readonly pages: Pages;
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly passkeys: Passkeys;
+  readonly recovery: Recovery;
+  readonly times: Times;
+}
 
 /** /account: password, passkeys, recovery codes, sessions. What touches a secret needs a recent sign-in. */
-export function accountSettingsPages(scope: FastifyInstance, parts: AccountPagesParts): void {
+export function accountSettingsPages(scope: FastifyInstance, parts: AccountSettingsParts): void {
   const { pages, accounts, sessions, passkeys, recovery, times } = parts;
   const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
 
-  interface Told {
-    status?: number;
-    errors?: { password?: string; passkey?: string };
-  }
-
-  async function show(request: FastifyRequest, reply: FastifyReply, told: Told = {}) {
+  async function show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { status = 200, errors = {} }: { status?: number; errors?: { password?: string; passkey?: string } } = {},
+  ) {
     const session = pages.requireSession(request);
     const lang = pages.lang(request);
     const [t, recent, csrf] = [accountWords(lang), pages.isRecent(session), pages.csrf(request, reply)];
     const view = { t, recent, csrf, time: (at: number): Html => times.time(new Date(at), lang) };
     const body = html`
       !${heading({ title: t('title'), intro: t('intro', { username: session.username }) })}
-      !${recent ? '' : askAgain(t)}
-      !${recent ? passwordCard(view, told.errors?.password, session.username) : ''}
-      !${passkeysCard(view, await passkeys.list(session.creatorId), told.errors?.passkey)}
+      !${recent ? '' : signInAgainCard(t)}
+      !${recent ? passwordCard(view, errors.password, session.username) : ''}
+      !${passkeysCard(view, await passkeys.list(session.creatorId), errors.passkey)}
       !${codesCard(view, await recovery.left(session.creatorId))}
       !${sessionsCard(view, await sessions.list(session.creatorId), session.id)}`;
-    return pages.show(request, reply, {
-      title: t('title'),
-      body,
-      modules: [passkeyModule()],
-      ...(told.status ? { status: told.status } : {}),
-    });
+    return pages.show(request, reply, { title: t('title'), body, modules: [passkeyModule()], status });
   }
 
   const done = (request: FastifyRequest, reply: FastifyReply, words: Done) =>
@@ -91,12 +97,7 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountPages
     const { creatorId } = pages.requireRecent(request);
     const t = accountWords(pages.lang(request));
     const codes = await recovery.renew(creatorId);
-    const body = html`
-      <h1>${t('codesNew')}</h1>
-      !${notice('warn', t('codesOnce'))}
-      <pre id="codes" translate="no">${codes.join('\n')}</pre>
-      <div class="actions"><button class="button plain" type="button" hidden data-copy="codes" data-copied="${t('copied')}">${t('copy')}</button>!${linkButton(t('codesDone'), '/account', 'primary')}</div>`;
-    return pages.show(request, reply, { title: t('codesNew'), width: 'narrow', body: card({ body }) });
+    return pages.show(request, reply, { title: t('codesNew'), width: 'narrow', body: newCodesCard(t, codes) });
   });
 
   scope.post<{ Params: { id: string } }>('/account/sessions/:id/end', async (request, reply) => {
@@ -113,11 +114,6 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountPages
 }
 
 type Done = 'passwordChanged' | 'passkeyDone' | 'passkeyRenamed' | 'passkeyRemoved' | 'sessionEnded' | 'othersEnded';
-
-function askAgain(t: AccountWords): Html {
-  const action = linkButton(t('recentAction'), '/login?return_to=%2Faccount', 'primary');
-  return card({ title: t('recentTitle'), intro: t('recentText'), body: '', actions: action });
-}
 
 function passkeyName(request: FastifyRequest): string | undefined {
   const name = formText(request, 'name').trim();

@@ -1,4 +1,14 @@
-import { badge, button, card, confirm, emptyState, fold, rows } from '../../../platform/web/blocks.ts';
+import {
+  badge,
+  button,
+  card,
+  confirm,
+  emptyState,
+  fold,
+  linkButton,
+  notice,
+  rows,
+} from '../../../platform/web/blocks.ts';
 import { field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { PasskeyRow } from '../passkeys/repo.ts';
@@ -14,6 +24,11 @@ export interface View {
   readonly recent: boolean;
   readonly csrf: string;
   readonly time: (at: number) => Html;
+}
+
+export function signInAgainCard(t: AccountWords): Html {
+  const action = linkButton(t('recentAction'), '/login?return_to=%2Faccount', 'primary');
+  return card({ title: t('recentTitle'), intro: t('recentText'), body: '', actions: action });
 }
 
 export const passwordCard = ({ t, csrf }: View, error: string | undefined, username: string): Html =>
@@ -99,6 +114,16 @@ export function codesCard({ t, csrf, recent }: View, left: number): Html {
     body: html`<p>${left === 0 ? t('codesNone') : t('codesLeft', { count: left })}</p>!${recent ? action : ''}`,
   });
 }
+
+/** The codes are shown this once. */
+export const newCodesCard = (t: AccountWords, codes: readonly string[]): Html =>
+  card({
+    body: html`
+      <h1>${t('codesNew')}</h1>
+      !${notice('warn', t('codesOnce'))}
+      <pre id="codes" translate="no">${codes.join('\n')}</pre>
+      <div class="actions"><button class="button plain" type="button" hidden data-copy="codes" data-copied="${t('copied')}">${t('copy')}</button>!${linkButton(t('codesDone'), '/account', 'primary')}</div>`,
+  });
 
 export function sessionsCard(view: View, sessions: SessionRow[], current: string): Html {
   const { t, csrf } = view;

@@ -1,62 +1,107 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { button, card, notice } from '../../../platform/web/blocks.ts';
+import type { Limiter } from '../../../platform/limiter/limiter.ts';
+import { notice } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
-import { field, form } from '../../../platform/web/forms.ts';
-import { type Html, html } from '../../../platform/web/html.ts';
+import type { Html } from '../../../platform/web/html.ts';
+import { PageError } from '../../../platform/web/page-error.ts';
 import { visitorOf } from '../../../platform/web/pages.ts';
-import type { AccountPagesParts } from '../pages.ts';
-import { keepPace } from './pace.ts';
-import type { SignInResult } from './service.ts';
+import type { Passkeys } from '../passkeys/service.ts';
+import type { Recovery } from '../recovery/service.ts';
+import { AccountError, brokenRules } from '../rules.ts';
+import type { Accounts } from '../service.ts';
+import type { Pages } from '../sessions/service.ts';
+import type { SignIn, SignInResult } from './service.ts';
+import { networkOf } from './throttle.ts';
+import {
+  type RecoveryForm,
+  recoveryView,
+  type SignInForm,
+  type SignUpForm,
+  signInView,
+  signOutView,
+  signUpClosedView,
+  signUpView,
+  type View,
+} from './views.ts';
 import { entryWords } from './words.ts';
 
-/** /login and /logout. */
-export function signInPages(
-  scope: FastifyInstance,
-  { pages, signIn, passkeys, limiter, signup }: AccountPagesParts,
-): void {
-  const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
+export interface SignInPagesParts {
+  readonly pages: Pages;
+  readonly accounts: Accounts;
+  readonly signIn: SignIn;
+  readonly passkeys: Passkeys;
+  readonly recovery: Recovery;
+  readonly limiter: Limiter;
+  readonly signup: 'open' | 'closed';
+}
 
-  interface Told {
-    status?: number;
-    username?: string;
-    /** Stands beside the password. */
-    error?: string;
-    notice?: Html;
+/**
+ * Limits on what strangers can ask for and what costs a slow hash or a row, by address over all accounts.
+ * Wide enough for the many people who share the address of a mobile network.
+ */
+const rates = {
+  'sign-in': { limit: 120, windowMs: 60_000 },
+  'sign-up': { limit: 10, windowMs: 60_000 },
+} as const;
+
+const wrongField = {
+  username_invalid: ['username', 'usernameInvalid'],
+  username_taken: ['username', 'usernameTaken'],
+  password_invalid: ['password', 'passwordInvalid'],
+  display_name_invalid: ['display_name', 'displayNameInvalid'],
+} as const;
+
+/** /login, /logout, /login/recovery and /signup. */
+export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): void {
+  const { pages, accounts, signIn, passkeys, recovery, limiter, signup } = parts;
+  const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
+  const words = (request: FastifyRequest) => entryWords(pages.lang(request));
+
+  const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
+    t: words(request),
+    csrf: pages.csrf(request, reply),
+    query: `?return_to=${encodeURIComponent(pages.returnTo(request))}`,
+  });
+
+  const show = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    o: {
+      title: 'signIn' | 'signOut' | 'signUp' | 'signUpClosed' | 'recovery';
+      body: Html;
+      status?: number;
+      modules?: string[];
+    },
+  ) => pages.show(request, reply, { width: 'narrow', ...o, title: words(request)(o.title) });
+
+  function showSignIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    filled: Omit<SignInForm, 'again' | 'signUpOpen'> = {},
+    status = 200,
+  ) {
+    const again = pages.session(request)?.username;
+    const body = signInView(viewOf(request, reply), { ...filled, again, signUpOpen: signup === 'open' });
+    return show(request, reply, { title: 'signIn', body, status, modules: [passkeyModule()] });
   }
 
-  function showForm(request: FastifyRequest, reply: FastifyReply, told: Told = {}) {
-    const t = entryWords(pages.lang(request));
-    const session = pages.session(request);
-    const query = `?return_to=${encodeURIComponent(pages.returnTo(request))}`;
-    const body = html`
-      <h1>${session ? t('signInAgain') : t('signIn')}</h1>
-      <p class="intro">${session ? t('signInAgainIntro') : t('signInIntro')}</p>
-      !${told.notice ?? ''}
-      !${form({
-        action: `/login${query}`,
-        csrf: pages.csrf(request, reply),
-        body: html`
-          !${field({ name: 'username', label: t('username'), value: told.username ?? session?.username, autocomplete: 'username', required: true, autofocus: !session, maxlength: 30 })}
-          !${field({ name: 'password', type: 'password', label: t('password'), error: told.error, autocomplete: 'current-password', required: true, autofocus: Boolean(session) })}
-          <div class="actions">!${button(t('signIn'))}</div>`,
-      })}
-      <div data-passkey="sign-in" data-options="/login/passkey/options" hidden>
-        !${form({
-          action: `/login/passkey${query}`,
-          csrf: pages.csrf(request, reply),
-          body: html`<input type="hidden" name="credential"><div class="actions">!${button(t('passkey'), { kind: 'plain' })}</div>`,
-        })}
-        <p class="error" role="alert" hidden>${t('passkeyFailed')}</p>
-      </div>
-      <p>${t('lostPassword')} <a href="/login/recovery${query}">${t('useCode')}</a></p>
-      !${signup === 'open' && !session ? html`<p>${t('noAccount')} <a href="/signup${query}">${t('signUp')}</a></p>` : ''}`;
-    return pages.show(request, reply, {
-      title: t('signIn'),
-      width: 'narrow',
-      body: card({ body }),
-      modules: [passkeyModule()],
-      ...(told.status ? { status: told.status } : {}),
-    });
+  const showSignUp = (request: FastifyRequest, reply: FastifyReply, filled: SignUpForm = {}, status = 200) =>
+    show(request, reply, { title: 'signUp', body: signUpView(viewOf(request, reply), filled), status });
+
+  const showClosed = (request: FastifyRequest, reply: FastifyReply) =>
+    show(request, reply, { title: 'signUpClosed', body: signUpClosedView(viewOf(request, reply)), status: 403 });
+
+  const showRecovery = (request: FastifyRequest, reply: FastifyReply, filled: RecoveryForm = {}, status = 200) =>
+    show(request, reply, { title: 'recovery', body: recoveryView(viewOf(request, reply), filled), status });
+
+  async function limit(rate: keyof typeof rates, request: FastifyRequest): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(`${rate}:${networkOf(request.ip)}`, rates[rate]);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
+  function throttledNotice(request: FastifyRequest, reply: FastifyReply, seconds: number): Html {
+    reply.header('retry-after', String(seconds));
+    return notice('error', words(request)('throttled', { seconds }));
   }
 
   async function answer(
@@ -65,37 +110,32 @@ export function signInPages(
     result: Exclude<SignInResult, { outcome: 'wrong' }>,
     username?: string,
   ) {
-    const t = entryWords(pages.lang(request));
     if (result.outcome === 'ok') {
       await pages.signedIn(request, reply, result.token);
       return pages.redirect(reply, pages.returnTo(request));
     }
-    const typed = username === undefined ? {} : { username };
     if (result.outcome === 'suspended')
-      return showForm(request, reply, { ...typed, status: 403, notice: notice('error', t('suspended')) });
-    reply.header('retry-after', String(result.retryAfter));
-    const text = t('throttled', { seconds: result.retryAfter });
-    return showForm(request, reply, { ...typed, status: 429, notice: notice('error', text) });
+      return showSignIn(request, reply, { username, notice: notice('error', words(request)('suspended')) }, 403);
+    return showSignIn(request, reply, { username, notice: throttledNotice(request, reply, result.retryAfter) }, 429);
   }
 
   scope.get('/login', async (request, reply) => {
     const session = pages.session(request);
     // Whoever is signed in already was sent here because that is too long ago, or came by a stale link.
     if (session && pages.isRecent(session)) return reply.redirect(pages.returnTo(request), 303);
-    return showForm(request, reply);
+    return showSignIn(request, reply);
   });
 
   scope.post('/login', async (request, reply) => {
-    await keepPace(limiter, 'sign-in', request);
-    const t = entryWords(pages.lang(request));
+    await limit('sign-in', request);
     const username = formText(request, 'username').trim().toLowerCase();
     const result = await signIn.withPassword(username, formText(request, 'password'), visitorOf(request));
-    if (result.outcome === 'wrong') return showForm(request, reply, { status: 401, username, error: t('wrong') });
-    return answer(request, reply, result, username);
+    if (result.outcome !== 'wrong') return answer(request, reply, result, username);
+    return showSignIn(request, reply, { username, error: words(request)('wrong') }, 401);
   });
 
   scope.post('/login/passkey/options', async (request, reply) => {
-    await keepPace(limiter, 'sign-in', request);
+    await limit('sign-in', request);
     return passkeys.signInOptions(pages.tokenOf(request, reply));
   });
 
@@ -103,26 +143,73 @@ export function signInPages(
     const browser = pages.tokenOf(request, reply);
     const result = await passkeys.signIn(browser, formText(request, 'credential'), visitorOf(request));
     if (result.outcome !== 'wrong') return answer(request, reply, result);
-    const failed = entryWords(pages.lang(request))('passkeyFailed');
-    return showForm(request, reply, { status: 401, notice: notice('error', failed) });
+    return showSignIn(request, reply, { notice: notice('error', words(request)('passkeyFailed')) }, 401);
   });
 
   scope.get('/logout', async (request, reply) => {
     pages.requireSession(request);
-    const t = entryWords(pages.lang(request));
-    const signOut = form({
-      action: '/logout',
-      csrf: pages.csrf(request, reply),
-      body: html`<div class="actions">!${button(t('signOut'))}</div>`,
-    });
-    const body = html`<h1>${t('signOut')}</h1><p class="intro">${t('signOutIntro')}</p>!${signOut}`;
-    return pages.show(request, reply, { title: t('signOut'), width: 'narrow', body: card({ body }) });
+    return show(request, reply, { title: 'signOut', body: signOutView(viewOf(request, reply)) });
   });
 
   scope.post('/logout', async (request, reply) => {
     await pages.signOut(request, reply);
     const back = pages.returnTo(request, '');
     const login = back ? `/login?return_to=${encodeURIComponent(back)}` : '/login';
-    return pages.redirect(reply, login, { tone: 'ok', text: entryWords(pages.lang(request))('signedOut') });
+    return pages.redirect(reply, login, { tone: 'ok', text: words(request)('signedOut') });
+  });
+
+  scope.get('/login/recovery', async (request, reply) => showRecovery(request, reply));
+
+  // A code and a new password in one step, so that nobody is let in halfway.
+  scope.post('/login/recovery', async (request, reply) => {
+    await limit('sign-in', request);
+    const t = words(request);
+    const username = formText(request, 'username').trim().toLowerCase();
+    const code = formText(request, 'code').trim();
+    try {
+      const result = await recovery.signIn(username, code, formText(request, 'password'), visitorOf(request));
+      if (result.outcome === 'ok') {
+        await pages.signedIn(request, reply, result.token);
+        const count = await recovery.left((await accounts.byUsername(username)).id);
+        return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text: t('recovered', { count }) });
+      }
+      if (result.outcome !== 'throttled')
+        return showRecovery(request, reply, { username, code, errors: { code: t('wrongCode') } }, 401);
+      const tooOften = throttledNotice(request, reply, result.retryAfter);
+      return showRecovery(request, reply, { username, code, notice: tooOften }, 429);
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return showRecovery(request, reply, { username, code, errors: { password: t('passwordInvalid') } }, 422);
+    }
+  });
+
+  scope.get('/signup', async (request, reply) => {
+    if (signup === 'closed') return showClosed(request, reply);
+    if (pages.session(request)) return reply.redirect(pages.returnTo(request), 303);
+    return showSignUp(request, reply);
+  });
+
+  scope.post('/signup', async (request, reply) => {
+    if (signup === 'closed') return showClosed(request, reply);
+    await limit('sign-up', request);
+    const t = words(request);
+    const username = formText(request, 'username').trim();
+    const displayName = formText(request, 'display_name').trim();
+    const password = formText(request, 'password');
+    try {
+      const creator = await accounts.add({ username, displayName, password });
+      await pages.signedIn(request, reply, await signIn.begin(creator.id, 'signup', visitorOf(request)));
+      const text = t('welcome', { name: creator.display_name });
+      return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text });
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      const errors: Record<string, string> = {};
+      for (const { code } of [error, ...brokenRules({ username, displayName, password })]) {
+        if (code === 'creator_unknown') throw error;
+        const [name, text] = wrongField[code];
+        errors[name] = t(text);
+      }
+      return showSignUp(request, reply, { username, displayName, errors }, 422);
+    }
   });
 }

@@ -7,10 +7,10 @@
  * - It never locks the owner out for good: other addresses and passkeys are not affected, and the pause ends.
  * - The account is the name as typed, known or not.
  */
+import ipaddr from 'ipaddr.js';
 import type { Clock, Wait } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
-import { networkOf } from './network.ts';
 import * as repo from './repo.ts';
 
 export interface ThrottleParts {
@@ -37,4 +37,13 @@ export function createThrottle({ db, clock, wait }: ThrottleParts) {
     clear: (account: string, address: string) => db.write(repo.writes.forgetTries, keyOf(account, address)),
     prune: () => db.write(repo.writes.forgetTriesBefore, clock() - repo.forgetMs),
   };
+}
+
+/** A home has one IPv4 address but 2^64 IPv6 ones, so those count by their network. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4'
+    ? parsed.toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString();
 }

@@ -1,23 +1,24 @@
 /**
- * Lets the dashboard follow the tips. An event only says that there is news; what stands on the page is fetched anew, so
- * that words, sums and times are written in one place. A hidden page listens to nothing and catches up when it is seen.
+ * Keeps the dashboard up to date. An event only triggers a new fetch of the page, so that only the server formats text,
+ * sums and times. A hidden page closes its stream and catches up when it becomes visible.
  */
 
-/** The least time between two looks, however many tips come in, and the wait after the stream was refused. */
-const restMs = 1000;
-const refusedMs = 30_000;
+/** The least time between two refreshes. */
+const refreshIntervalMs = 1000;
+/** The wait after the server has refused the stream. */
+const refusedRetryMs = 30_000;
 
 const badge = document.querySelector<HTMLElement>('[data-live-badge]');
-const news = document.querySelector<HTMLElement>('[data-live-news]');
+const announcement = document.querySelector<HTMLElement>('[data-live-news]');
 let stream: EventSource | undefined;
-let looking = false;
-let again = false;
+let refreshing = false;
+let refreshQueued = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-const keys = (): Set<string> =>
+const tipKeys = (): Set<string> =>
   new Set([...document.querySelectorAll<HTMLElement>('[data-key]')].map((row) => row.dataset.key ?? ''));
 
-/** What the reader has unfolded stays so, and keeps the focus. */
+/** An open `details` element stays open and keeps the focus. */
 function replace(old: Element, fresh: Element): void {
   if (old.innerHTML === fresh.innerHTML) return;
   const open = old.querySelector('details[open]') !== null;
@@ -28,68 +29,69 @@ function replace(old: Element, fresh: Element): void {
   if (focused) old.querySelector('summary')?.focus();
 }
 
-function tell(known: Set<string>): void {
+/** Marks the new tips, and announces the newest to screen readers. */
+function announce(known: Set<string>): void {
   const rows = [...document.querySelectorAll<HTMLElement>('[data-live=tips] [data-key]')];
   const fresh = rows.filter((row) => !known.has(row.dataset.key ?? ''));
   for (const row of fresh) row.classList.add('fresh');
   const [, name, amount] = fresh[0]?.children ?? [];
-  if (news && name && amount)
-    news.textContent = (news.dataset.liveNews ?? '')
+  if (announcement && name && amount)
+    announcement.textContent = (announcement.dataset.liveNews ?? '')
       .replace('{amount}', amount.textContent ?? '')
       .replace('{name}', () => name.textContent ?? '');
 }
 
 async function fetchPage(): Promise<void> {
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-  // Signed out meanwhile.
-  if (answer.redirected) return location.reload();
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const known = keys();
+  const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+  // The session has ended.
+  if (response.redirected) return location.reload();
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const known = tipKeys();
   for (const old of document.querySelectorAll<HTMLElement>('[data-live]')) {
     const fresh = page.querySelector(`[data-live="${old.dataset.live}"]`);
     if (fresh) replace(old, fresh);
   }
-  tell(known);
+  announce(known);
 }
 
-/** One look at a time; what comes in meanwhile makes one more. */
-async function look(): Promise<void> {
-  again = true;
-  if (looking) return;
-  looking = true;
-  while (again) {
-    again = false;
+/** Refreshes run one at a time. A call during a refresh queues one more. */
+async function refresh(): Promise<void> {
+  refreshQueued = true;
+  if (refreshing) return;
+  refreshing = true;
+  while (refreshQueued) {
+    refreshQueued = false;
     await fetchPage().catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, restMs));
+    await new Promise((resolve) => setTimeout(resolve, refreshIntervalMs));
   }
-  looking = false;
+  refreshing = false;
 }
 
-function listen(): void {
+function openStream(): void {
   clearTimeout(retry);
   stream?.close();
   stream = new EventSource('/dashboard/live');
-  // What came in before the stream was open is on no stream.
+  // The stream does not carry tips from before it was open.
   stream.onopen = () => {
     if (badge) badge.hidden = false;
-    void look();
+    void refresh();
   };
-  stream.onmessage = () => void look();
+  stream.onmessage = () => void refresh();
   stream.onerror = () => {
     if (badge) badge.hidden = true;
     if (stream?.readyState !== EventSource.CLOSED) return;
-    retry = setTimeout(listen, refusedMs);
-    void look();
+    retry = setTimeout(openStream, refusedRetryMs);
+    void refresh();
   };
 }
 
-function rest(): void {
+function closeStream(): void {
   clearTimeout(retry);
   stream?.close();
   if (badge) badge.hidden = true;
 }
 
-const follow = () => (document.visibilityState === 'visible' ? listen() : rest());
-document.addEventListener('visibilitychange', follow);
-follow();
+const followVisibility = () => (document.visibilityState === 'visible' ? openStream() : closeStream());
+document.addEventListener('visibilitychange', followVisibility);
+followVisibility();

@@ -2,7 +2,7 @@ import { button, notice } from '../../../platform/web/blocks.ts';
 import { form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
-import { scopeList } from '../scope-words.ts';
+import { scopeList } from '../scopes.ts';
 import type { AuthorizeRequest } from './checks.ts';
 import { words } from './words.ts';
 

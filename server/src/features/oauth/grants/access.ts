@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { TokenSubject } from '../keys/tokens.ts';
+import { type LimitGroup, limitKeysOf } from '../limits.ts';
 import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type AccessRow, accessByFamily } from './repo.ts';
 
@@ -16,7 +17,7 @@ export interface Access {
   readonly appName: string;
   readonly scopes: readonly Scope[];
   /** The keys under which the limiter counts this pair of app and creator. */
-  readonly limitKeys: { readonly read: string; readonly tips: string; readonly alerts: string };
+  readonly limitKeys: Readonly<Record<LimitGroup, string>>;
   readonly creator: { username: string; displayName: string; avatarId: string | null; createdAt: number };
 }
 
@@ -50,7 +51,6 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
   ];
   if (endedAt.some((at) => at !== null) || row.grant_id !== claims.grantId || row.client_id !== claims.clientId)
     return undefined;
-  const pair = `${row.client_id}:${claims.creatorId}`;
   return {
     grantId: row.grant_id,
     familyId: claims.familyId,
@@ -58,7 +58,7 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
     clientId: row.client_id,
     appName: row.app_name,
     scopes: intersectScopes(claims.scopes, parseScopes(row.grant_scope).scopes),
-    limitKeys: { read: `${pair}:read`, tips: `${pair}:tips`, alerts: `${pair}:alerts` },
+    limitKeys: limitKeysOf(row.client_id, claims.creatorId),
     creator: {
       username: row.username,
       displayName: row.display_name,

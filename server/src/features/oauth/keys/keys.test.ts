@@ -64,7 +64,7 @@ test('security 22: `namjai keys rotate` in another process breaks no live token,
   const before = await connect(app, creator, client);
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [join(import.meta.dirname, '../../../bin/namjai.js'), 'keys', 'rotate', '--json'],
+    [join(import.meta.dirname, '../../../../bin/namjai.js'), 'keys', 'rotate', '--json'],
     { env: { ...process.env, ...app.env } },
   );
   const { kid } = JSON.parse(stdout);

@@ -1,67 +1,68 @@
 /**
- * The overlay page. Once loaded it goes on for ever: it begins where it stopped, plays what comes, and tells the server
- * what became of each alert, through whatever happens to the network and the server.
+ * The overlay page. It runs until it is closed: it resumes where it stopped, shows the alerts that arrive, and
+ * acknowledges each one to the server. Failures of the network or the server only delay it.
  */
 import { connectEvents } from '../../../../../sdk/src/socket.ts';
 import type { StreamEvent } from '../../../../../sdk/src/types.ts';
 import type { OverlayTreatment } from '../../events/index.ts';
-import { keepPage } from './keep.ts';
-import { createLink } from './link.ts';
-import { openMemory } from './memory.ts';
-import { createPlayer, type Item, type State } from './player.ts';
-import { dress } from './stage.ts';
+import { createOverlayApi } from './overlay-api.ts';
+import { cachePage } from './page-cache.ts';
+import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
+import { openSavedState } from './saved-state.ts';
+import { applyStyle } from './stage.ts';
 
-/** How often to look at the settings, should a hint have been lost, and how long to wait after being turned away. */
-const lookMs = 30_000;
-const turnedAwayMs = 20_000;
+/** How often the state is refreshed, in case a hint was lost. */
+const refreshMs = 30_000;
+/** The wait before a new attempt after the server has refused the key. */
+const refusedRetryMs = 20_000;
 
 const [, , key = ''] = location.pathname.split('/');
 const { creator = '', treatments = '{}' } = document.body.dataset;
 /** What to do with the events of each type: the server's table. */
 const treatmentOf: Readonly<Record<string, OverlayTreatment>> = JSON.parse(treatments);
-const memory = await openMemory(creator);
-const link = createLink(`/overlay/${key}`);
+const saved = await openSavedState(creator);
+const api = createOverlayApi(`/overlay/${key}`);
 const skipped = new Set<string>();
-let state: State;
+let state: OverlayState;
 let clockOffset = 0;
-let looking = Promise.resolve();
-let lookWaits = false;
+let refreshing = Promise.resolve();
+let refreshQueued = false;
 let live = false;
 
 const player = createPlayer({
-  memory,
+  saved,
   state: () => state,
   isSkipped: (tipId) => skipped.has(tipId),
-  onNoted: () => void link.tell(memory),
+  onAck: () => void api.sendAcks(saved),
 });
 
-function take(next: State): void {
+function applyState(next: OverlayState): void {
   state = next;
   clockOffset = next.now - Date.now();
   for (const tipId of next.skipped) skipped.add(tipId);
-  dress(next.settings);
-  player.wake();
+  applyStyle(next.settings);
+  player.resume();
 }
 
-/** One look at a time; one that is asked for while another is under way follows it. */
-function look(): Promise<void> {
-  if (lookWaits) return looking;
-  lookWaits = true;
-  looking = looking.then(async () => {
-    lookWaits = false;
-    take(await link.ask<State>('state'));
+/** Refreshes run one at a time. A call during a refresh queues one more. */
+function refresh(): Promise<void> {
+  if (refreshQueued) return refreshing;
+  refreshQueued = true;
+  refreshing = refreshing.then(async () => {
+    refreshQueued = false;
+    applyState(await api.request<OverlayState>('state'));
   });
-  return looking;
+  return refreshing;
 }
 
-function itemOf(event: StreamEvent): Item | undefined {
+function alertOf(event: StreamEvent): QueuedAlert | undefined {
   const { data } = event;
   const record = 'tip' in data ? data.tip : 'alert' in data ? data.alert : undefined;
   if (!record) return undefined;
   const limit = Date.now() + clockOffset - state.settings.maxAgeMinutes * 60_000;
   return {
     sequence: event.sequence,
-    words: { name: record.display_name ?? record.name, amountMinor: record.amount_minor, message: record.message },
+    text: { name: record.display_name ?? record.name, amountMinor: record.amount_minor, message: record.message },
     tipId: 'tip' in data && !event.replay ? record.id : undefined,
     replay: event.replay,
     expired: Date.parse(event.created_at) < limit,
@@ -69,12 +70,12 @@ function itemOf(event: StreamEvent): Item | undefined {
 }
 
 async function handle(event: StreamEvent): Promise<void> {
-  await looking; // what was skipped while this page was away is known before anything is played
+  await refreshing; // the tips skipped while this page was away must be known before an alert is shown
   const treatment = treatmentOf[event.type];
   switch (treatment) {
     case 'play': {
-      const item = itemOf(event);
-      if (item) player.add(item);
+      const alert = alertOf(event);
+      if (alert) player.add(alert);
       return;
     }
     case 'skip':
@@ -87,30 +88,33 @@ async function handle(event: StreamEvent): Promise<void> {
 
 async function begin(): Promise<void> {
   player.clear();
-  const { instance, sequence } = memory;
-  const { position, ...first } = await link.ask<State & { position: number }>('begin', { instance, sequence });
-  memory.begin(position);
-  take(first);
+  const { instance, sequence } = saved;
+  const { position, ...first } = await api.request<OverlayState & { position: number }>('begin', {
+    instance,
+    sequence,
+  });
+  saved.startAt(position);
+  applyState(first);
   connectEvents({
     url: new URL('/overlay/socket', location.href).href.replace(/^http/, 'ws'),
     token: () => key,
     after: position,
     sparse: true,
     onEvent: handle,
-    onReset: (reset) => memory.begin(reset.sequence),
+    onReset: (reset) => saved.startAt(reset.sequence),
     onStatus(status) {
       live = status === 'live';
-      if (live) void look();
-      // The key was replaced or the creator suspended, which can end: ask now and then.
-      if (status === 'ended') setTimeout(begin, turnedAwayMs);
+      if (live) void refresh();
+      // The key was replaced or the creator suspended. A suspension can end, so try again.
+      if (status === 'ended') setTimeout(begin, refusedRetryMs);
     },
     onFrame(type) {
-      if (type === 'overlay') void look();
+      if (type === 'overlay') void refresh();
     },
   });
 }
 
-void link.tell(memory);
+void api.sendAcks(saved);
 await begin();
-setInterval(() => live && look(), lookMs);
-keepPage(creator).catch(() => {}); // without it the next start needs the server
+setInterval(() => live && refresh(), refreshMs);
+cachePage(creator).catch(() => {}); // without the cache the next start needs the server

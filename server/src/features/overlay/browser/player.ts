@@ -1,79 +1,79 @@
 import type { OverlaySettings } from '../settings.ts';
-import type { Ack, Memory } from './memory.ts';
-import { play } from './sound.ts';
-import { show, type Words } from './stage.ts';
+import type { Ack, SavedState } from './saved-state.ts';
+import { playSound } from './sound.ts';
+import { type AlertText, showAlert } from './stage.ts';
 
 /** An alert in the queue. */
-export interface Item {
+export interface QueuedAlert {
   readonly sequence: number;
-  readonly words: Words;
-  /** The tip whose own alert this is; nothing for tests and replays. */
+  readonly text: AlertText;
+  /** The tip that this alert announces; undefined for tests and replays. */
   readonly tipId: string | undefined;
-  /** Asked for by the creator, whatever its amount. */
+  /** The creator asked for it, so the minimum amount does not apply. */
   readonly replay: boolean;
-  /** Too old when it came. */
+  /** The alert was too old when it arrived. */
   readonly expired: boolean;
 }
 
-/** What the server says about the overlay. */
-export interface State {
+/** The overlay's state on the server. */
+export interface OverlayState {
   readonly settings: OverlaySettings;
   readonly paused: boolean;
-  /** Tips that must not be played. */
+  /** Tips whose alerts must not be shown. */
   readonly skipped: readonly string[];
   readonly now: number;
 }
 
 export interface PlayerParts {
-  readonly memory: Memory;
-  readonly state: () => State;
+  readonly saved: SavedState;
+  readonly state: () => OverlayState;
   readonly isSkipped: (tipId: string) => boolean;
-  /** There is something to tell the server. */
-  readonly onNoted: () => void;
+  /** An acknowledgement is pending. */
+  readonly onAck: () => void;
 }
 
 /**
- * Plays alerts one after another. Each one, also one that is not shown, is noted in its turn: for one that is shown,
- * in the very task that puts it on screen.
+ * Shows alerts one after another. The outcome of each, also of one that is not shown, is recorded in order: that of a
+ * shown alert in the same task that adds it to the page.
  */
-export function createPlayer({ memory, state, isSkipped, onNoted }: PlayerParts) {
-  let queue: Item[] = [];
+export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
+  let queue: QueuedAlert[] = [];
   let playing = false;
 
-  function outcomeOf({ words, tipId, replay, expired }: Item): Ack['outcome'] {
+  function outcomeOf({ text, tipId, replay, expired }: QueuedAlert): Ack['outcome'] {
     if (tipId !== undefined && isSkipped(tipId)) return 'dropped';
     if (expired) return 'expired';
-    return !replay && words.amountMinor < state().settings.minimumMinor ? 'below_minimum' : 'shown';
+    return !replay && text.amountMinor < state().settings.minimumMinor ? 'below_minimum' : 'shown';
   }
 
   async function run(): Promise<void> {
     if (playing) return;
     playing = true;
     while (queue.length > 0 && !state().paused) {
-      const [item, ...rest] = queue;
+      const [alert, ...rest] = queue;
       queue = rest;
-      if (item) await turn(item);
+      if (alert) await play(alert);
     }
     playing = false;
   }
 
-  async function turn(item: Item): Promise<void> {
-    const outcome = outcomeOf(item);
+  async function play(alert: QueuedAlert): Promise<void> {
+    const outcome = outcomeOf(alert);
     const { settings } = state();
-    const shown = outcome === 'shown' ? show(item.sequence, item.words, settings) : undefined;
-    memory.note({ sequence: item.sequence, outcome });
-    onNoted();
-    if (outcome === 'shown') play(settings);
+    const shown = outcome === 'shown' ? showAlert(alert.sequence, alert.text, settings) : undefined;
+    saved.record({ sequence: alert.sequence, outcome });
+    onAck();
+    if (outcome === 'shown') playSound(settings);
     await shown;
   }
 
   return {
-    add(item: Item): void {
-      queue.push(item);
+    add(alert: QueuedAlert): void {
+      queue.push(alert);
       void run();
     },
-    /** The state has changed. */
-    wake: () => void run(),
+    /** Goes on if the overlay is no longer paused. */
+    resume: () => void run(),
     clear(): void {
       queue = [];
     },

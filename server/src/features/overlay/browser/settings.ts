@@ -1,4 +1,4 @@
-/** Lets the preview follow the settings form as it is filled in. */
+/** Sends the values of the settings form to the preview while they are edited. */
 const form = document.querySelector<HTMLFormElement>('#overlay-settings');
 const preview = document.querySelector<HTMLIFrameElement>('#overlay-preview');
 

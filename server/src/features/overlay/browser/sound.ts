@@ -2,14 +2,14 @@ import type { OverlaySettings, Sound } from '../settings.ts';
 
 interface Note {
   readonly hertz: number;
-  /** Where the tone slides to. */
+  /** The frequency at the end, for a gliding tone. */
   readonly to?: number;
   readonly at: number;
   readonly seconds: number;
   readonly wave?: OscillatorType;
 }
 
-/** Made here, so that nothing has to be loaded when an alert comes. */
+/** Synthesized, so that an alert has no file to load. */
 const tunes: Record<Sound, readonly Note[]> = {
   chime: [
     { hertz: 659.25, at: 0, seconds: 1.1 },
@@ -26,21 +26,21 @@ const tunes: Record<Sound, readonly Note[]> = {
 
 let audio: AudioContext | undefined;
 
-/** Sounds where the browser lets it; OBS does. */
-export function play({ sound, volume }: Pick<OverlaySettings, 'sound' | 'volume'>): void {
+/** Browsers may block sound until the page is clicked; OBS does not. */
+export function playSound({ sound, volume }: Pick<OverlaySettings, 'sound' | 'volume'>): void {
   if (sound === 'none' || volume === 0) return;
   audio ??= new AudioContext();
   if (audio.state === 'suspended') void audio.resume();
-  for (const note of tunes[sound]) ring(audio, note, (volume / 100) ** 2 * 0.5);
+  for (const note of tunes[sound]) playNote(audio, note, (volume / 100) ** 2 * 0.5);
 }
 
-function ring(context: AudioContext, { hertz, to, at, seconds, wave = 'sine' }: Note, loudness: number): void {
+function playNote(context: AudioContext, { hertz, to, at, seconds, wave = 'sine' }: Note, gainPeak: number): void {
   const start = context.currentTime + at;
   const tone = new OscillatorNode(context, { type: wave, frequency: hertz });
   const gain = new GainNode(context, { gain: 0 });
   if (to !== undefined) tone.frequency.exponentialRampToValueAtTime(to, start + seconds);
   gain.gain.setValueAtTime(0, start);
-  gain.gain.linearRampToValueAtTime(loudness, start + 0.01);
+  gain.gain.linearRampToValueAtTime(gainPeak, start + 0.01);
   gain.gain.exponentialRampToValueAtTime(0.0001, start + seconds);
   tone.connect(gain).connect(context.destination);
   tone.start(start);

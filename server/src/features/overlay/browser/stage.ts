@@ -1,33 +1,38 @@
 import type { OverlaySettings } from '../settings.ts';
 
-/** What an alert says. Everything in it is text, whatever it looks like. */
-export interface Words {
+/** The text of an alert. It is never interpreted as HTML. */
+export interface AlertText {
   readonly name: string;
   readonly amountMinor: number;
   readonly message: string | null;
 }
 
+/** The duration of the animation `leave` in overlay.css. */
 const leaveMs = 300;
-const places = { top: 'start', middle: 'center', bottom: 'end' } as const;
+const alignments = { top: 'start', middle: 'center', bottom: 'end' } as const;
 const baht = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Colours and position, through the CSSOM: the page's policy allows no inline style. */
-export function dress({ accent, text, background, position }: OverlaySettings): void {
+/** Sets colours and position through the CSSOM: the page's policy forbids inline styles. */
+export function applyStyle({ accent, text, background, position }: OverlaySettings): void {
   const { style } = document.documentElement;
   style.setProperty('--accent', accent);
   style.setProperty('--text', text);
   style.setProperty('--background', background);
-  style.setProperty('--place', places[position]);
+  style.setProperty('--alignment', alignments[position]);
 }
 
-/** Puts an alert on screen before it returns; the promise ends when the alert has left. */
-export async function show(sequence: number, words: Words, { template, seconds }: OverlaySettings): Promise<void> {
+/** Adds an alert to the page before it returns; the promise resolves when the alert is removed. */
+export async function showAlert(
+  sequence: number,
+  alertText: AlertText,
+  { template, seconds }: OverlaySettings,
+): Promise<void> {
   const alert = element('article', 'alert');
   alert.dataset.sequence = String(sequence);
-  alert.append(line(template, words));
-  if (words.message) alert.append(element('p', 'message', words.message));
+  alert.append(headline(template, alertText));
+  if (alertText.message) alert.append(element('p', 'message', alertText.message));
   document.body.append(alert);
   await sleep(seconds * 1000);
   alert.classList.add('leaving');
@@ -35,19 +40,19 @@ export async function show(sequence: number, words: Words, { template, seconds }
   alert.remove();
 }
 
-function line(template: string, { name, amountMinor }: Words): HTMLElement {
-  const whole = element('p', 'line');
+function headline(template: string, { name, amountMinor }: AlertText): HTMLElement {
+  const paragraph = element('p', 'line');
   for (const part of template.split(/(\{name\}|\{amount\})/)) {
-    if (part === '{name}') whole.append(element('strong', 'name', name));
-    else if (part === '{amount}') whole.append(element('strong', 'amount', `฿${baht.format(amountMinor / 100)}`));
-    else whole.append(part);
+    if (part === '{name}') paragraph.append(element('strong', 'name', name));
+    else if (part === '{amount}') paragraph.append(element('strong', 'amount', `฿${baht.format(amountMinor / 100)}`));
+    else paragraph.append(part);
   }
-  return whole;
+  return paragraph;
 }
 
 function element(tag: string, className: string, text = ''): HTMLElement {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  return made;
+  const created = document.createElement(tag);
+  created.className = className;
+  created.textContent = text;
+  return created;
 }

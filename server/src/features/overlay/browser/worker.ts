@@ -1,26 +1,26 @@
 /**
- * Lets an overlay open that was open before, even while the server is away (OBS may start first): what cannot be
- * loaded comes from what the page kept. Once open, the page waits for the server by itself.
+ * The service worker: opens a known overlay while the server is away (OBS may start first) from the cache that
+ * `page-cache.ts` fills. The open page then waits for the server by itself.
  */
-interface LoadEvent extends Event {
+interface FetchEvent extends Event {
   readonly request: Request;
-  respondWith(answer: Promise<Response>): void;
+  respondWith(response: Promise<Response>): void;
 }
 
-/** A proxy says so when the server behind it is away. */
-const away = [502, 503, 504];
+/** What a proxy answers when the server behind it is away. */
+const awayStatuses = [502, 503, 504];
 
 addEventListener('fetch', (event) => {
-  if (!isLoad(event)) return;
+  if (!isFetchEvent(event)) return;
   const { request } = event;
-  const kept = request.mode === 'navigate' || new URL(request.url).pathname.startsWith('/assets/');
-  if (kept && request.method === 'GET') event.respondWith(answer(request));
+  const cached = request.mode === 'navigate' || new URL(request.url).pathname.startsWith('/assets/');
+  if (cached && request.method === 'GET') event.respondWith(fetchOrCached(request));
 });
 
-const isLoad = (event: Event): event is LoadEvent => 'respondWith' in event;
+const isFetchEvent = (event: Event): event is FetchEvent => 'respondWith' in event;
 
-async function answer(request: Request): Promise<Response> {
-  const loaded = await fetch(request).catch(() => undefined);
-  if (loaded && !away.includes(loaded.status)) return loaded;
-  return (await caches.match(request)) ?? loaded ?? Response.error();
+async function fetchOrCached(request: Request): Promise<Response> {
+  const response = await fetch(request).catch(() => undefined);
+  if (response && !awayStatuses.includes(response.status)) return response;
+  return (await caches.match(request)) ?? response ?? Response.error();
 }

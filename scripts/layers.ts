@@ -1,0 +1,145 @@
+/**
+ * Who may import whom: `npm run layers`, which is part of `npm run check`.
+ *
+ *   main, cli → app, housekeeping, welcome → runtime, services, storage → features → platform
+ *
+ * - Every import counts, whatever its depth, also one of types only. Circles are refused.
+ * - A feature is entered through its index.ts, and imports only features of the rows below its own.
+ * - Modules for the browser import only each other, the SDK, and types of features; platform/web/assets.ts
+ *   refuses to serve one that imports more than types.
+ * - Tests may import what they like.
+ */
+import { cruise, type IRegularForbiddenRuleType } from 'dependency-cruiser';
+
+/** From the top down. */
+const rows = [
+  ['dashboard', 'portal', 'docs', 'demo', 'health'],
+  ['overlay', 'connections', 'sandbox'],
+  ['sockets', 'webhooks', 'alerts'],
+  ['goals', 'screening', 'tips', 'profile'],
+  ['oauth'],
+  ['apps', 'accounts'],
+  ['events'],
+];
+
+/** With fewer modules than this the tool has not understood the sources, and would find nothing wrong with them. */
+const fewestModules = 300;
+
+const src = '^server/src/';
+const features = `${src}features/`;
+const tests = '\\.test\\.ts$|conformance\\.ts$|/fixtures/';
+const one = (names: readonly string[]): string => `(${names.join('|')})`;
+
+const rule = (
+  name: string,
+  comment: string,
+  from: IRegularForbiddenRuleType['from'],
+  to: IRegularForbiddenRuleType['to'],
+): IRegularForbiddenRuleType => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { pathNot: tests, ...from },
+  to,
+});
+
+const forbidden: IRegularForbiddenRuleType[] = [
+  rule('no-circles', 'Modules that import each other cannot be understood one at a time.', {}, { circular: true }),
+  rule(
+    'platform-below-all',
+    'The platform imports nothing above itself.',
+    { path: `${src}platform/` },
+    { path: '^(server|sdk|bench|scripts)/', pathNot: `${src}platform/` },
+  ),
+  rule(
+    'features-below-app',
+    'Of the files above them, features import only the settings and the error table.',
+    { path: features },
+    { path: src, pathNot: [features, `${src}platform/`, `${src}(config|errors)\\.ts$`] },
+  ),
+  rule(
+    'config-and-errors-low',
+    'The settings and the error table stand on the platform alone.',
+    { path: `${src}(config|errors)\\.ts$` },
+    { path: src, pathNot: `${src}platform/` },
+  ),
+  rule(
+    'runtime-below-app',
+    'The composition root knows no routes.',
+    { path: `${src}(runtime|services|storage)\\.ts$` },
+    { path: `${src}(app|main|housekeeping|welcome|api-document)\\.ts$|${src}cli/` },
+  ),
+  rule('app-below-main', 'Nothing starts itself.', { path: `${src}app\\.ts$` }, { path: `${src}(main\\.ts$|cli/)` }),
+  rule(
+    'through-the-index',
+    'A feature is entered through its index.ts.',
+    { path: `${src}(?!features/)` },
+    { path: `${features}[^/]+/`, pathNot: `${features}[^/]+/index\\.ts$` },
+  ),
+  rule(
+    'through-the-index-of-another',
+    'A feature is entered through its index.ts.',
+    { path: `${features}([^/]+)/` },
+    { path: `${features}[^/]+/`, pathNot: [`${features}[^/]+/index\\.ts$`, `${features}$1/`] },
+  ),
+  rule(
+    'listed-feature',
+    'The feature has no row in scripts/layers.ts.',
+    { path: features, pathNot: [tests, `${features}${one(rows.flat())}/`] },
+    {},
+  ),
+  ...rows.map((row, index) => {
+    const below = rows.slice(index + 1).flat();
+    return rule(
+      `downward-from-${row[0]}`,
+      `${row.join(', ')} import only features of the rows below: ${below.join(', ') || 'there are none'}.`,
+      { path: `${features}${one(row)}/` },
+      { path: features, pathNot: [`${features}$1/`, ...(below.length > 0 ? [`${features}${one(below)}/`] : [])] },
+    );
+  }),
+  rule(
+    'browser-alone',
+    'A module for the browser imports only browser modules, the SDK, and types of features.',
+    { path: `${src}(features/[^/]+|platform/web)/.*browser/` },
+    { pathNot: ['/browser/', '^sdk/src/', `${src}$1/`, `${features}[^/]+/index\\.ts$`] },
+  ),
+  rule('sdk-alone', 'The SDK runs in browsers and imports nothing.', { path: '^sdk/src/' }, { pathNot: '^sdk/src/' }),
+];
+
+export interface LayersReport {
+  /** How many modules were read. */
+  readonly modules: number;
+  readonly violations: readonly { readonly rule: string; readonly from: string; readonly to: string }[];
+}
+
+/** Holds the sources below this folder to the rules. */
+export async function checkLayers(baseDir: string): Promise<LayersReport> {
+  const roots = ['server/src', 'sdk/src'];
+  const { output } = await cruise(roots, {
+    baseDir,
+    ruleSet: { forbidden },
+    validate: true,
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+  });
+  if (typeof output === 'string') throw new Error(output);
+  return {
+    modules: output.modules.filter(({ source }) => roots.some((root) => source.startsWith(`${root}/`))).length,
+    violations: output.summary.violations.map(({ rule, from, to, cycle }) => ({
+      rule: rule.name,
+      from,
+      to: cycle?.map(({ name }) => name).join(' → ') ?? to,
+    })),
+  };
+}
+
+if (import.meta.main) {
+  const { modules, violations } = await checkLayers(process.cwd());
+  for (const { rule, from, to } of violations) {
+    const reason = forbidden.find(({ name }) => name === rule)?.comment;
+    console.error(`${from}\n  imports ${to}\n  ${rule}: ${reason}\n`);
+  }
+  console.log(`${violations.length} forbidden imports in ${modules} modules.`);
+  if (modules < fewestModules) console.error(`Fewer than ${fewestModules} modules were read: the check is broken.`);
+  if (violations.length > 0 || modules < fewestModules) process.exitCode = 1;
+}

@@ -1,0 +1,33 @@
+import { badge, button, card, definitions } from '../../platform/web/blocks.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { form } from '../../platform/web/forms.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import { type Connection, parseScopes, scopeList } from '../oauth/index.ts';
+import { appsWords } from './words.ts';
+
+export function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; times: Times }): Html {
+  const t = appsWords(o.lang);
+  const { app_name: app, client_id: clientId, owner_username: owner, used_at: usedAt } = connection;
+  const marks = [
+    connection.by_operator ? badge(t('byOperator'), 'info') : '',
+    connection.app_suspended_at === null ? '' : badge(t('suspended'), 'warn'),
+  ].filter(Boolean);
+  const facts: [string, Html][] = [
+    [t('owner'), html`${owner === null ? t('operator') : `@${owner}`}`],
+    [t('connected'), o.times.time(new Date(connection.created_at), o.lang)],
+    [t('used'), usedAt === null ? html`${t('never')}` : o.times.time(new Date(usedAt), o.lang)],
+  ];
+  const disconnect = form({
+    action: `/dashboard/apps/${clientId}/disconnect`,
+    csrf: o.csrf,
+    body: html`<div class="actions">!${button(t('disconnect'), { kind: 'danger' })}</div>`,
+  });
+  return card({
+    title: app,
+    body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}
+<p class="hint">${t('mayDo')}</p>!${scopeList(parseScopes(connection.scope).scopes, o.lang, { brief: true })}
+!${definitions(facts)}
+!${disconnect}`,
+  });
+}
