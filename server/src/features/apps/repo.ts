@@ -17,7 +17,7 @@ export interface AppRow {
 const columns =
   'id, owner_id, name, redirect_uris, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at';
 
-export type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
+type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
 
 /** Answers whether the owner may have another app. */
 async function insertApp(tx: Tx, app: NewApp, mostOfOwner: number): Promise<boolean> {

@@ -116,10 +116,10 @@ export interface NewKey {
 export type NewTipRow = Omit<TipRow, 'sequence' | 'created_at' | 'alert_status' | 'alert_shown_at'>;
 
 /** The recorded tip as its event shows it. */
-export type Recorded = { readonly sequence: number; readonly json: string };
+type Recorded = { readonly sequence: number; readonly json: string };
 
 /** The key was used before: by a request with this fingerprint, whose event is this. */
-export type FirstUse = { readonly fingerprint: string; readonly body: string };
+type FirstUse = { readonly fingerprint: string; readonly body: string };
 
 /** Takes the key, if there is one, and records the tip with its event, or answers the first use of the key. */
 async function recordTip(

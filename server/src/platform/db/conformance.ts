@@ -79,6 +79,7 @@ async function numberOfRows(tx: Tx): Promise<number[]> {
   ];
 }
 
+/** @public The writing thread imports it. */
 export const writes = defineWrites(
   import.meta.url,
   { addNotes, addNotesRegardless, addNoteOnce, numberOfRows },

@@ -101,6 +101,7 @@ async function applyMigration(
   return true;
 }
 
+/** @public The writing thread imports it. */
 export const writes = defineWrites(import.meta.url, { recordedMigrations, applyMigration });
 
 function refuseUnknown(recorded: readonly string[], names: readonly string[]): void {

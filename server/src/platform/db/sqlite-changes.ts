@@ -5,7 +5,7 @@
 import type { SqliteConnection } from './sqlite-connection.ts';
 
 /** `undefined` where it cannot be read just now. */
-export function dataVersion(connection: SqliteConnection): number | undefined {
+function dataVersion(connection: SqliteConnection): number | undefined {
   try {
     return connection.get<{ data_version: number }>('PRAGMA data_version')?.data_version;
   } catch {

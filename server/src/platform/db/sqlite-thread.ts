@@ -9,7 +9,15 @@
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
-import type { SqliteWriter } from './sqlite.ts';
+
+/** Where the one connection that writes lives. */
+export interface SqliteWriter {
+  write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer>;
+  /** Whether another process has committed since this was last asked; `true` where that cannot be known. */
+  changedByOthers(): boolean | Promise<boolean>;
+  /** Answers what was asked for, then closes the connection. */
+  close(): Promise<void>;
+}
 
 export interface ThreadOptions {
   readonly file: string;

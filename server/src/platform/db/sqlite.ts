@@ -3,11 +3,11 @@
  * own, or on the event loop where a thread is not worth starting. Another connection reads on the event loop, and so
  * sees only committed data.
  */
-import type { Database, Reader, Write } from './database.ts';
+import type { Database, Reader } from './database.ts';
 import { WriteBatcher, writes } from './sqlite-batcher.ts';
 import { createExternalChanges, createForeignCommits, createVersions } from './sqlite-changes.ts';
 import { Busy, SqliteConnection } from './sqlite-connection.ts';
-import { WritingThread } from './sqlite-thread.ts';
+import { type SqliteWriter, WritingThread } from './sqlite-thread.ts';
 
 export interface SqliteOptions {
   file: string;
@@ -17,15 +17,6 @@ export interface SqliteOptions {
   waitMs?: number;
   /** How often changes of other processes are looked for, while somebody listens. */
   pollMs?: number;
-}
-
-/** Where the one connection that writes lives. */
-export interface SqliteWriter {
-  write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer>;
-  /** Whether another process has committed since this was last asked; `true` where that cannot be known. */
-  changedByOthers(): boolean | Promise<boolean>;
-  /** Answers what was asked for, then closes the connection. */
-  close(): Promise<void>;
 }
 
 const retryReadMs = 10;
