@@ -129,16 +129,13 @@ export interface Settlement {
   readonly attempts: string;
   readonly tries: number;
   readonly dueAt: number | null;
-  /** `released`: nothing was sent; `gone`: the receiver answered 410. */
-  readonly outcome: 'answered' | 'gone' | 'released';
 }
 
 const settleSql = (list: string): string =>
-  `UPDATE webhook_deliveries AS d SET status = s.value ->> 'status', attempts = s.value ->> 'attempts',
-     tries = CAST(s.value ->> 'tries' AS BIGINT), due_at = CAST(s.value ->> 'dueAt' AS BIGINT), lease = NULL
+  `UPDATE webhook_deliveries AS d SET status = s.value ->> 3, attempts = s.value ->> 4,
+     tries = CAST(s.value ->> 5 AS BIGINT), due_at = CAST(s.value ->> 6 AS BIGINT), lease = NULL
    FROM ${list} AS s
-   WHERE d.endpoint_id = s.value ->> 'endpointId' AND d.id = s.value ->> 'id' AND d.lease = s.value ->> 'lease'
-     AND d.status = 'pending'
+   WHERE d.endpoint_id = s.value ->> 0 AND d.id = s.value ->> 1 AND d.lease = s.value ->> 2 AND d.status = 'pending'
    RETURNING id, endpoint_id, status`;
 
 const settleDeliveries: Sql = {
@@ -146,17 +143,30 @@ const settleDeliveries: Sql = {
   postgres: settleSql('(SELECT jsonb_array_elements(CAST($1 AS jsonb)) AS value)'),
 };
 
+/** As the statement takes them: arrays, because SQLite reads them in two thirds of the time that objects take. */
+export const settlementsText = (settlements: readonly Settlement[]): string =>
+  JSON.stringify(
+    settlements.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]),
+  );
+
+export interface Settlements {
+  readonly text: string;
+  /** Deliveries whose receiver answered 410. */
+  readonly gone: readonly string[];
+  /** Deliveries of which nothing was sent. */
+  readonly released: readonly string[];
+  readonly now: number;
+}
+
 /** Records what became of deliveries, if their lease still holds, and what that means for their endpoints. */
-async function settle(tx: Tx, settlements: readonly Settlement[], now: number): Promise<void> {
-  const outcomes = new Map(settlements.map(({ id, outcome }) => [id, outcome]));
+async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<void> {
+  const [gone, released] = [new Set(outcomes.gone), new Set(outcomes.released)];
   const works = new Map<string, boolean>();
-  const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [
-    JSON.stringify(settlements),
-  ]);
+  const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [text]);
   for (const { id, endpoint_id, status } of settled) {
-    if (outcomes.get(id) === 'released') continue;
+    if (released.has(id)) continue;
     works.set(endpoint_id, status === 'succeeded' || (works.get(endpoint_id) ?? false));
-    if (outcomes.get(id) === 'gone') await disableEndpoint(tx, endpoint_id, 'gone', now);
+    if (gone.has(id)) await disableEndpoint(tx, endpoint_id, 'gone', now);
   }
   for (const [endpointId, isWell] of works)
     if (isWell)

@@ -6,7 +6,7 @@ import { Counter, type Registry } from 'prom-client';
 import { type Clock, toTimestamp } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Answer } from '../../../platform/safe-fetch.ts';
-import { type Lease, type LeasedDelivery, type Settlement, writes } from './repo.ts';
+import { type Lease, type LeasedDelivery, type Settlement, settlementsText, writes } from './repo.ts';
 
 /** One entry of a delivery's list, as the API shows it. */
 interface Attempt {
@@ -47,7 +47,11 @@ const retryMs = 1000;
 /** Retries by hand have no end, but the list has. */
 const attemptsKept = 20;
 
-type Pending = { readonly settlement: Settlement; readonly leaseUntil: number };
+interface Pending {
+  readonly settlement: Settlement;
+  readonly leaseUntil: number;
+  readonly outcome: 'answered' | 'gone' | 'released';
+}
 
 export function createSettler({ db, clock, random, metrics, onError }: SettlerParts) {
   const attempts = new Counter({
@@ -61,8 +65,8 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
   let running: Promise<void> | undefined;
   let batchWait = batchWaitMs.least;
 
-  function add({ lease }: QueuedDelivery, settlement: Settlement): void {
-    pending.push({ settlement, leaseUntil: lease.until });
+  function add({ lease }: QueuedDelivery, settlement: Settlement, outcome: Pending['outcome']): void {
+    pending.push({ settlement, leaseUntil: lease.until, outcome });
     running ??= wait(batchWait).then(run);
   }
 
@@ -71,11 +75,12 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
       const batch = pending.splice(0, batchSize);
       const started = performance.now();
       try {
-        await db.write(
-          writes.settle,
-          batch.map(({ settlement }) => settlement),
-          clock(),
-        );
+        await db.write(writes.settle, {
+          text: settlementsText(batch.map(({ settlement }) => settlement)),
+          gone: idsOf(batch, 'gone'),
+          released: idsOf(batch, 'released'),
+          now: clock(),
+        });
         const took = performance.now() - started;
         batchWait = Math.min(batchWaitMs.most, Math.max(batchWaitMs.least, took * batchWaitMs.perCommit));
         if (pending.length > 0 && pending.length < batchSize) await wait(batchWait);
@@ -92,14 +97,14 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
     /** The attempt is over. */
     settle(queued: QueuedDelivery, sent: SentAttempt): void {
       (isSuccess(sent.answer) ? succeeded : failed).inc();
-      add(queued, settlementOf(queued, sent, clock(), random));
+      add(queued, settlementOf(queued, sent, clock(), random), sent.answer.status === 410 ? 'gone' : 'answered');
     },
 
     /** The delivery was not sent: anybody can have it at once. */
     release(queued: QueuedDelivery): void {
       const { id, attempts, tries } = queued.delivery;
       const { endpointId, lease } = queued;
-      add(queued, {
+      const settlement: Settlement = {
         endpointId,
         id,
         lease: lease.token,
@@ -107,8 +112,8 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
         tries,
         status: 'pending',
         dueAt: clock(),
-        outcome: 'released',
-      });
+      };
+      add(queued, settlement, 'released');
     },
 
     async idle(): Promise<void> {
@@ -116,6 +121,9 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
     },
   };
 }
+
+const idsOf = (batch: readonly Pending[], wanted: Pending['outcome']): string[] =>
+  batch.filter(({ outcome }) => outcome === wanted).map(({ settlement }) => settlement.id);
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -147,7 +155,6 @@ function settlementOf(
     attempts: JSON.stringify(attempts),
     tries,
     dueAt: dueAt ?? null,
-    outcome: answer.status === 410 ? 'gone' : 'answered',
   };
 }
 
