@@ -44,7 +44,7 @@ export async function startReceiver(
     const request = { method, path, headers, body };
     requests.push(request);
     receiver.answer(response, request);
-    for (const told of onRequest.splice(0)) told();
+    for (const resolve of onRequest.splice(0)) resolve();
   };
   const server = tls
     ? createHttpsServer({ key: fixture('receiver-key.pem'), cert: receiverCertificate }, listener)

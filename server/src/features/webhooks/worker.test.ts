@@ -257,9 +257,9 @@ test('what is recalled while its lease is on its way from the database is not se
     [held, written, letGo] = [write, recorded.resolve, released.promise];
     await begin();
     await recorded.promise;
-    const told = new Promise<void>((resolve) => runtime.hub.subscribe(accessTopic, () => resolve()));
+    const announced = new Promise<void>((resolve) => runtime.hub.subscribe(accessTopic, () => resolve()));
     await runtime.grants.revoke(pair.creatorId, pair.clientId, 'creator');
-    await told;
+    await announced;
     released.resolve();
     await worker.pass();
   };

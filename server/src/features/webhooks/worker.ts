@@ -59,6 +59,12 @@ export function createWebhookWorker(parts: WorkerParts) {
     if (!stopped) queueOf(endpointId).wake();
   }
 
+  /** A grant or an endpoint has changed: what was leased before might not be sent as it was read. */
+  function outdate(id: string): void {
+    leases.outdate(id);
+    for (const queue of queues.values()) queue.recheck();
+  }
+
   /** Finds what has become due: retries, and what a node left behind. */
   async function poll(): Promise<void> {
     for (const [id, queue] of queues) if (queue.isForgettable) queues.delete(id);
@@ -76,9 +82,9 @@ export function createWebhookWorker(parts: WorkerParts) {
         sweeping.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
         hub.subscribe(webhooksTopic, wake),
-        hub.subscribe(webhookChangesTopic, leases.outdate),
+        hub.subscribe(webhookChangesTopic, outdate),
         hub.subscribe(accessTopic, (creatorId) => {
-          leases.outdate(creatorId);
+          outdate(creatorId);
           polling.soon();
         }),
       );

@@ -73,6 +73,14 @@ export class EndpointQueue {
     this.#run();
   }
 
+  /** Releases what is outdated. */
+  recheck(): void {
+    for (const queued of this.#waiting.splice(0))
+      if (this.#parts.leases.isValid(queued)) this.#waiting.push(queued);
+      else this.#release(queued);
+    this.#run();
+  }
+
   /** How many deliveries the queue can take now. */
   get room(): number {
     return this.#stopped || this.#slow ? 0 : Math.max(0, this.#ahead() - this.#waiting.length);
