@@ -23,7 +23,7 @@ export type TipList = AsyncIterable<Tip> & {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** The API as one creator has granted it to your app. Every method throws a `NamjaiError` when it is refused or not answered. */
+/** The API, on behalf of one creator who has granted your app access. Every method throws a `NamjaiError` on failure. */
 export function createClient(options: RequestOptions) {
   const request = createRequest(options);
   const isFinal = (error: unknown): error is NamjaiError =>
@@ -54,7 +54,7 @@ export function createClient(options: RequestOptions) {
         }),
     },
     alerts: {
-      /** Shows a test alert. Not tried again after a lost answer: the overlay might show it twice. */
+      /** Shows a test alert. Not repeated after a lost response: the overlay might show it twice. */
       send: (alert: AlertRequest = {}) =>
         request<Alert>({ method: 'POST', path: '/v1/alerts', body: alert, repeatable: false }),
     },
@@ -62,7 +62,7 @@ export function createClient(options: RequestOptions) {
       /** One page of the log, ascending. */
       list: (query: { after?: number; limit?: number } = {}) =>
         request<EventPage>({ path: '/v1/events', query, repeatable: true }),
-      /** The live stream; ends for good when the grant does, or a token that cannot be renewed. */
+      /** The live stream. It ends for good when the grant ends or the access token cannot be renewed. */
       connect: (handlers: Omit<ConnectOptions, 'url' | 'token'>): EventConnection =>
         connectEvents({
           ...handlers,

@@ -1,17 +1,17 @@
 export type ErrorDetail = { field: string | null; message: string };
 
 /**
- * A call that was no success. `code` is one of the documented error codes; where none of them came back, one of the
- * SDK's own: `unknown_error` for an answer that is not the API's, and with `status` 0 `connection_failed` and
- * `timed_out`, whose `cause` is what the platform's `fetch` said.
+ * A failed call. `code` is one of the documented error codes or one of the SDK's own: `unknown_error` for a response that
+ * does not come from the API, and with `status` 0 `connection_failed` and `timed_out`, whose `cause` is the error of
+ * `fetch`.
  */
 export class NamjaiError extends Error {
   override readonly name = 'NamjaiError';
   readonly status: number;
   readonly code: string;
-  /** Tell it to support: the server's log knows this request by it. */
+  /** Identifies the request in the server's log; give it to support. */
   readonly requestId: string | null;
-  /** What is wrong with which field, on `validation_failed`. */
+  /** The invalid fields, on `validation_failed`. */
   readonly details: ErrorDetail[];
 
   constructor(
@@ -28,7 +28,7 @@ export class NamjaiError extends Error {
     this.details = details;
   }
 
-  /** A proxy on the way may answer with something else than our envelope. */
+  /** The response may come from a proxy, without the API's error envelope. */
   static async from(response: Response): Promise<NamjaiError> {
     const body: { error?: { code?: string; message?: string; request_id?: string; details?: ErrorDetail[] } } | null =
       await response.json().catch(() => null);
@@ -39,13 +39,13 @@ export class NamjaiError extends Error {
     return new NamjaiError(response.status, error.code ?? 'unknown_error', message, requestId, { details });
   }
 
-  /** A success of something that is not the API, such as a proxy's page. */
+  /** A success status from something other than the API, such as a proxy's page. */
   static notJson(response: Response, cause: unknown): NamjaiError {
     const message = `The server answered ${response.status}, but not with JSON. Is ${response.url} the API’s address?`;
     return new NamjaiError(response.status, 'unknown_error', message, response.headers.get('x-request-id'), { cause });
   }
 
-  /** There was no answer. `next`: what the caller can do about it. */
+  /** There was no response. `next` says what the caller can do. */
   static unanswered(origin: string, tries: number, next: string, cause: unknown): NamjaiError {
     const timedOut = cause instanceof Error && cause.name === 'TimeoutError';
     const how = `No answer from ${origin} ${timedOut ? 'in time' : `(${reasonOf(cause)})`}`;
@@ -54,7 +54,7 @@ export class NamjaiError extends Error {
   }
 }
 
-/** `fetch failed` says nothing; what lies below it does. */
+/** The message of `fetch` is always `fetch failed`; its cause says why. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

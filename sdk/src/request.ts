@@ -1,12 +1,12 @@
 import { NamjaiError } from './error.ts';
 
 /**
- * One call of the API, tried again where that is safe. A 429 was refused before anything happened, so every request
- * may be repeated; after a lost connection or a 5xx of the way only those marked `repeatable` are.
+ * One call of the API, repeated where that is safe. A request that got a 429 had no effect, so it may always be repeated.
+ * After a lost connection, a 502, a 503 or a 504 only requests marked `repeatable` are.
  */
 
 export type RequestOptions = {
-  /** The API's address, without `/v1`. */
+  /** The API's base URL, without `/v1`. */
   baseUrl: string;
   /** A token, or a function that gets one. It is called again, with the refused token, after a 401. */
   accessToken: string | ((refused?: string) => string | Promise<string>);
@@ -30,8 +30,8 @@ type Call = {
 
 export type Request = <T>(call: Call) => Promise<T>;
 
-const PASSING = [502, 503, 504];
-const LONGEST_WAIT_MS = 60_000;
+const TRANSIENT_STATUSES = [502, 503, 504];
+const MAX_WAIT_MS = 60_000;
 
 export function createRequest(options: RequestOptions): Request {
   const { retries = 3, timeoutMs = 15_000, random = Math.random } = options;
@@ -83,14 +83,14 @@ export function createRequest(options: RequestOptions): Request {
         continue;
       }
       const wait = retryAfter(response) ?? backOff(tries);
-      const again = error.status === 429 || (call.repeatable && PASSING.includes(error.status));
-      if (!again || tries >= retries || wait > LONGEST_WAIT_MS) throw error;
+      const again = error.status === 429 || (call.repeatable && TRANSIENT_STATUSES.includes(error.status));
+      if (!again || tries >= retries || wait > MAX_WAIT_MS) throw error;
       await sleep(wait);
     }
   };
 }
 
-/** A body that breaks off is a lost connection; one that is no JSON would be none the next time either. */
+/** A body that breaks off rejects as a lost connection does. A body that is not JSON is not worth a second try. */
 async function read<T>(response: Response): Promise<T> {
   const text = await response.text();
   try {
@@ -100,7 +100,7 @@ async function read<T>(response: Response): Promise<T> {
   }
 }
 
-/** The last try may have been carried out though its answer got lost. */
+/** What the caller can do. The server may have carried out the last try, although the response was lost. */
 function nextStep({ method = 'GET', headers, repeatable }: Call): string {
   const check = 'Check baseUrl, the network and whether the server runs';
   if (method === 'GET') return `${check}, then call again.`;

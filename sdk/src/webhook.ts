@@ -100,7 +100,7 @@ async function hmac(secret: Uint8Array<ArrayBuffer>, data: Uint8Array<ArrayBuffe
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, data));
 }
 
-/** Takes as long for a wrong signature as for a right one. */
+/** Constant-time comparison. */
 function equal(expected: Uint8Array, offered: Uint8Array): boolean {
   if (expected.length !== offered.length) return false;
   let difference = 0;

@@ -5,6 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { sdkTypes } from '../../scripts/sdk-types.ts';
 import { renderMarkdown } from '../src/features/docs/markdown.ts';
 import { temporaryDirectory } from './build-app.ts';
 import { withTables } from './docs-tables.ts';
@@ -19,6 +20,11 @@ test('the guides’ tables of errors and settings are those of the code', () => 
   assert.ok(tabled.includes('docs/errors.md') && tabled.includes('docs/operations.md'), tabled.join());
   for (const file of tabled)
     assert.equal(read(file), withTables(read(file)), `${file} is out of date: npm run generate`);
+});
+
+test('the SDK’s types are those of the API document', () => {
+  const types = sdkTypes(JSON.parse(read('openapi.json')));
+  assert.equal(read('sdk/src/api-types.ts'), types, 'sdk/src/api-types.ts is out of date: npm run generate');
 });
 
 test('links between the papers lead to files and headings that exist', () => {

@@ -19,6 +19,10 @@ export interface ServerProcess {
 
 const program = fileURLToPath(new URL('../bin/namjai.js', import.meta.url));
 
+/** A server starts in half the time with the modules that the tests have compiled (`scripts/test.ts`). */
+const { NODE_COMPILE_CACHE } = process.env;
+const compileCache = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {};
+
 export interface StartOptions {
   readonly env?: Record<string, string>;
   /** Put before the program, such as a tracer. */
@@ -30,7 +34,7 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
   const chosen = port ?? (await freePort());
   const [command = process.execPath, ...args] = [...prefix, process.execPath, program, 'serve'];
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
+    env: { PATH: process.env.PATH, ...compileCache, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own, so that a tracer and what it traces end together.
     detached: true,

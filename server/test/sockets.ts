@@ -16,7 +16,7 @@ export async function listen(t: Pick<TestContext, 'after'>, env: Record<string, 
   return { ...app, address: new URL(url).host };
 }
 
-export interface Frame {
+interface Frame {
   readonly type: string;
   readonly [key: string]: unknown;
 }

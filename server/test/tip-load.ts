@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import type { Pair } from './factories.ts';
 
-export interface Recorded {
+interface Recorded {
   readonly id: string;
   readonly amountMinor: number;
 }

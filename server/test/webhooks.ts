@@ -40,7 +40,7 @@ export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs =
   return { ...app, worker, pair, ...callers(app, pair) };
 }
 
-export function callers({ http, runtime }: TestApp, pair: Pair) {
+function callers({ http, runtime }: TestApp, pair: Pair) {
   async function call(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,

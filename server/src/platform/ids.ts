@@ -36,8 +36,8 @@ export function createIds(clock: Clock): NewId {
     }
     const at = used;
     used += randomBytesPerId;
-    pool[at] = (pool.readUInt8(at) & 0x0f) | 0x70; // version 7
-    pool[at + 2] = (pool.readUInt8(at + 2) & 0x3f) | 0x80; // the variant of RFC 9562
+    pool[at] = ((pool[at] ?? 0) & 0x0f) | 0x70; // version 7
+    pool[at + 2] = ((pool[at + 2] ?? 0) & 0x3f) | 0x80; // the variant of RFC 9562
     const ms = clock();
     if (ms !== last.ms) last = { ms, text: timeText(ms) };
     return `${prefix}_${last.text}${encodeFive(pool, at)}${encodeFive(pool, at + 5)}`;
@@ -55,10 +55,9 @@ export function timeText(ms: number): string {
 }
 
 /** Five bytes are eight characters: four pairs of ten bits, each looked up at once. */
-function encodeFive(bytes: Buffer, at: number): string {
-  const high = bytes.readUInt32BE(at);
-  const low = bytes.readUInt8(at + 4);
-  return `${pairs[high >>> 22]}${pairs[(high >>> 12) & 0x3ff]}${pairs[(high >>> 2) & 0x3ff]}${pairs[((high & 0x03) << 8) | low]}`;
+function encodeFive(bytes: Uint8Array, at: number): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3], bytes[at + 4]];
+  return `${pairs[(a << 2) | (b >> 6)]}${pairs[((b & 0x3f) << 4) | (c >> 4)]}${pairs[((c & 0x0f) << 6) | (d >> 2)]}${pairs[((d & 0x03) << 8) | e]}`;
 }
 
 const pairs = Array.from({ length: 1024 }, (_, i) => `${alphabet[i >> 5]}${alphabet[i & 31]}`);

@@ -43,10 +43,7 @@ export function createRequestCounts(): RequestCounts {
       const series = routes.get(route)?.get(method) ?? addSeries(method, route);
       series.byStatus.set(status, (series.byStatus.get(status) ?? 0) + 1);
       let bucket = 0;
-      for (const bound of bucketBounds) {
-        if (seconds <= bound) break;
-        bucket += 1;
-      }
+      while (seconds > (bucketBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
       series.byBucket[bucket] = (series.byBucket[bucket] ?? 0) + 1;
       series.sum += seconds;
       series.count += 1;

@@ -1,15 +1,7 @@
-interface CloseReasonRow {
-  /** The WebSocket close code (RFC 6455, section 7.4). */
-  readonly code: number;
-  /** The reason text in the close frame. */
-  readonly reason: string;
-  /** What the client should do. */
-  readonly advice: string;
-  /** Whether a client should open a new connection. */
-  readonly reconnect: boolean;
-}
-
-/** Every reason for which the server closes or refuses an event connection. Docs and SDK follow this table. */
+/**
+ * Every reason for which the server closes or refuses an event connection. `code` and `reason` go into the close frame
+ * (RFC 6455, section 7.4); `reconnect` says whether a client should open a new connection. Docs and SDK follow this table.
+ */
 export const closeReasons = {
   bad_frame: { code: 4400, reason: 'bad frame', advice: 'Mend what your program sends.', reconnect: true },
   bad_token: {
@@ -38,6 +30,6 @@ export const closeReasons = {
     reconnect: true,
   },
   restart: { code: 1012, reason: 'restart', advice: 'Reconnect and resume.', reconnect: true },
-} as const satisfies Record<string, CloseReasonRow>;
+} as const satisfies Record<string, { code: number; reason: string; advice: string; reconnect: boolean }>;
 
 export type CloseReason = keyof typeof closeReasons;

@@ -16,19 +16,11 @@ interface Subscription {
   readonly listener: HintListener;
 }
 
-export interface Subscriptions {
-  /** `isFirst`: the topic had no listener before. `wasLast`: it has none any more. */
-  add(topic: string, listener: HintListener): { isFirst: boolean; remove: () => { wasLast: boolean } };
-  deliver(topic: string, messages: readonly string[]): void;
-  has(topic: string): boolean;
-  topics(): string[];
-  clear(): void;
-}
-
-export function createSubscriptions({ onListenerError = warn }: HubOptions): Subscriptions {
+export function createSubscriptions({ onListenerError = warn }: HubOptions) {
   const byTopic = new Map<string, Set<Subscription>>();
   return {
-    add(topic, listener) {
+    /** `isFirst`: the topic had no listener before. `wasLast`: it has none any more. */
+    add(topic: string, listener: HintListener) {
       const known = byTopic.get(topic);
       const subscribers = known ?? new Set<Subscription>();
       if (known === undefined) byTopic.set(topic, subscribers);
@@ -42,7 +34,7 @@ export function createSubscriptions({ onListenerError = warn }: HubOptions): Sub
         },
       };
     },
-    deliver(topic, messages) {
+    deliver(topic: string, messages: readonly string[]): void {
       for (const message of messages) {
         const subscribers = byTopic.get(topic);
         if (subscribers === undefined) return;
@@ -57,9 +49,9 @@ export function createSubscriptions({ onListenerError = warn }: HubOptions): Sub
         }
       }
     },
-    has: (topic) => byTopic.has(topic),
+    has: (topic: string) => byTopic.has(topic),
     topics: () => [...byTopic.keys()],
-    clear() {
+    clear(): void {
       for (const subscribers of byTopic.values()) subscribers.clear();
       byTopic.clear();
     },
