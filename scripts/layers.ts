@@ -27,7 +27,7 @@ const fewestModules = 300;
 
 const src = '^server/src/';
 const features = `${src}features/`;
-const tests = '\\.test\\.ts$|conformance\\.ts$|/fixtures/';
+const tests = '\\.test\\.ts$|/fixtures/';
 const one = (names: readonly string[]): string => `(${names.join('|')})`;
 
 const rule = (

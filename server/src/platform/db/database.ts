@@ -1,7 +1,7 @@
 /**
  * The database port: one SQL database that holds the truth.
  *
- * Invariants that every implementation keeps (conformance.ts tests them):
+ * Invariants that every implementation keeps (server/test/conformance tests them):
  * - There is one way to write: `write` runs a function of a transaction and plain data. Its statements are recorded
  *   together or not at all, and the promise resolves only after they are durable on disk.
  * - The function does database work only and may run more than once (a serialization retry), so it has no other

@@ -1,4 +1,4 @@
-/** What the writing thread promises beyond the port (conformance.ts). */
+/** What the writing thread promises beyond the port (server/test/conformance). */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hubConformance } from './conformance.ts';
+import { hubConformance } from '../../../test/conformance/hub.ts';
 import { createMemoryHub } from './memory.ts';
 
 hubConformance('memory', async (t) => {

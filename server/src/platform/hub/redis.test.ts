@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hubConformance } from '../../../test/conformance/hub.ts';
 import {
   openTestRedis,
   skipWithoutRedis,
@@ -12,7 +13,6 @@ import {
   type TestRedis,
 } from '../../../test/redis.ts';
 import { connectRedis, type RedisClient } from '../redis.ts';
-import { hubConformance } from './conformance.ts';
 import { createRedisHub } from './redis.ts';
 
 async function openNode(t: TestContext, url: string, heartbeatMs = 1_000) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { connectionSlotsConformance, limiterConformance } from './conformance.ts';
+import { connectionSlotsConformance, limiterConformance } from '../../../test/conformance/limiter.ts';
 import type { LimitRule, LimitVerdict } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limiterConformance } from '../../../test/conformance/limiter.ts';
 import {
   openTestRedis,
   skipWithoutRedis,
@@ -10,7 +11,6 @@ import {
   type TestRedis,
 } from '../../../test/redis.ts';
 import { connectRedis, type RedisClient } from '../redis.ts';
-import { limiterConformance } from './conformance.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { createRedisLimiter } from './redis.ts';
 

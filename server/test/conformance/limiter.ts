@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from './limiter.ts';
+import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from '../../src/platform/limiter/limiter.ts';
 
 export interface LimiterUnderTest {
   limiter: Limiter;

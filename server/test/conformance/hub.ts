@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../../src/platform/hub/hub.ts';
 
 export interface HubUnderTest {
   here: Hub;

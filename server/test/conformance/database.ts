@@ -1,9 +1,9 @@
 /** What every implementation of the database port must do. Each runs the same suite on the real engine. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { execute, executeAll, inThisThread, writes as sqlWrites } from '../../../test/sql.ts';
-import { type Database, defineWrites, type Tx, UniqueViolation, type Value } from './database.ts';
-import { migrate } from './migrate.ts';
+import { type Database, defineWrites, type Tx, UniqueViolation, type Value } from '../../src/platform/db/database.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { execute, executeAll, inThisThread, writes as sqlWrites } from '../sql.ts';
 
 const schema = `
 CREATE TABLE notes (
