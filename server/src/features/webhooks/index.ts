@@ -8,7 +8,6 @@ export {
   type OwnersWebhook,
   TooManyWebhooks,
   UrlRefused,
-  type WebhookInput,
   type Webhooks,
 } from './endpoints/service.ts';
 export { writes as grantWrites } from './grant-writes.ts';

@@ -1,12 +1,12 @@
 /** What a receiver gets. A format is a pure function from an event to the headers and the body of a request. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
-export interface SentEvent {
+interface SentEvent {
   readonly event_id: string;
   readonly body: string;
 }
 
-export interface FormattedEvent {
+interface FormattedEvent {
   readonly headers: Record<string, string>;
   readonly body: string;
 }

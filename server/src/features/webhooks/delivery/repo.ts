@@ -83,7 +83,7 @@ const leaseDeliveries: Sql = {
 /** How often a delivery of someone who is suspended is tried. */
 const suspendedMs = 60_000;
 
-export interface LeasedDue {
+interface LeasedDue {
   /** None if the endpoint is gone, and then its deliveries go too. */
   readonly endpoint?: SendingEndpoint;
   readonly deliveries: readonly LeasedDelivery[];
@@ -149,7 +149,7 @@ export const settlementsText = (settlements: readonly Settlement[]): string =>
     settlements.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]),
   );
 
-export interface Settlements {
+interface Settlements {
   readonly text: string;
   /** Deliveries whose receiver answered 410. */
   readonly gone: readonly string[];

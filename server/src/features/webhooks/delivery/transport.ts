@@ -3,7 +3,7 @@ import type { Format } from './format.ts';
 import type { EndpointKind } from './repo.ts';
 
 /** How a request gets to its receiver. `SafeFetch` is the transport over HTTP. Never rejects. */
-export interface Transport {
+interface Transport {
   post(request: Outgoing): Promise<Answer>;
 }
 

@@ -102,7 +102,7 @@ export interface Creation extends Lag {
   readonly room: Readonly<Record<string, number>>;
 }
 
-export interface Created {
+interface Created {
   readonly events: readonly Pick<LoggedEvent, 'id' | 'body'>[];
   readonly endpoints: readonly {
     readonly endpoint: SendingEndpoint;

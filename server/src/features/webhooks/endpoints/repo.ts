@@ -36,13 +36,13 @@ const lockApp: Sql = {
   postgres: 'SELECT id FROM apps WHERE id = $1 FOR UPDATE',
 };
 
-export interface EndpointInput {
+interface EndpointInput {
   readonly url: string;
   readonly types: string | null;
   readonly description: string | null;
 }
 
-export interface NewEndpoint extends EndpointInput {
+interface NewEndpoint extends EndpointInput {
   readonly id: string;
   readonly sealedSecret: Uint8Array;
   readonly now: number;
@@ -64,7 +64,7 @@ async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Pro
   return true;
 }
 
-export type EndpointChange = Partial<EndpointInput> & { readonly enabled?: boolean };
+type EndpointChange = Partial<EndpointInput> & { readonly enabled?: boolean };
 
 /** What is left out stays as it is. Enabling starts the count of failing days anew. */
 async function changeEndpoint(
@@ -235,7 +235,7 @@ async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number
   return retried > 0;
 }
 
-export interface ReplaySpan {
+interface ReplaySpan {
   readonly after: string;
   readonly before: string;
   readonly now: number;

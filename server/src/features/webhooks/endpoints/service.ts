@@ -22,7 +22,7 @@ export interface WebhooksParts {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export interface WebhookInput {
+interface WebhookInput {
   readonly url: string;
   readonly types: readonly string[] | null;
   readonly description: string | null;
