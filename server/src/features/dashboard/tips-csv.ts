@@ -1,7 +1,7 @@
 import type { Zone } from '../../platform/zone.ts';
 import type { Tip } from '../tips/index.ts';
 
-/** So that Excel takes it for UTF-8 and shows Thai. */
+/** With it Excel reads the file as UTF-8 and shows Thai. */
 const byteOrderMark = '\ufeff';
 
 const columns = [

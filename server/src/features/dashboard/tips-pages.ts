@@ -32,7 +32,7 @@ const pageSize = 50;
 /** A search may read 10,000 tips, an export all of them. */
 const searchLimit = { limit: 60, windowMs: 60_000 };
 const exportLimit = { limit: 10, windowMs: 60_000 };
-/** A reader of an export who takes nothing for so long is gone. */
+/** An export that the client does not read for so long is aborted. */
 const patienceMs = 30_000;
 
 /** /dashboard/tips: search, and what it finds as a file. */
@@ -55,7 +55,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
   }
 
-  /** Cursors are good for one creator and one search. */
+  /** A cursor is valid for one creator and one search. */
   const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
 
   async function find(creatorId: string, typed: Typed, filter: TipFilter, before: EventPosition | null) {

@@ -51,13 +51,13 @@ export function parseSearch(typed: Typed, { zone, sources, t }: SearchRules): Ti
   return Object.keys(wrong).length > 0 ? { wrong } : { ...filter, from, to, minMinor, maxMinor };
 }
 
-/** `undefined` is no day of the calendar. */
+/** `undefined` if it is not a day of the calendar. */
 function day(text: string, side: 'from' | 'to', zone: Zone): number | null | undefined {
   if (text === '') return null;
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseBound(text, side, zone) : undefined;
 }
 
-/** As people write it: `฿1,500.50`. */
+/** Accepts amounts as people write them: `฿1,500.50`. */
 function satang(text: string): number | null | undefined {
   if (text === '') return null;
   const digits = text.replace(/^฿\s*/, '').replace(/,(?=\d{3}(\D|$))/g, '');

@@ -22,7 +22,7 @@ export interface OverlayPagesParts {
 const home = '/dashboard/overlay';
 const latest = 20;
 
-/** /dashboard/overlay: the address, the looks, and what becomes of alerts. */
+/** /dashboard/overlay: address, appearance, and the outcomes of alerts. */
 export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
   const { pages, overlays, presence, times, limiter } = parts;
   const stage = createStage(pages.assets);
@@ -134,5 +134,5 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
 type Make = (creatorId: string) => Promise<void>;
 
-/** 0 is no event's sequence. */
+/** No event has the sequence 0. */
 const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

@@ -43,12 +43,12 @@ const Acks = Type.Object({
 });
 
 const maxOverlays = 20;
-/** What the pages of one overlay may ask in a minute, all together: a bound on what a leaked key can cost. */
+/** Requests a minute of all pages of one overlay together. It bounds the cost of a leaked key. */
 const askLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
- * What an overlay page talks to. The key in the address (in the socket's first frame) is all it has: it reads its
- * creator's alerts and acknowledges them, and nothing else.
+ * The endpoints of an overlay page. The key in the URL, or in the socket's first frame, allows to read and acknowledge
+ * one creator's alerts, and nothing else.
  */
 export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
   const { overlays, limiter, clock, pages } = parts;

@@ -190,7 +190,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     return show(request, reply, body, o.status);
   }
 
-  /** Does it, or says beside which field it cannot be done. */
+  /** Runs the change, or returns the form with the error beside its field. */
   async function attempt<T>(request: FastifyRequest, typed: TypedWebhook, run: () => Promise<T>) {
     const t = words(pages.lang(request));
     const note = typed.description;

@@ -118,7 +118,7 @@ export function webhookPage(
   })}`;
 }
 
-/** Why it is off, or that it soon will be. */
+/** Says why the endpoint is disabled, or that it soon will be. */
 function state(view: View, webhook: OwnersWebhook): Html {
   const t = words(view.lang);
   if (webhook.disables_at)
@@ -269,5 +269,5 @@ function attemptsList(view: View, { attempts }: Delivery): Html {
   })}`;
 }
 
-/** Easier to read; what was sent has no spaces. */
+/** Indented for reading; the body was sent without spaces. */
 const pretty = (body: string): string => JSON.stringify(JSON.parse(body), null, 2);

@@ -11,7 +11,7 @@ export function avatarType(bytes: Uint8Array): AvatarType | undefined {
   return undefined;
 }
 
-/** Even if a browser took it for a document, it could run nothing and reach nothing. */
+/** Even if a browser rendered it as a document, the policy lets it run and load nothing. */
 export const avatarHeaders = (type: AvatarType) => ({
   'content-type': type,
   'content-disposition': 'inline',

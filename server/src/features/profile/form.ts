@@ -97,7 +97,7 @@ function isName(name: string): boolean {
 const toPlatform = (text: string): string =>
   Object.keys(platforms).find((key) => platformName(key).toLowerCase() === text.toLowerCase()) ?? text;
 
-/** As a browser writes it, in plain ASCII. What stands before an @ only pretends to be the host. */
+/** Normalized as a browser does it, in ASCII. User information is refused: text before an @ can look like the host. */
 function toLink(text: string): string | undefined {
   const url = URL.parse(text);
   const good = url?.protocol === 'https:' && url.username === '' && url.password === '';

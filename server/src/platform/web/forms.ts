@@ -47,7 +47,7 @@ function wrap(o: FieldBase, control: (shared: Html) => Html, autofocus = false):
     required: o.required,
     'aria-describedby': described || undefined,
     'aria-invalid': o.error ? 'true' : undefined,
-    // The browser focuses the first of them: the reader lands on what is to be mended.
+    // The browser focuses the first invalid field.
     autofocus: autofocus || Boolean(o.error),
   });
   return html`

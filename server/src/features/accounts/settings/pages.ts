@@ -120,7 +120,7 @@ function passkeyName(request: FastifyRequest): string | undefined {
   return name !== '' && [...name].length <= passkeyNameLength ? name : undefined;
 }
 
-/** Another creator's passkey or session is as unknown as one that never was. */
+/** Another creator's passkey or session is 404, like one that does not exist. */
 function found(changed: number): void {
   if (changed === 0) throw new ApiError('not_found');
 }

@@ -157,7 +157,7 @@ function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boole
   };
 }
 
-/** Stands in a sentence where the date, which is markup, goes. */
+/** Marks the place of the date, which is markup, in a translated sentence. */
 const mark = '\u0000';
 
 function dated(sentence: string, date: Html): Html {

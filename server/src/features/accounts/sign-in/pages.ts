@@ -121,7 +121,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
 
   scope.get('/login', async (request, reply) => {
     const session = pages.session(request);
-    // Whoever is signed in already was sent here because that is too long ago, or came by a stale link.
+    // Someone who is signed in comes here because that was too long ago, or by a stale link.
     if (session && pages.isRecent(session)) return reply.redirect(pages.returnTo(request), 303);
     return showSignIn(request, reply);
   });
