@@ -11,6 +11,8 @@ export type AlertStatus = (typeof alertStatuses)[number];
 
 const tipSources = ['api', 'cli'] as const;
 const skipReasons = ['by_creator', 'below_minimum'] as const;
+export type SkipReason = (typeof skipReasons)[number];
+
 export const grantEndReasons = ['creator', 'app', 'operator', 'app_deleted', 'account_deleted'] as const;
 export type GrantEndReason = (typeof grantEndReasons)[number];
 
@@ -59,7 +61,7 @@ export const AlertOutcome = Type.Object(
     alert_id: nullable(Type.String()),
     shown_at: nullable(Timestamp),
     reason: nullable(
-      Type.Unsafe<(typeof skipReasons)[number]>({
+      Type.Unsafe<SkipReason>({
         type: 'string',
         enum: [...skipReasons, null],
         description: 'Why the alert was not shown; null if it was',

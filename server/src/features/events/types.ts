@@ -113,6 +113,9 @@ type TypeWhere<Row> = { [T in AnyEventType]: (typeof eventTypes)[T] extends Row 
 /** The types in a creator's sequence: stored in the log, sent to sockets and listed by `GET /v1/events`. */
 export type EventType = TypeWhere<{ audience: 'subscribers' }>;
 
+/** The types without a sequence: the delivery to a webhook holds the event. */
+export type NoticeType = Exclude<AnyEventType, EventType>;
+
 /** The types that a webhook can choose. A ping is sent whatever the webhook chose. */
 export type WebhookType = TypeWhere<{ audience: 'subscribers' | 'app' }>;
 

@@ -1,6 +1,6 @@
 import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
-import { appendEvent, type PreparedEvent } from '../events/index.ts';
+import { appendEvent, type PreparedEvent, type SkipReason } from '../events/index.ts';
 import { expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
 
 export interface OverlayRow {
@@ -136,7 +136,7 @@ export interface Settlement {
   readonly tipId: string | null;
   readonly alertId: string | null;
   readonly status: 'shown' | 'skipped' | 'expired';
-  readonly reason: 'by_creator' | 'below_minimum' | null;
+  readonly reason: SkipReason | null;
   /** The event that tells of it; an alert that expires has none. */
   readonly event: PreparedEvent | null;
 }

@@ -1,7 +1,6 @@
 import { defineWrites, type Reader, type Tx, type Write } from '../../../platform/db/database.ts';
 import { deleteApp } from '../../apps/index.ts';
-
-export type EndReason = 'creator' | 'app' | 'operator' | 'app_deleted' | 'account_deleted';
+import type { GrantEndReason } from '../../events/index.ts';
 
 /**
  * The writes that approve and end grants. Whoever has rows that hang on a grant implements them: each calls the function
@@ -46,7 +45,7 @@ export interface NewFamily {
 export interface GrantEnd {
   readonly creatorId: string;
   readonly grant: { readonly clientId: string } | { readonly grantId: string };
-  readonly reason: EndReason;
+  readonly reason: GrantEndReason;
   readonly now: number;
   /** For an event that reports the end. */
   readonly newEventId: string;
@@ -134,7 +133,7 @@ async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now
   await tx.run('UPDATE grants SET ended_at = $2, ended_reason = $3 WHERE client_id = $1 AND ended_at IS NULL', [
     clientId,
     now,
-    'app_deleted' satisfies EndReason,
+    'app_deleted' satisfies GrantEndReason,
   ]);
   return true;
 }

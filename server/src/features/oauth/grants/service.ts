@@ -5,6 +5,7 @@ import type { NewId } from '../../../platform/ids.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
+import type { GrantEndReason } from '../../events/index.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
@@ -56,7 +57,7 @@ export function createGrants(parts: GrantsParts) {
     return grantId;
   }
 
-  async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: repo.EndReason): Promise<boolean> {
+  async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
     const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
     const found = await db.write(writes.endGrant, ended);
     announce(creatorId);
@@ -112,10 +113,10 @@ export function createGrants(parts: GrantsParts) {
     },
 
     /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
-    revoke: (creatorId: string, clientId: string, reason: repo.EndReason) => end(creatorId, { clientId }, reason),
+    revoke: (creatorId: string, clientId: string, reason: GrantEndReason) => end(creatorId, { clientId }, reason),
 
     /** The same for one grant by its id: a token of an older grant ends nothing newer. */
-    revokeById: (creatorId: string, grantId: string, reason: repo.EndReason) => end(creatorId, { grantId }, reason),
+    revokeById: (creatorId: string, grantId: string, reason: GrantEndReason) => end(creatorId, { grantId }, reason),
 
     /** Suspends a creator or an app; `null` restores. Answers whether there was one. */
     async suspend(kind: 'creator' | 'app', id: string, at: number | null): Promise<boolean> {

@@ -34,7 +34,13 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
   return {
     async ping(clientId: string, id: string): Promise<Delivery> {
       const { enabled } = await endpoint(clientId, id);
-      const notice = { eventId: newId('evt'), type: 'webhook.ping', creatorId: null, data: {}, now: clock() };
+      const notice: repo.Notice = {
+        eventId: newId('evt'),
+        type: 'webhook.ping',
+        creatorId: null,
+        data: {},
+        now: clock(),
+      };
       const row = await db.write(repo.writes.insertNotice, { id, enabled }, notice, newId('dlv'));
       announce(id);
       return toDelivery(row);
