@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../sdk/test/until.ts';
 import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -67,16 +68,13 @@ async function assertWhole(db: Database, answered: readonly number[]): Promise<v
   );
 }
 
-async function eventually(db: Database, n: number): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await pair(db, n);
-      return;
-    } catch (error) {
-      if (tries > 100) throw error;
-      await delay(50);
-    }
-  }
+function eventually(db: Database, n: number): Promise<boolean> {
+  const written = () =>
+    pair(db, n).then(
+      () => true,
+      () => false,
+    );
+  return until('a write succeeds again', written);
 }
 
 describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
+import { until } from '../../../../sdk/test/until.ts';
 import { onNodes } from '../../../test/build-app.ts';
 import { makeCreator, makePair, type Pair } from '../../../test/factories.ts';
-import { type LiveApp, listen, until } from '../../../test/sockets.ts';
+import { type LiveApp, listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
 
 const page = '00000000-0000-4000-8000-00000000000';
