@@ -18,10 +18,8 @@ export {
 } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {
-  type AnyEventType,
   describeEventTypes,
   Event,
-  type EventType,
   eventExample,
   eventTypes,
   type NoticeType,

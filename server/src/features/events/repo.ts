@@ -166,7 +166,7 @@ export function headsAfter(db: Reader, creatorId: string, limit: number) {
   );
 }
 
-export interface CreatorMonth {
+interface CreatorMonth {
   readonly creatorId: string;
   readonly key: string;
   readonly startsAt: number;

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export interface Protection {
+interface Protection {
   /** `null`: any valid token will do. */
   readonly scope: Scope | null;
   readonly limit: LimitGroup;

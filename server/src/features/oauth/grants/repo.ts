@@ -25,7 +25,7 @@ export interface Approval {
   readonly issue: { readonly code: NewCode } | { readonly family: NewFamily };
 }
 
-export interface NewCode {
+interface NewCode {
   readonly hash: string;
   readonly redirectUri: string;
   /** RFC 7636, S256; `null` when the app did not send one. */

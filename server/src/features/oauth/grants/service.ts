@@ -43,7 +43,7 @@ const deletedAtOnce = 500;
 /** Long enough to look into what happened. */
 const endedGrantsKeptMs = 30 * 86_400_000;
 
-export class ScopeError extends Error {
+class ScopeError extends Error {
   readonly code = 'scope_unknown';
 }
 

@@ -39,7 +39,7 @@ interface Documentation {
 type Body<Field extends string> = { readonly [Name in Field]?: string | null | undefined };
 
 /** Throws an `OAuthError`. `'used'` skips the other checks: what a second use means is decided by the write. */
-export type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => 'used' | undefined;
+type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => 'used' | undefined;
 
 interface Steps<Field extends string, Request, Loaded> extends Documentation {
   readonly fields: Readonly<Record<Field, OptionalText>>;

@@ -34,7 +34,7 @@ export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefine
   );
 }
 
-export interface CodeUse {
+interface CodeUse {
   readonly creatorId: string;
   readonly hash: string;
   readonly grantId: string;
@@ -98,7 +98,7 @@ export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshToken
   );
 }
 
-export interface Rotation {
+interface Rotation {
   readonly key: string;
   readonly creatorId: string;
   readonly familyId: string;
