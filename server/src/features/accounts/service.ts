@@ -1,20 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
-import type { Clock } from '../../platform/clock.ts';
-import { type Database, UniqueViolation } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import { UniqueViolation } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
 import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 
-export interface AccountsParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
-
 export type Accounts = ReturnType<typeof createAccounts>;
 
-export function createAccounts({ db, clock, newId }: AccountsParts) {
+export function createAccounts({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
   async function known(username: string) {
     const creator = await repo.creatorByUsername(db, username);
     if (!creator) throw new AccountError('creator_unknown', `There is no creator named "${username}".`);

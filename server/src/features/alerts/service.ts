@@ -1,13 +1,10 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Alert, EventLog } from '../events/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
 
-export interface AlertsParts {
-  readonly db: Database;
+export interface AlertsParts extends Pick<Platform, 'db' | 'newId'> {
   readonly events: EventLog;
-  readonly newId: NewId;
   /** How many overlays of this creator are open now. */
   readonly overlaysConnected: (creatorId: string) => Promise<number>;
 }

@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
 import { countHeader } from '../../platform/http/headers.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, sameHash } from '../../platform/secrets.ts';
 import { createAppLookup } from './lookup.ts';
 import type { AppRow } from './repo.ts';
@@ -27,7 +25,7 @@ const failures = { limit: 20, windowMs: 60_000 };
 export const clientIdForm = /^app_[0-9a-z]{26}$/;
 const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
 
-export function createAuthentication({ db, clock, limiter }: { db: Database; clock: Clock; limiter: Limiter }) {
+export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db' | 'clock' | 'limiter'>) {
   const lookup = createAppLookup(db);
   /** `address` is where the request comes from: failures are counted for each client and address. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {

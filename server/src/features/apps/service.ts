@@ -1,18 +1,11 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import { clientIdForm, createAuthentication } from './authentication.ts';
 import { type AppDetails, type DetailProblem, detailProblems, problemText } from './details.ts';
 import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
 
-export interface AppsParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly limiter: Limiter;
+export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'limiter'> {
   readonly development: boolean;
 }
 

@@ -1,13 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock } from '../../platform/clock.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
-import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
@@ -17,15 +14,11 @@ import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
 import { searchView, tipsHome } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
-export interface TipsPagesParts {
+export interface TipsPagesParts extends Pick<Platform, 'limiter' | 'vault' | 'clock' | 'zone'> {
   readonly pages: Pages;
   readonly tips: Tips;
   readonly grants: Grants;
   readonly times: Times;
-  readonly limiter: Limiter;
-  readonly vault: Vault;
-  readonly clock: Clock;
-  readonly zone: Zone;
 }
 
 const pageSize = 50;

@@ -1,5 +1,4 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import { allScopes, formatScopes, type Grants, type Tokens } from '../oauth/index.ts';
@@ -15,14 +14,12 @@ export interface DemoWorld {
   readonly clientSecret: string;
 }
 
-export interface DemoParts {
-  readonly db: Database;
+export interface DemoParts extends Pick<Platform, 'db' | 'vault'> {
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
   readonly tokens: Tokens;
   readonly tips: Tips;
-  readonly vault: Vault;
 }
 
 const tips = [

@@ -1,8 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import type { NewId } from '../../platform/ids.ts';
-import type { Zone } from '../../platform/zone.ts';
+import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
 import type { EventType } from './types.ts';
 
@@ -13,14 +9,6 @@ export interface NewEvent {
   readonly replay?: boolean;
   /** Set for a new tip: by how much the totals grow. */
   readonly amountMinor?: number;
-}
-
-export interface EventLogParts {
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly zone: Zone;
 }
 
 export type EventLog = ReturnType<typeof createEventLog>;
@@ -42,7 +30,13 @@ export const anyEventTopic = 'events';
  * - `sequence` counts up by one per creator, without gaps, in commit order.
  * - An event is stored once, as the bytes that everyone gets.
  */
-export function createEventLog({ db, hub, clock, newId, zone }: EventLogParts) {
+export function createEventLog({
+  db,
+  hub,
+  clock,
+  newId,
+  zone,
+}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'zone'>) {
   /** Recomputes every creator's month totals in the platform's present time zone. */
   async function recountMonths(): Promise<void> {
     for (let after = ''; ; ) {

@@ -1,6 +1,5 @@
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { EventLog } from '../events/index.ts';
 import type { AlertStatus, Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
@@ -17,11 +16,9 @@ import { readSettings } from './settings.ts';
  * - What has become too old expires when a page begins while no other is open. One that is open may hold it in its
  *   queue, paused or long, and will still play it; every other status being final, it must not be called expired.
  */
-export interface OutcomesParts {
-  readonly db: Database;
+export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly events: EventLog;
   readonly tips: Tips;
-  readonly clock: Clock;
   readonly row: (creatorId: string) => Promise<repo.OverlayRow>;
   readonly connected: (creatorId: string) => Promise<number>;
 }

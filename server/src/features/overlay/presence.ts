@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Streams } from '../sockets/index.ts';
 import * as repo from './repo.ts';
 
-export interface PresenceParts {
-  readonly db: Database;
+export interface PresenceParts extends Pick<Platform, 'db' | 'clock' | 'log'> {
   readonly streams: Streams;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export type Presence = ReturnType<typeof createPresence>;

@@ -1,13 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
 import { overlayTreatments } from '../events/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
@@ -16,14 +13,10 @@ import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
 
-export interface OverlayRoutesParts {
+export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
   readonly presence: Presence;
   readonly streams: Streams;
-  readonly limiter: Limiter;
-  readonly hub: Hub;
-  readonly log: Log;
-  readonly clock: Clock;
   readonly webSockets: WebSockets;
   readonly pages: Pages;
 }

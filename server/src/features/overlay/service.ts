@@ -1,7 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import { hashSecret, newSecret, type Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import type { Alerts } from '../alerts/index.ts';
 import type { EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
@@ -10,14 +8,10 @@ import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
 import { type OverlaySettings, readSettings } from './settings.ts';
 
-export interface OverlaysParts {
-  readonly db: Database;
-  readonly hub: Hub;
+export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault'> {
   readonly events: EventLog;
   readonly tips: Tips;
   readonly alerts: Alerts;
-  readonly clock: Clock;
-  readonly vault: Vault;
   /** How many overlays of the creator are open, over all nodes. */
   readonly connected: (creatorId: string) => Promise<number>;
 }

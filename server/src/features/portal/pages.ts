@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
-import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
@@ -13,14 +12,12 @@ import { webhookPages } from './webhook-pages.ts';
 import { webhooksCard } from './webhook-views.ts';
 import { tooManyText, words } from './words.ts';
 
-export interface PortalParts {
+export interface PortalParts extends Pick<Platform, 'zone' | 'clock'> {
   readonly pages: Pages;
   readonly apps: Apps;
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
-  readonly zone: Zone;
-  readonly clock: Clock;
   readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
 

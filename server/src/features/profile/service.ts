@@ -1,15 +1,11 @@
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
 import { type AvatarType, avatarById, writes } from './repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
-export interface ProfilesParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface ProfilesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly accounts: Accounts;
   readonly authUrl: string;
   readonly timeZone: string;

@@ -7,8 +7,7 @@
  *   what is new. A day after the newest record is empty.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database } from '../../platform/db/database.ts';
-import type { Zone } from '../../platform/zone.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { sumBetween } from './repo.ts';
 
 export interface DayTotal {
@@ -25,7 +24,7 @@ interface Part extends DayTotal {
 /** Creators whose days are kept; those that were not asked for longest are forgotten. */
 const mostKept = 500;
 
-export function createDays({ db, zone }: { db: Database; zone: Zone }) {
+export function createDays({ db, zone }: Pick<Platform, 'db' | 'zone'>) {
   const kept = new Map<string, ReadonlyMap<number, Part>>();
 
   function keep(creatorId: string, parts: readonly Part[]): void {

@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import { type ErrorDetail, validationFailed } from '../../errors.ts';
 import { HttpError } from '../../platform/http/http-error.ts';
 import { Type } from '../../platform/http/type.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { tipExample } from '../events/index.ts';
@@ -13,11 +14,9 @@ import { parseBound, type Range } from './range.ts';
 import { Tip, TipPage, TipQuery, type TipRules, TipStats, tipRequest } from './schemas.ts';
 import type { Tips } from './service.ts';
 
-export interface TipRoutesParts {
+export interface TipRoutesParts extends Pick<Platform, 'vault' | 'zone'> {
   readonly tips: Tips;
   readonly protect: Protect;
-  readonly vault: Vault;
-  readonly zone: Zone;
   readonly rules: TipRules;
 }
 

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
-import type { Zone } from '../../platform/zone.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal } from './days.ts';
@@ -12,12 +10,8 @@ import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
 import { createSearch } from './search.ts';
 
-export interface TipsParts {
-  readonly db: Database;
+export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
   readonly events: EventLog;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly zone: Zone;
 }
 
 export interface NewTip {

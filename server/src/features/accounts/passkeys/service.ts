@@ -7,19 +7,15 @@
  * - The relying party is the host of AUTH_URL, and answers made on any other origin are refused.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { Clock } from '../../../platform/clock.ts';
-import { type Database, StorageUnavailable } from '../../../platform/db/database.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import { StorageUnavailable } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
 import type { Session, Sessions } from '../sessions/service.ts';
 import type { SignInResult } from '../sign-in/service.ts';
 import * as repo from './repo.ts';
 
-export interface PasskeysParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly sessions: Sessions;
   readonly authUrl: string;
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
 import { creatorByUsername } from '../repo.ts';
@@ -11,9 +10,7 @@ import type { SignInResult } from '../sign-in/service.ts';
 import type { Throttle } from '../sign-in/throttle.ts';
 import * as repo from './repo.ts';
 
-export interface RecoveryParts {
-  readonly db: Database;
-  readonly clock: Clock;
+export interface RecoveryParts extends Pick<Platform, 'db' | 'clock'> {
   readonly sessions: Sessions;
   readonly throttle: Throttle;
 }

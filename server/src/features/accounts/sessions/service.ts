@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor, Pages as WebPages } from '../../../platform/web/pages.ts';
 import * as repo from './repo.ts';
-
-export interface SessionsParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
 
 export type Sessions = ReturnType<typeof createSessions>;
 /** Pages of people who sign in here. */
@@ -34,7 +26,7 @@ const seenStepMs = 5 * 60_000;
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
-export function createSessions({ db, clock, newId }: SessionsParts) {
+export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
   const alive = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
 
   return {

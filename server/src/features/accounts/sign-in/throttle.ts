@@ -8,20 +8,13 @@
  * - The account is the name as typed, known or not.
  */
 import ipaddr from 'ipaddr.js';
-import type { Clock, Wait } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import * as repo from './repo.ts';
 
-export interface ThrottleParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly wait: Wait;
-}
-
 export type Throttle = ReturnType<typeof createThrottle>;
 
-export function createThrottle({ db, clock, wait }: ThrottleParts) {
+export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock' | 'wait'>) {
   const keyOf = (account: string, address: string) => hashSecret(`${account}\n${networkOf(address)}`);
 
   return {

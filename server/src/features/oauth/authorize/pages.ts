@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Vault } from '../../../platform/secrets.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { PageError, Redirect } from '../../../platform/web/page-error.ts';
@@ -14,13 +13,11 @@ import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
 import { consentPage } from './views.ts';
 import { words } from './words.ts';
 
-export interface AuthorizeParts {
+export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock'> {
   readonly pages: Pages;
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
-  readonly vault: Vault;
-  readonly clock: Clock;
   readonly issuer: string;
 }
 

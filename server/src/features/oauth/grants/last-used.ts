@@ -1,6 +1,4 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Log } from '../../../platform/log.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { Access } from './access.ts';
 import { type LastUse, writes } from './repo.ts';
 
@@ -20,7 +18,7 @@ const batchSize = 500;
 
 export type LastUsed = ReturnType<typeof createLastUsed>;
 
-export function createLastUsed({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
+export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock' | 'log'>) {
   const noted = new Map<string, number>();
   let unwritten = new Map<string, LastUse>();
   let timer: NodeJS.Timeout | undefined;

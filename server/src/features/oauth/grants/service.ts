@@ -1,7 +1,4 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Hub } from '../../../platform/hub/hub.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
@@ -12,11 +9,7 @@ import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import { type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import * as repo from './repo.ts';
 
-export interface GrantsParts extends NewFamilyParts {
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>, NewFamilyParts {
   readonly accounts: Pick<Accounts, 'setSuspended'>;
   readonly apps: Pick<Apps, 'setSuspended'>;
   readonly tokens: Tokens;

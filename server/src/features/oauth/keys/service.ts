@@ -1,8 +1,7 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database, Write } from '../../../platform/db/database.ts';
-import type { Vault } from '../../../platform/secrets.ts';
+import type { Write } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import * as repo from './repo.ts';
 
 /**
@@ -25,7 +24,7 @@ const retiredMs = 25 * 3_600_000;
 
 export type Keys = ReturnType<typeof createKeys>;
 
-export function createKeys({ db, vault, clock }: { db: Database; vault: Vault; clock: Clock }) {
+export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' | 'clock'>) {
   let signing: SigningKey | undefined;
   let verifying = new Map<string, CryptoKey>();
   let loadedAt = Number.NEGATIVE_INFINITY;

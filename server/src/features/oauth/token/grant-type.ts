@@ -10,8 +10,8 @@
  *   although the answer is an error.
  * - A grant or family that ends meanwhile still wins: what is issued works only while both live.
  */
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
 import type { Tokens } from '../keys/tokens.ts';
@@ -19,9 +19,7 @@ import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { Consumption } from './repo.ts';
 import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
 
-export interface TokenParts extends NewFamilyParts {
-  readonly db: Database;
-  readonly clock: Clock;
+export interface TokenParts extends Pick<Platform, 'db' | 'clock'>, NewFamilyParts {
   readonly tokens: Tokens;
   readonly grants: Grants;
   /** How long a second use counts as a request that was in flight at once. */

@@ -1,15 +1,12 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
-import { type Clock, toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { firstId, type NewId } from '../../../platform/ids.ts';
+import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
+import { firstId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
 import * as repo from './repo.ts';
 import type { Delivery } from './schemas.ts';
 
-export interface DeliveriesParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   /** Something of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
   /** The app's own endpoint, or a 404. */
