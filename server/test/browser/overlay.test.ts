@@ -78,7 +78,7 @@ test('security 26: a tip of markup is text on the overlay, over a transparent pa
   const attack = '<img src=x onerror="document.title=1">';
   await tip(attack);
   await page.getByText(attack).waitFor();
-  await sleep(600);
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
   const image = await page.screenshot({ omitBackground: true, ...(process.env.SHOTS && { path: process.env.SHOTS }) });
   assert.equal(image.readUInt8(25), 6, 'the picture has an alpha channel');
   assert.equal(await page.locator('img').count(), 0);
@@ -198,10 +198,9 @@ test('an overlay that was open before opens while the server is away, and waits 
   const { page, shown } = await openOverlay(context, `${server.url}/overlay/${key}`);
   await tip('before');
   await until('it is shown', () => shown.length === 1);
-  await page.evaluate(async () => {
-    while ((await (await caches.open(`overlay:${document.body.dataset.creator}`)).keys()).length < 5)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  });
+  const cached = () =>
+    page.evaluate(async () => (await (await caches.open(`overlay:${document.body.dataset.creator}`)).keys()).length);
+  await until('the page is kept for later', async () => (await cached()) >= 5);
   await server.kill();
   await page.close();
   await tip('meanwhile');

@@ -70,10 +70,11 @@ test('two nodes on one database share the work: every event once, both send', as
   const pair = await makePair(one!.runtime);
   await endpointOf(one!.runtime, pair, receiver.url);
   await tips(one!.runtime, pair, 200);
-  const share = async ({ worker }: { worker: { pass(): Promise<void> } }) => {
-    do await worker.pass();
-    while (!both());
-  };
+  const share = ({ worker }: { worker: { pass(): Promise<void> } }) =>
+    until('both nodes have sent', async () => {
+      await worker.pass();
+      return both();
+    });
   await Promise.all([share(one!), share(two!)]);
   await Promise.all([one!.worker.pass(), two!.worker.pass()]);
   const ids = receiver.requests.map(({ headers }) => headers['webhook-id']);
