@@ -102,31 +102,62 @@ test('a loopback redirect matches in development only, also one registered then'
   assert.equal((await visitor.get(authorizeUrl(clientId))).statusCode, 303);
 });
 
+/** Requests with something wrong that the app is told by redirect, and the error. */
+const wrongRequests: readonly [Params, string][] = [
+  [{ scope: 'tips.read tips.delete' }, 'invalid_scope'],
+  [{ scope: 'TIPS.READ' }, 'invalid_scope'],
+  [{ scope: 'tips.read\ttips.create' }, 'invalid_scope'],
+  [{ response_type: 'token' }, 'unsupported_response_type'],
+  [{ response_type: 'code token' }, 'unsupported_response_type'],
+  [{ code_challenge: 'a'.repeat(43) }, 'invalid_request'],
+  [{ code_challenge: 'a'.repeat(43), code_challenge_method: 'plain' }, 'invalid_request'],
+  [{ code_challenge: 'a'.repeat(42), code_challenge_method: 'S256' }, 'invalid_request'],
+  [{ code_challenge: `${'a'.repeat(42)}=`, code_challenge_method: 'S256' }, 'invalid_request'],
+  [{ code_challenge_method: 'S256' }, 'invalid_request'],
+  [{ state: 'x'.repeat(2049) }, 'invalid_request'],
+];
+
 test('security 3: other errors go back to the app with error, description, state and iss', async (t) => {
+  const { visitor, clientId, runtime } = await setup(t);
+  for (const [params, error] of wrongRequests) {
+    const answer = await visitor.get(authorizeUrl(clientId, params));
+    assert.equal(answer.statusCode, 303);
+    assert.ok(String(answer.headers.location).startsWith(`${redirectUri}?`));
+    const { error_description, ...rest } = answerIn(answer.headers.location);
+    assert.deepEqual(rest, { error, state: params.state ?? 's1', iss: runtime.config.authUrl });
+    // RFC 6749, section 4.1.2.1
+    assert.match(error_description ?? '', /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+  }
+});
+
+test('security 50: signed out, no error redirects anywhere: sign-in comes first, then the app is told', async (t) => {
   const app = await setup(t);
-  const cases: [Params, string][] = [
-    [{ scope: 'tips.read tips.delete' }, 'invalid_scope'],
-    [{ scope: 'TIPS.READ' }, 'invalid_scope'],
-    [{ scope: 'tips.read\ttips.create' }, 'invalid_scope'],
-    [{ response_type: 'token' }, 'unsupported_response_type'],
-    [{ response_type: 'code token' }, 'unsupported_response_type'],
-    [{ code_challenge: 'a'.repeat(43) }, 'invalid_request'],
-    [{ code_challenge: 'a'.repeat(43), code_challenge_method: 'plain' }, 'invalid_request'],
-    [{ code_challenge: 'a'.repeat(42), code_challenge_method: 'S256' }, 'invalid_request'],
-    [{ code_challenge: `${'a'.repeat(42)}=`, code_challenge_method: 'S256' }, 'invalid_request'],
-    [{ code_challenge_method: 'S256' }, 'invalid_request'],
-    [{ state: 'x'.repeat(2049) }, 'invalid_request'],
-  ];
-  for (const [params, error] of cases)
-    for (const visitor of [app.visitor, createVisitor(app)]) {
-      const answer = await visitor.get(authorizeUrl(app.clientId, params));
-      assert.equal(answer.statusCode, 303);
-      assert.ok(String(answer.headers.location).startsWith(`${redirectUri}?`));
-      const { error_description, ...rest } = answerIn(answer.headers.location);
-      assert.deepEqual(rest, { error, state: params.state ?? 's1', iss: app.runtime.config.authUrl });
-      // RFC 6749, section 4.1.2.1
-      assert.match(error_description ?? '', /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
-    }
+  await app.runtime.accounts.add({ username: 'mali', password: 'correct horse' });
+  const urls = wrongRequests.map(([params]) => authorizeUrl(app.clientId, params));
+  urls.push(authorizeUrl(app.clientId, { state: undefined }), `${authorizeUrl(app.clientId)}&scope=a&scope=b`);
+  const stranger = createVisitor(app);
+  const cookie = `namjai=${'x'.repeat(43)}`;
+  for (const url of urls) {
+    const signIn = `/login?return_to=${encodeURIComponent(url)}`;
+    for (const method of ['GET', 'HEAD'] as const)
+      for (const headers of [{}, { cookie }, { referer: redirectUri }]) {
+        const answer = await app.http.inject({ method, url, headers });
+        assert.deepEqual([answer.statusCode, answer.headers.location], [303, signIn]);
+      }
+    const posted = await stranger.post(url, { decision: 'deny' });
+    assert.ok(!String(posted.headers.location ?? '').startsWith('https:'));
+  }
+  await app.runtime.grants.suspend('app', app.clientId, app.clock());
+  const suspended = await stranger.get(authorizeUrl(app.clientId));
+  assert.match(String(suspended.headers.location), /^\/login\?/);
+  await app.runtime.grants.suspend('app', app.clientId, null);
+
+  const [url = ''] = urls;
+  const { location } = (await stranger.get(url)).headers;
+  await stranger.get(String(location));
+  const signedIn = await stranger.post(String(location), { username: 'mali', password: 'correct horse' });
+  assert.equal(signedIn.headers.location, url);
+  assert.equal(answerIn((await stranger.get(url)).headers.location).error, 'invalid_scope');
 });
 
 test('security 3: a repeated parameter is refused, an empty or unknown one ignored', async (t) => {

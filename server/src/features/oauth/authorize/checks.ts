@@ -2,7 +2,8 @@
  * GET /oauth/authorize as a list of named checks (RFC 6749, section 4.1.1; contract, Authorize).
  *
  * - Until client and redirect URI are known to belong together nothing is redirected: `Unredirectable` becomes a page.
- * - From then on everything that is wrong goes back to the app: `AuthorizeError` becomes a redirect.
+ * - From then on everything that is wrong goes back to the app: `AuthorizeError` becomes a redirect, once somebody is
+ *   signed in.
  * - A parameter without a value counts as absent, one that is sent twice is refused (RFC 6749, section 3.1).
  */
 import { AppError, type AppRow, type Apps } from '../../apps/index.ts';

@@ -80,11 +80,14 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
       try {
         return await handler(request, reply);
       } catch (error) {
-        if (error instanceof AuthorizeError && error.back)
+        if (error instanceof AuthorizeError && error.back) {
+          // Else a link to us would lead anyone to an address of the link's maker (RFC 9700, section 4.11).
+          pages.requireSession(request);
           return reply.redirect(
             answerUrl(error.back, issuer, { error: error.error, error_description: error.message }),
             303,
           );
+        }
         if (error instanceof Unredirectable)
           throw new PageError(400, { detail: words(pages.lang(request))(`bad_${error.parameter}`) });
         throw error;
