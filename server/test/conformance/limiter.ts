@@ -93,6 +93,48 @@ export function limiterConformance(name: string, open: (t: TestContext) => Promi
       }
     });
 
+    it('counts a request by its cost, and refuses one that costs more than is left', async (t) => {
+      const { limiter } = await open(t);
+      const key = randomUUID();
+      const rule = { limit: 10, windowMs: 60_000 };
+      const verdicts: LimitVerdict[] = [];
+      for (const cost of [4, 5, 2, 1, 1]) verdicts.push(await limiter.take(key, rule, cost));
+      assert.deepEqual(
+        verdicts.map(({ allowed, remaining }) => [allowed, remaining]),
+        [
+          [true, 6],
+          [true, 1],
+          [false, 1],
+          [true, 0],
+          [false, 0],
+        ],
+      );
+    });
+
+    it('lets a cost above the limit through when nothing else is counted, as the whole limit', async (t) => {
+      const { limiter } = await open(t);
+      const key = randomUUID();
+      const rule = { limit: 10, windowMs: 60_000 };
+      const { allowed, remaining } = await limiter.take(key, rule, 1_000);
+      assert.deepEqual([allowed, remaining], [true, 0]);
+      assert.equal((await limiter.take(key, rule)).allowed, false);
+    });
+
+    it('tells who was refused when there is room for the whole cost', async (t) => {
+      const { limiter, advance } = await open(t);
+      const key = randomUUID();
+      const rule = { limit: 4, windowMs: 3_900 };
+      await limiter.take(key, rule, 2);
+      await advance(2_100);
+      await limiter.take(key, rule, 2);
+      const [two, three] = [await limiter.take(key, rule, 2), await limiter.take(key, rule, 3)];
+      assert.deepEqual([two.allowed, three.allowed], [false, false]);
+      assert.ok(two.resetSeconds <= 2 && three.resetSeconds > 2, `${two.resetSeconds}, ${three.resetSeconds}`);
+      await advance(2_000);
+      assert.equal((await limiter.take(key, rule, 3)).allowed, false);
+      assert.equal((await limiter.take(key, rule, 2)).allowed, true);
+    });
+
     it('counts requests that arrive at the same instant one by one', async (t) => {
       const { limiter } = await open(t);
       const key = randomUUID();

@@ -3,6 +3,7 @@
  *
  * A request let through at t counts until t + window; at exactly t + window it has left. So in any stretch of one
  * window no more than `limit` requests of a key are let through, over all nodes. Refused requests do not count.
+ * A request of cost n counts as n requests: all of them are let through, or none.
  */
 export interface LimitRule {
   /** At least 1. */
@@ -15,8 +16,8 @@ export interface LimitVerdict {
   /** How many more requests would be let through right now. */
   readonly remaining: number;
   /**
-   * Whole seconds until the oldest counted request leaves the window, rounded up, at least 1. A sole caller who was
-   * refused and waits this long is let through.
+   * Whole seconds, rounded up, at least 1: until the oldest counted request leaves the window, or, after a refusal, until
+   * enough of them have left. A sole caller who was refused and waits this long is let through at the same cost.
    */
   readonly resetSeconds: number;
 }
@@ -33,8 +34,11 @@ export interface ConnectionSlots {
 }
 
 export interface Limiter {
-  /** Counts one request of `key` if it is let through. A key always comes with the same rule. Never rejects. */
-  take(key: string, rule: LimitRule): LimitVerdict | Promise<LimitVerdict>;
+  /**
+   * Counts a request of `key` if it is let through, as `cost` requests (a whole number, 1 by default; a higher one than
+   * the limit counts as the limit). A key always comes with the same rule. Never rejects.
+   */
+  take(key: string, rule: LimitRule, cost?: number): LimitVerdict | Promise<LimitVerdict>;
   readonly connectionSlots: ConnectionSlots;
   close(): Promise<void>;
 }

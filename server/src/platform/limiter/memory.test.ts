@@ -29,12 +29,15 @@ connectionSlotsConformance('memory', async () => {
 function createModel() {
   const allowedAt = new Map<string, number[]>();
   return {
-    take(key: string, { limit, windowMs }: LimitRule, now: number): LimitVerdict {
+    take(key: string, { limit, windowMs }: LimitRule, now: number, asked: number): LimitVerdict {
       const counted = (allowedAt.get(key) ?? []).filter((at) => now < at + windowMs);
-      const allowed = counted.length < limit;
-      if (allowed) counted.push(now);
+      const cost = Math.min(asked, limit);
+      const allowed = counted.length + cost <= limit;
+      // A refused one waits until so many of the oldest have left.
+      const wait = allowed ? 1 : counted.length + cost - limit;
+      if (allowed) counted.push(...Array<number>(cost).fill(now));
       allowedAt.set(key, counted);
-      const resetSeconds = Math.max(1, Math.ceil((Math.min(...counted) + windowMs - now) / 1000));
+      const resetSeconds = Math.max(1, Math.ceil(((counted[wait - 1] ?? now) + windowMs - now) / 1000));
       return { allowed, remaining: limit - counted.length, resetSeconds };
     },
   };
@@ -51,6 +54,7 @@ const steps = fc.array(
   fc.record({
     key: fc.nat({ max: 3 }),
     times: fc.integer({ min: 1, max: 5 }),
+    cost: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 14 })),
     // Whole milliseconds often, so that steps land exactly on the edge of a window.
     wait: fc.oneof(fc.constantFrom(0, 1, 1_000), fc.nat({ max: 400 }), fc.nat({ max: 8_000 })),
     waitForReset: fc.boolean(),
@@ -70,9 +74,10 @@ describe('memory limiter', () => {
           const index = step.key % ruleOfKey.length;
           const rule = ruleOfKey[index]!;
           for (let i = 0; i < step.times; i++) {
-            const verdict = limiter.take(`key-${index}`, rule);
-            assert.deepEqual(verdict, model.take(`key-${index}`, rule, now()));
-            if (verdict.allowed) allowedAt.set(index, [...(allowedAt.get(index) ?? []), now()]);
+            const verdict = limiter.take(`key-${index}`, rule, step.cost);
+            assert.deepEqual(verdict, model.take(`key-${index}`, rule, now(), step.cost));
+            const counted = Array<number>(Math.min(step.cost, rule.limit)).fill(now());
+            if (verdict.allowed) allowedAt.set(index, [...(allowedAt.get(index) ?? []), ...counted]);
             else if (step.waitForReset) advance(verdict.resetSeconds * 1000);
           }
         }

@@ -17,7 +17,7 @@ interface Ring {
 }
 
 export interface MemoryLimiter extends Limiter {
-  take(key: string, rule: LimitRule): LimitVerdict;
+  take(key: string, rule: LimitRule, cost?: number): LimitVerdict;
   /** How many keys with requests are kept in memory. */
   keyCount(): number;
 }
@@ -49,18 +49,19 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
   }
 
   return {
-    take(key, { limit, windowMs }) {
+    take(key, { limit, windowMs }, cost = 1) {
       const time = now();
       if (windowMs > longestWindow) longestWindow = windowMs;
       if (time - rotatedAt >= longestWindow) rotateGenerations(time);
 
       const ring = ringOf(key);
-      while (ring.count > 0 && oldest(ring) + windowMs <= time) dropOldest(ring);
-      const allowed = ring.count < limit;
-      if (allowed) append(ring, time);
+      while (ring.count > 0 && timeAt(ring, 0) + windowMs <= time) dropOldest(ring);
+      const excess = ring.count + Math.min(cost, limit) - limit;
+      const allowed = excess <= 0;
+      if (allowed) for (let i = Math.min(cost, limit); i > 0; i -= 1) append(ring, time);
       // Above zero, because requests that have left were dropped: at least one second when rounded up. Floating-point
       // addition can exceed the window by a tiny fraction, which must not be rounded up to a whole second.
-      const resetMs = Math.min(windowMs, oldest(ring) + windowMs - time);
+      const resetMs = Math.min(windowMs, timeAt(ring, allowed ? 0 : excess - 1) + windowMs - time);
       return {
         allowed,
         remaining: Math.max(0, limit - ring.count),
@@ -93,9 +94,9 @@ function createMemorySlots(): ConnectionSlots {
   };
 }
 
-/** The ring must not be empty. */
-function oldest(ring: Ring): number {
-  return ring.times[ring.head] ?? 0;
+/** The time of the request with this index, the oldest's being 0. */
+function timeAt({ times, head }: Ring, index: number): number {
+  return times[(head + index) % times.length] ?? 0;
 }
 
 function dropOldest(ring: Ring): void {

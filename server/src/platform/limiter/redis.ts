@@ -20,24 +20,25 @@ const SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local stamp = string.format('%.0f', now)
-local function take(key, limit, window, expiry)
+local function take(key, limit, window, expiry, cost)
   local oldest = tonumber(redis.call('LINDEX', key, '0') or '')
   while oldest and (oldest + window <= now or oldest > now + window) do
     redis.call('LPOP', key)
     oldest = tonumber(redis.call('LINDEX', key, '0') or '')
   end
   local count = oldest and redis.call('LLEN', key) or 0
-  if count >= limit then
-    return 0, 0, oldest + window - now
+  local excess = count + cost - limit
+  if excess > 0 then
+    return 0, math.max(0, limit - count), redis.call('LINDEX', key, excess - 1) + window - now
   end
-  redis.call('RPUSH', key, stamp)
+  for _ = 1, cost do redis.call('RPUSH', key, stamp) end
   redis.call('PEXPIRE', key, expiry)
-  return 1, limit - count - 1, (oldest or now) + window - now
+  return 1, limit - count - cost, (oldest or now) + window - now
 end
 local replies = {}
 for i, key in ipairs(KEYS) do
-  local limit, window, expiry = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1]), ARGV[3 * i]
-  local done, allowed, remaining, reset = pcall(take, key, limit, window, expiry)
+  local limit, window, expiry, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 2]), ARGV[4 * i - 1], tonumber(ARGV[4 * i])
+  local done, allowed, remaining, reset = pcall(take, key, limit, window, expiry, cost)
   if not done then allowed, remaining, reset = -1, 0, 0 end
   replies[3 * i - 2], replies[3 * i - 1], replies[3 * i] = allowed, remaining, reset
 end
@@ -50,6 +51,7 @@ const maxBatch = 64;
 interface PendingTake {
   readonly key: string;
   readonly rule: LimitRule;
+  readonly cost: number;
   readonly resolve: (verdict: LimitVerdict) => void;
 }
 
@@ -73,17 +75,17 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 
   let pending: PendingTake[] = [];
 
-  function takeLocally(key: string, rule: LimitRule): LimitVerdict {
+  function takeLocally(key: string, rule: LimitRule, cost: number): LimitVerdict {
     onFallback();
-    return fallback.take(key, rule);
+    return fallback.take(key, rule, cost);
   }
 
-  function takeFromRedis(key: string, rule: LimitRule): Promise<LimitVerdict> {
+  function takeFromRedis(key: string, rule: LimitRule, cost: number): Promise<LimitVerdict> {
     return new Promise((resolve) => {
       // `nextTick` runs after all promise callbacks that are due, so requests whose grants were read together are
       // decided together.
       if (pending.length === 0) process.nextTick(flush);
-      pending.push({ key, rule, resolve });
+      pending.push({ key, rule, cost: Math.min(cost, rule.limit), resolve });
     });
   }
 
@@ -98,20 +100,20 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     try {
       replies = await script.run(
         takes.map(({ key }) => `namjai:limit:{${key}}`),
-        takes.flatMap(({ rule: { limit, windowMs } }) => [limit, windowMs * 1000, windowMs + 1000]),
+        takes.flatMap(({ rule: { limit, windowMs }, cost }) => [limit, windowMs * 1000, windowMs + 1000, cost]),
       );
     } catch {
       // Without replies each request falls back to this node's count.
     }
-    for (const [i, { key, rule, resolve }] of takes.entries()) {
+    for (const [i, { key, rule, cost, resolve }] of takes.entries()) {
       const verdict = readVerdict(replies, i);
-      if (verdict?.allowed) fallback.take(key, rule);
-      resolve(verdict ?? takeLocally(key, rule));
+      if (verdict?.allowed) fallback.take(key, rule, cost);
+      resolve(verdict ?? takeLocally(key, rule, cost));
     }
   }
 
   return {
-    take: (key, rule) => (script.isAvailable ? takeFromRedis(key, rule) : takeLocally(key, rule)),
+    take: (key, rule, cost = 1) => (script.isAvailable ? takeFromRedis(key, rule, cost) : takeLocally(key, rule, cost)),
     connectionSlots,
     async close() {
       await connectionSlots.close();
