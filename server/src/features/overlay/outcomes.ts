@@ -41,6 +41,8 @@ export interface RecentAlert {
   readonly tip: { readonly id: string; readonly status: AlertStatus } | undefined;
 }
 
+const expiryStepMs = 60_000;
+
 /** How many of the newest events are looked through for alerts. */
 const recentEvents = 100;
 
@@ -57,14 +59,17 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     if (sequence !== null) events.announce(creatorId, sequence);
   }
 
-  /** What to write for an acknowledgement; nothing for an event that is no alert or was settled otherwise. */
-  function settlementOf(creatorId: string, event: AlertEvent, outcome: Acknowledgement['outcome']) {
-    const { tip, alert } = event.data;
-    const settles = (event.type === 'tip.created' && tip) || (event.type === 'alert.test' && alert);
-    if (!settles || outcome === 'dropped') return [];
-    const subject = { tipId: tip?.id ?? null, alertId: alert?.id ?? null };
-    return [settlement(creatorId, subject, outcome)];
+  /** Of these events, the alerts that still wait. */
+  async function waitingAlerts(creatorId: string, rows: readonly repo.AcknowledgedRow[]): Promise<WaitingAlert[]> {
+    const alerts = rows.flatMap(toAlert);
+    const tests = alerts.flatMap(({ alertId }) => alertId ?? []);
+    const settled = await repo.settledTestAlerts(db, creatorId, tests);
+    return alerts.filter(({ alertId }) => alertId === null || !settled.has(alertId));
   }
+
+  /** A short span is read first, so that a page which begins again and again does not write each time. */
+  const mustExpire = async (creatorId: string, from: number, before: number): Promise<boolean> =>
+    before - from > expiryStepMs || (before > from && (await tips.anyWaiting(creatorId, from, before)));
 
   function settlement(
     creatorId: string,
@@ -94,7 +99,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         events.head(creatorId),
         connected(creatorId),
       ]);
-      if (open === 0 && overlay.expired_until < before)
+      if (open === 0 && (await mustExpire(creatorId, overlay.expired_until, before)))
         await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
       const notes = [own?.sequence, noted].filter((note) => note !== undefined && note <= (head?.sequence ?? 0));
       const last = notes.length > 0 ? Math.max(...notes.map(Number)) : overlay.last_sequence;
@@ -107,25 +112,30 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     },
 
     /**
-     * A page tells what became of alerts. Sequences that are unknown (or forgotten) are passed over, and so is the word
-     * that an amount is too small if it is not: apps are told that reason, so it holds by the creator's own setting.
+     * A page tells what became of alerts; of two words about one, the first counts. Sequences that are unknown (or
+     * forgotten) are passed over, and so is the word that an amount is too small if it is not: apps are told that
+     * reason, so it holds by the creator's own setting. Reads decide whether there is anything to write: whoever says
+     * what is known already must not keep the store busy.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
-      const found = await Promise.all(
-        acks.map(async ({ sequence, outcome }) => ({ sequence, outcome, event: await eventAt(creatorId, sequence) })),
-      );
-      const known = found.filter(({ event }) => event).sort((a, b) => a.sequence - b.sequence);
-      const newest = known.at(-1);
-      if (!newest) return;
-      const { minimumMinor } = readSettings((await row(creatorId)).settings);
-      const believed = known.filter(
-        ({ event, outcome }) => outcome !== 'below_minimum' || amountOf(event) < minimumMinor,
-      );
-      const settlements = believed.flatMap(({ event, outcome }) => settlementOf(creatorId, event, outcome));
-      announce(
-        creatorId,
-        await db.write(repo.writes.acknowledge, creatorId, instance, newest.sequence, settlements, clock()),
-      );
+      const said = new Map(acks.toReversed().map(({ sequence, outcome }) => [sequence, outcome]));
+      const known = await repo.eventsToAcknowledge(db, creatorId, [...said.keys()]);
+      const newest = known.at(-1)?.sequence;
+      if (newest === undefined) return;
+      const [overlay, page, waiting] = await Promise.all([
+        row(creatorId),
+        repo.instancePosition(db, creatorId, instance),
+        waitingAlerts(creatorId, known),
+      ]);
+      const { minimumMinor } = readSettings(overlay.settings);
+      const settlements = waiting.flatMap(({ sequence, amountMinor, ...subject }) => {
+        const outcome = said.get(sequence);
+        const isBelieved = outcome !== 'below_minimum' || amountMinor < minimumMinor;
+        return outcome && outcome !== 'dropped' && isBelieved ? [settlement(creatorId, subject, outcome)] : [];
+      });
+      const movesOn = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
+      if (!movesOn && settlements.length === 0) return;
+      announce(creatorId, await db.write(repo.writes.acknowledge, creatorId, instance, newest, settlements, clock()));
     },
 
     /** The creator does not want to see this one. Answers whether it was still waiting. */
@@ -166,15 +176,20 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
   };
 }
 
-interface AlertEvent {
-  readonly type: string;
-  readonly data: { readonly tip?: AlertRecord; readonly alert?: AlertRecord };
+/** An alert that no page has settled. One of the two ids is set. */
+interface WaitingAlert {
+  readonly sequence: number;
+  readonly tipId: string | null;
+  readonly alertId: string | null;
+  readonly amountMinor: number;
 }
 
-interface AlertRecord {
-  readonly id: string;
-  readonly amount_minor: number;
+/** Nothing for an event that is no alert, or the alert of a tip that is settled. */
+function toAlert({ sequence, body, tip_id, amount_minor, alert_status }: repo.AcknowledgedRow): WaitingAlert[] {
+  if (body !== null) {
+    const { id, amount_minor: amountMinor } = JSON.parse(body).data.alert;
+    return [{ sequence, tipId: null, alertId: id, amountMinor }];
+  }
+  if (tip_id === null || amount_minor === null || alert_status !== 'queued') return [];
+  return [{ sequence, tipId: tip_id, alertId: null, amountMinor: amount_minor }];
 }
-
-/** Nothing that is not an alert is too small. */
-const amountOf = ({ data: { tip, alert } }: AlertEvent): number => (tip ?? alert)?.amount_minor ?? Infinity;

@@ -20,15 +20,24 @@ const staleMs = 30_000;
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const node = randomUUID();
   const held = new Set<string>();
+  const saying = new Map<string, 'once' | 'again'>();
   let timer: NodeJS.Timeout | undefined;
   const here = (creatorId: string): number => streams.connected(creatorId, 'overlay');
 
-  function say(creatorId: string): void {
-    const count = here(creatorId);
-    if (count === 0) held.delete(creatorId);
-    db.write(repo.writes.setPresence, creatorId, node, count, clock()).catch((err) =>
-      log.warn({ err }, 'open overlays could not be noted; they will be again'),
-    );
+  /** One write at a time for a creator: pages that come and go quickly are told of by the next one. */
+  async function say(creatorId: string): Promise<void> {
+    if (saying.has(creatorId)) return void saying.set(creatorId, 'again');
+    saying.set(creatorId, 'once');
+    try {
+      const count = here(creatorId);
+      if (count === 0) held.delete(creatorId);
+      await db.write(repo.writes.setPresence, creatorId, node, count, clock());
+    } catch (err) {
+      log.warn({ err }, 'open overlays could not be noted; they will be again');
+    }
+    const again = saying.get(creatorId) === 'again';
+    saying.delete(creatorId);
+    if (again) await say(creatorId);
   }
 
   return {
@@ -36,9 +45,9 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
     changed(creatorId: string): void {
       if (db.engine === 'sqlite') return;
       held.add(creatorId);
-      say(creatorId);
+      void say(creatorId);
       timer ??= setInterval(() => {
-        for (const each of held) say(each);
+        for (const each of held) void say(each);
         if (held.size > 0) return;
         clearInterval(timer);
         timer = undefined;

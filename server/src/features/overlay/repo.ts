@@ -1,7 +1,7 @@
 import { toTimestamp } from '../../platform/clock.ts';
-import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type SkipReason } from '../events/index.ts';
-import { expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
+import { type AlertStatus, expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
 
 export interface OverlayRow {
   sealed_key: Uint8Array;
@@ -60,14 +60,73 @@ function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> 
   return tx.run('UPDATE overlays SET paused = $2 WHERE creator_id = $1', [creatorId, paused ? 1 : 0]);
 }
 
+/** An event that a page acknowledges. */
+export interface AcknowledgedRow {
+  sequence: number;
+  type: string;
+  /** Of a test alert only: everything else stands in the columns below. */
+  body: string | null;
+  tip_id: string | null;
+  amount_minor: number | null;
+  alert_status: AlertStatus | null;
+}
+
+const acknowledgedSql = (listed: string): string =>
+  `SELECT e.sequence, e.type, CASE WHEN e.type = 'alert.test' THEN e.body END AS body,
+     t.id AS tip_id, t.amount_minor, t.alert_status
+   FROM events e LEFT JOIN tips t ON e.type = 'tip.created'
+     AND t.creator_id = e.creator_id AND t.created_at = e.created_at AND t.sequence = e.sequence
+   WHERE e.creator_id = $1 AND e.sequence ${listed} ORDER BY e.sequence`;
+
+const acknowledgedEvents: Sql = {
+  sqlite: acknowledgedSql('IN (SELECT value FROM json_each($2))'),
+  postgres: acknowledgedSql('= ANY(ARRAY(SELECT CAST(json_array_elements_text(CAST($2 AS JSON)) AS BIGINT)))'),
+};
+
+/** The events of these sequences, in order; those that are unknown or forgotten are left out. */
+export function eventsToAcknowledge(
+  db: Reader,
+  creatorId: string,
+  sequences: readonly number[],
+): Promise<AcknowledgedRow[]> {
+  return db.all<AcknowledgedRow>(acknowledgedEvents, [creatorId, JSON.stringify(sequences)]);
+}
+
+const settledTests: Sql = {
+  sqlite: 'SELECT alert_id FROM alert_acks WHERE creator_id = $1 AND alert_id IN (SELECT value FROM json_each($2))',
+  postgres: `SELECT alert_id FROM alert_acks
+    WHERE creator_id = $1 AND alert_id = ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))`,
+};
+
+/** Which of these test alerts a page has acknowledged already. */
+export async function settledTestAlerts(db: Reader, creatorId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.all<{ alert_id: string }>(settledTests, [creatorId, JSON.stringify(ids)]);
+  return new Set(rows.map(({ alert_id }) => alert_id));
+}
+
+/** How many pages of an overlay are remembered: those that moved on last. A page's own id is its own choice. */
+const maxInstances = 100;
+
 /** Records how far a page has come; its position never goes back. */
 async function noteProgress(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
-  await tx.run(
+  const added = await tx.run(
     `INSERT INTO overlay_instances (creator_id, id, sequence, seen_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (creator_id, id) DO UPDATE SET seen_at = excluded.seen_at,
-       sequence = CASE WHEN excluded.sequence > overlay_instances.sequence THEN excluded.sequence ELSE overlay_instances.sequence END`,
+     ON CONFLICT (creator_id, id) DO NOTHING`,
     [creatorId, instance, sequence, now],
   );
+  if (added > 0)
+    await tx.run(
+      `DELETE FROM overlay_instances WHERE creator_id = $1 AND id <> $2 AND id NOT IN
+         (SELECT id FROM overlay_instances WHERE creator_id = $1 ORDER BY seen_at DESC, id LIMIT $3)`,
+      [creatorId, instance, maxInstances],
+    );
+  else
+    await tx.run(
+      `UPDATE overlay_instances SET seen_at = $4, sequence = CASE WHEN $3 > sequence THEN $3 ELSE sequence END
+       WHERE creator_id = $1 AND id = $2`,
+      [creatorId, instance, sequence, now],
+    );
   await tx.run(
     `UPDATE overlays SET last_ack_at = $3, last_sequence = CASE WHEN $2 > last_sequence THEN $2 ELSE last_sequence END
      WHERE creator_id = $1`,

@@ -36,7 +36,10 @@ const Acks = Type.Object({
 });
 
 const maxOverlays = 20;
-/** Requests a minute of all pages of one overlay together. It bounds the cost of a leaked key. */
+/**
+ * Requests a minute of all pages of one overlay together, an acknowledgement counted as one, however many are in a
+ * request. It bounds the cost of a leaked key.
+ */
 const askLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
@@ -49,10 +52,10 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   const stage = createStage(pages.assets);
   overlaySocket(instance, parts);
 
-  async function creatorOf(key: string): Promise<string> {
+  async function creatorOf(key: string, cost = 1): Promise<string> {
     const creatorId = await overlays.creatorOf(key);
     if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
-    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit);
+    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit, cost);
     if (allowed) return creatorId;
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
   }
@@ -90,7 +93,8 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   });
 
   app.post('/overlay/:key/ack', { schema: { params: Key, body: Acks } }, async ({ params, body }, reply) => {
-    await overlays.acknowledge(await creatorOf(params.key), body.instance, body.acks);
+    const creatorId = await creatorOf(params.key, body.acks.length);
+    await overlays.acknowledge(creatorId, body.instance, body.acks);
     return noStore(reply).code(204).send();
   });
 }

@@ -86,6 +86,16 @@ export async function expireAlerts(tx: Tx, creatorId: string, from: number, befo
   );
 }
 
+/** Whether the alert of a tip of this span still waits. */
+export async function anyWaiting(db: Reader, creatorId: string, from: number, before: number): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 AS found FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' LIMIT 1`,
+    [creatorId, from, before],
+  );
+  return row !== undefined;
+}
+
 /** The newest tip recorded before this instant. */
 export function newestBefore(db: Reader, creatorId: string, before: number) {
   return db.get<{ sequence: number }>(

@@ -119,6 +119,9 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     newestBefore: async (creatorId: string, before: number): Promise<number> =>
       (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
 
+    anyWaiting: (creatorId: string, from: number, before: number): Promise<boolean> =>
+      repo.anyWaiting(db, creatorId, from, before),
+
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
 

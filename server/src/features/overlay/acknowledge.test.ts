@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { makePair } from '../../../test/factories.ts';
+
+const page = '00000000-0000-4000-8000-000000000001';
+const shown = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, outcome: 'shown' }));
+const fifty = Array.from({ length: 50 }, (_, i) => i);
+
+async function open(t: TestContext) {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const key = await app.runtime.overlays.key(pair.creatorId);
+  const post = (path: string, payload: object) =>
+    app.http.inject({ method: 'POST', url: `/overlay/${key}/${path}`, payload });
+  return { app, pair, post, ack: (acks: object[], instance = page) => post('ack', { instance, acks }) };
+}
+
+const tip = ({ runtime }: TestApp, { creatorId }: { creatorId: string }) =>
+  runtime.tips.record({ creatorId, app: null, amount: 50, name: 'SOMCHAI', displayName: null, message: null });
+
+/** How many writes the function asks for, and how many reads. */
+async function countCalls(t: TestContext, { runtime: { db } }: TestApp, run: () => Promise<unknown>) {
+  const [write, all, get] = [t.mock.method(db, 'write'), t.mock.method(db, 'all'), t.mock.method(db, 'get')];
+  await run();
+  const counts = { writes: write.mock.callCount(), reads: all.mock.callCount() + get.mock.callCount() };
+  for (const { mock } of [write, all, get]) mock.restore();
+  return counts;
+}
+
+test('security 38: an overlay’s acknowledgements are counted one by one, not by the request', async (t) => {
+  const { app, ack } = await open(t);
+  for (let i = 0; i < 48; i++) assert.equal((await ack(shown(...fifty))).statusCode, 204);
+  const refused = await ack(shown(1));
+  assert.equal(refused.statusCode, 429);
+  assert.equal(refused.headers['retry-after'], '60');
+  app.clock.advance(60_000);
+  assert.equal((await ack(shown(...fifty))).statusCode, 204);
+});
+
+test('security 38: an acknowledgement that changes nothing writes nothing', async (t) => {
+  const { app, pair, post, ack } = await open(t);
+  for (let i = 0; i < 3; i++) await tip(app, pair);
+  await app.runtime.overlays.sendTest(pair.creatorId);
+  const first = await countCalls(t, app, () => ack(shown(1, 2, 3, 4)));
+  assert.equal(first.writes, 1, 'one write for all of them');
+  // The events that tell of these four have sequences of their own.
+  await ack(shown(8));
+  app.clock.advance(1000);
+  const useless = {
+    duplicates: fifty.map(() => ({ sequence: 2, outcome: 'shown' })),
+    'settled alerts': shown(1, 2, 3, 4),
+    'a settled test alert': shown(4),
+    'other words about settled alerts': [1, 2, 4].map((sequence) => ({ sequence, outcome: 'expired' })),
+    'sequences that do not exist': shown(...fifty.map((i) => 1_000 + i), 0, Number.MAX_SAFE_INTEGER).slice(0, 50),
+    'events that are no alerts': shown(5, 6, 7, 8),
+  };
+  for (const [what, acks] of Object.entries(useless)) {
+    const { writes, reads } = await countCalls(t, app, () => ack(acks));
+    assert.equal(writes, 0, what);
+    assert.ok(reads <= 6, `${what}: ${reads} reads`);
+  }
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 8);
+  await post('begin', { instance: page });
+  app.clock.advance(1);
+  const again = await countCalls(t, app, () => post('begin', { instance: page }));
+  assert.equal(again.writes, 0, 'a page that begins again, with nothing to expire');
+});
+
+test('of two words about one alert the first counts', async (t) => {
+  const { app, pair, ack } = await open(t);
+  const { tip: recorded } = await tip(app, pair);
+  const acks = [
+    { sequence: 1, outcome: 'expired' },
+    { sequence: 1, outcome: 'shown' },
+  ];
+  assert.equal((await ack(acks)).statusCode, 204);
+  assert.equal((await app.runtime.tips.byId(pair.creatorId, recorded.id)).alert.status, 'expired');
+});
+
+test('security 38: only the newest hundred pages of an overlay are remembered', async (t) => {
+  const { app, pair, ack, post } = await open(t);
+  await tip(app, pair);
+  await tip(app, pair);
+  assert.equal((await ack(shown(2))).statusCode, 204);
+  for (let i = 0; i < 120; i++) {
+    app.clock.advance(1);
+    await ack(shown(1), randomUUID());
+  }
+  const rows = await app.runtime.db.all('SELECT id FROM overlay_instances WHERE creator_id = $1', [pair.creatorId]);
+  assert.equal(rows.length, 100);
+  assert.equal((await post('begin', { instance: page })).json().position, 2);
+});
