@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { until } from '../../../../sdk/test/until.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { execute, writeOne } from '../../../test/sql.ts';
+import { StorageUnavailable } from './database.ts';
 import { openPostgres } from './postgres.ts';
+import { StatementBatcher } from './postgres-batcher.ts';
+import { nameStatement } from './postgres-statements.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
@@ -56,6 +61,93 @@ describe('groups of statements', () => {
     await other.query('ROLLBACK');
     await Promise.all([first, second]);
     assert.deepEqual(order, ['first 12', 'second 24']);
+  });
+
+  test('security 40: rows that others keep locked hold up their owners, and nobody else’s group', async (t) => {
+    const { other, advance } = await open(t, 200);
+    const locked = [3, 50, 51, 52, 120, 121, 122, 123, 124, 125, 126, 199];
+    await other.query('BEGIN');
+    await other.query('SELECT n FROM heads WHERE id = ANY($1) FOR UPDATE', [locked]);
+    const order: string[] = [];
+    let others = 0;
+    const all: Promise<unknown>[] = [];
+    // All of them at once, so that every group has locked ones in it.
+    for (let times = 1; times <= 3; times += 1)
+      for (const id of numbers(200))
+        all.push(
+          advance(id).then((n) => {
+            if (locked.includes(id)) order.push(`${id} ${n}`);
+            else others += 1;
+          }),
+        );
+    await until('all others are done', () => others === 3 * (200 - locked.length));
+    assert.equal(order.length, 0, 'while what needs the rows waits');
+    assert.equal(await advance(0), 48, 'and a newcomer does not');
+    await other.query('ROLLBACK');
+    await Promise.all(all);
+    for (const id of locked)
+      assert.deepEqual(
+        order.filter((done) => done.startsWith(`${id} `)),
+        [`${id} 12`, `${id} 24`, `${id} 36`],
+      );
+  });
+
+  test('security 40: transactions that wait for a locked row leave connections to the others', async (t) => {
+    const { db, other, advance } = await open(t, 20);
+    await other.query('BEGIN');
+    await other.query('SELECT n FROM heads WHERE id = 5 FOR UPDATE');
+    let waiting = 30;
+    const increment = 'UPDATE heads SET n = n + 1 WHERE id = $1';
+    const held = numbers(30).map(() => execute(db, increment, [5]).finally(() => (waiting -= 1)));
+    assert.equal(await advance(1), 12);
+    assert.equal(await execute(db, increment, [2]), 1);
+    assert.deepEqual(await db.get('SELECT n FROM heads WHERE id = 5'), { n: 0 });
+    assert.equal(waiting, 30);
+    await other.query('ROLLBACK');
+    await Promise.all(held);
+    assert.deepEqual(await db.get('SELECT n FROM heads WHERE id = 5'), { n: 30 });
+  });
+
+  test('security 40: a group has as long as its youngest call, and what is too late is not sent', async () => {
+    const sent: [number, number][] = [];
+    const batcher = new StatementBatcher({
+      atOnce: 1,
+      together: async (until, calls) => {
+        sent.push([until, calls.length]);
+        return calls.map(() => ({ row: {} }));
+      },
+      alone: async () => ({ row: {} }),
+    });
+    const statement = nameStatement('SELECT 1');
+    const now = performance.now();
+    const add = (ms: number) => batcher.add({ until: now + ms, statement, params: [], owner: '' });
+    void add(-1);
+    await Promise.all([add(1_000), add(4_000), add(2_000)]);
+    assert.deepEqual(sent, [[now + 4_000, 3]]);
+  });
+
+  test('security 40: a call that was refused because its time was up leaves nothing behind', async (t) => {
+    const url = await freshDatabase(t);
+    const db = openPostgres({ url, withinMs: 2_000 });
+    const other = new pg.Client({ connectionString: url });
+    other.on('error', () => {});
+    await other.connect();
+    t.after(async () => {
+      await other.end();
+      await db.close();
+    });
+    await execute(db, 'CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
+    await execute(db, 'INSERT INTO heads (id, n) VALUES (1, 0)');
+    const advance = () => writeOne<{ n: number }>(db, '1', 'UPDATE heads SET n = n + 1 WHERE id = 1 RETURNING n');
+    await other.query('BEGIN');
+    await other.query('SELECT n FROM heads FOR UPDATE');
+    const old = advance();
+    const refused = assert.rejects(old, StorageUnavailable);
+    await delay(1_500);
+    const young = advance();
+    await refused;
+    await other.query('ROLLBACK');
+    assert.deepEqual(await young, { n: 1 }, 'only the young one is recorded');
   });
 
   test('a read that is held up holds up no other', async (t) => {

@@ -4,15 +4,17 @@
  *
  * - No caller is answered before the whole group is committed.
  * - A group waits for the one before it, unless it is full or that one is slow: then it goes beside it.
+ * - A call whose time is up before it was sent is not sent. A group has as long as its youngest call; each call is
+ *   answered in its own time by who made it (postgres.ts).
  * - Statements of one owner are never in two groups at once, of which one would wait for the other.
- * - A group that fails because of one of its statements has left nothing behind: each half runs again by itself, so
- *   that in the end only that statement fails. A group whose connection fails may have been recorded, whole: all are
- *   refused.
+ * - A group that fails because of one of its statements, or because a row of its owner is locked, has left nothing
+ *   behind. What that owner wrote runs alone and in order, beside everything else; the rest runs again together. A group
+ *   whose connection fails may have been recorded, whole: all are refused.
  * - A group is sorted by owner. As each statement locks a row of its owner first, and nodes take owners in the same
  *   order, no two groups wait for each other.
  */
-import { StorageUnavailable, type Value } from './database.ts';
-import { maxPipeline, type PipelinedCall, type PipelinedResult } from './postgres-pipeline.ts';
+import type { Value } from './database.ts';
+import { maxPipeline, type PipelinedCall, type PipelinedResult, PipelineFailure } from './postgres-pipeline.ts';
 import { checkParameters, noParameters } from './statement.ts';
 
 interface Call extends PipelinedCall {
@@ -27,18 +29,17 @@ interface Waiting extends Call {
   readonly reject: (error: unknown) => void;
 }
 
-type Send = (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
-
 export interface BatcherOptions {
   /** How many groups may be under way. */
   readonly atOnce: number;
-  readonly together: Send;
+  /** Rejects with `PipelineFailure` if one of the statements is why. */
+  readonly together: (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
   /** Tries again while others get in the way. */
-  readonly alone: Send;
+  readonly alone: (until: number, call: PipelinedCall) => Promise<PipelinedResult | undefined>;
 }
 
 /** A group that takes longer than this is slow: something holds it up, and what can go beside it does. */
-const slowMs = 20;
+const slowMs = 5;
 
 export class StatementBatcher {
   readonly #options: BatcherOptions;
@@ -69,6 +70,8 @@ export class StatementBatcher {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
+      const now = performance.now();
+      if ((this.#queue[0]?.until ?? now) <= now) this.#queue = this.#queue.filter(({ until }) => until > now);
       const free = this.#owners.size > 0 ? this.#queue.filter(({ owner }) => !this.#owners.has(owner)) : this.#queue;
       if (!this.#maySend(free)) return;
       const group = free.slice(0, maxPipeline);
@@ -84,7 +87,7 @@ export class StatementBatcher {
   }
 
   async #send(group: Waiting[]): Promise<void> {
-    const owners = new Set(group.map(({ owner }) => owner).filter((owner) => owner !== ''));
+    const owners = ownersOf(group);
     for (const owner of owners) this.#owners.add(owner);
     this.#underWay += 1;
     this.#quick += 1;
@@ -96,30 +99,51 @@ export class StatementBatcher {
     };
     const timer = setTimeout(isSlow, slowMs);
     // Within an owner the order of arrival stays: the sort is stable.
-    await this.#run(group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0)));
+    const apart = await this.#run(group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0)));
     clearTimeout(timer);
-    for (const owner of owners) this.#owners.delete(owner);
+    for (const owner of owners) if (!apart.has(owner)) this.#owners.delete(owner);
     this.#underWay -= 1;
     isSlow();
   }
 
-  async #run(group: readonly Waiting[], send = this.#options.together): Promise<void> {
-    const until = Math.min(...group.map((call) => call.until));
+  /** Answers the owners of what still runs alone. */
+  async #run(group: readonly Waiting[]): Promise<Set<string>> {
+    const until = Math.max(...group.map((call) => call.until));
     try {
-      const results = await send(until, group);
+      const results = await this.#options.together(until, group);
       for (const [i, call] of group.entries()) settle(call, results[i]);
+      return new Set();
     } catch (error) {
-      const { alone } = this.#options;
-      if (error instanceof StorageUnavailable || send === alone) for (const { reject } of group) reject(error);
-      else for (const half of halves(group)) await this.#run(half, half.length > 1 ? send : alone);
+      if (!(error instanceof PipelineFailure)) {
+        for (const { reject } of group) reject(error);
+        return new Set();
+      }
+      const culprit = group[error.index];
+      const goesAlone = (call: Waiting): boolean =>
+        culprit === undefined || call === culprit || (call.owner !== '' && call.owner === culprit.owner);
+      const apart = group.filter(goesAlone);
+      void this.#runAlone(apart);
+      const rest = group.filter((call) => !goesAlone(call));
+      const others = rest.length > 0 ? await this.#run(rest) : new Set<string>();
+      return new Set([...others, ...ownersOf(apart)]);
     }
+  }
+
+  async #runAlone(calls: readonly Waiting[]): Promise<void> {
+    for (const call of calls) {
+      try {
+        settle(call, await this.#options.alone(call.until, call));
+      } catch (error) {
+        call.reject(error);
+      }
+    }
+    for (const owner of ownersOf(calls)) this.#owners.delete(owner);
+    this.#schedule();
   }
 }
 
-function halves<T>(list: readonly T[]): (readonly T[])[] {
-  const half = list.length >> 1;
-  return half > 0 ? [list.slice(0, half), list.slice(half)] : [list];
-}
+const ownersOf = (calls: readonly Waiting[]): Set<string> =>
+  new Set(calls.map(({ owner }) => owner).filter((owner) => owner !== ''));
 
 function settle({ resolve, reject }: Waiting, result: PipelinedResult | undefined): void {
   if (!result) reject(new Error('PostgreSQL did not answer a statement'));

@@ -10,6 +10,9 @@ const unavailable = /^(?:08|53|57P|58|25006|57014|25P03)/;
 const uniqueViolation = '23505';
 const serializationFailure = '40001';
 const deadlock = '40P01';
+/** A lock was not free within the time that a statement may wait for it (`lock_timeout`). */
+const lockNotAvailable = '55P03';
+const hinderedByOthers = new Set([serializationFailure, deadlock, lockNotAvailable]);
 
 /** The port's error for what PostgreSQL or the driver reports; anything else as it is. */
 export function toPortError(error: unknown): unknown {
@@ -25,5 +28,5 @@ export function toPortError(error: unknown): unknown {
 
 /** PostgreSQL undid the whole transaction because of others. It may work if it is run again. */
 export function mayBeRetried(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === serializationFailure || error.code === deadlock);
+  return error instanceof pg.DatabaseError && error.code !== undefined && hinderedByOthers.has(error.code);
 }

@@ -4,13 +4,14 @@
  * - The extended protocol lets statements follow one another without waiting; until the Sync they are one transaction
  *   (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING). It commits at the Sync, so
  *   no result counts before the server is ready for the next query.
- * - A statement that fails undoes them all.
+ * - A statement that fails undoes them all, and the failure names it.
+ * - A statement waits for a locked row no longer than it is allowed to.
  * - A pipeline is short, so that it leaves in one packet: a node that is suspended halfway would keep its locks.
  */
 import type pg from 'pg';
-import type { Value } from './database.ts';
+import { StorageUnavailable, type Value } from './database.ts';
 import { toPortError } from './postgres-errors.ts';
-import type { NamedStatement } from './postgres-statements.ts';
+import { type NamedStatement, nameStatement } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 import { Messages } from './postgres-wire.ts';
 
@@ -23,6 +24,20 @@ export interface PipelinedCall {
 
 /** The result of one call: its first row, if any; or an error, if that row has a value that cannot be returned. */
 export type PipelinedResult = { readonly row: object | undefined } | { readonly error: unknown };
+
+/** One of the statements failed; `cause` is its error. */
+export class PipelineFailure extends Error {
+  override name = 'PipelineFailure';
+  /** Which of the calls; none of them if the commit itself failed. */
+  readonly index: number;
+  constructor(index: number, cause: unknown) {
+    super('A statement of the pipeline failed', { cause });
+    this.index = index;
+  }
+}
+
+/** Until the end of the transaction. In one statement with the rest of the pipeline, so that it costs no round trip. */
+const limitLocks = nameStatement(`SELECT set_config('lock_timeout', $1, true)`);
 
 interface Column {
   readonly name: string;
@@ -41,9 +56,19 @@ export class PipelineSender {
   readonly #prepared = new WeakMap<pg.Connection, Prepared>();
   readonly #messages = new Messages();
 
-  send(client: pg.ClientBase, calls: readonly PipelinedCall[]): Promise<PipelinedResult[]> {
+  /** `lockMs`: how long a statement may wait for a lock; without it, as long as the connection is lent. */
+  send(client: pg.ClientBase, calls: readonly PipelinedCall[], lockMs?: number): Promise<PipelinedResult[]> {
+    const first = lockMs === undefined ? [] : [{ statement: limitLocks, params: [`${lockMs}ms`] }];
     return new Promise((resolve, reject) => {
-      client.query(new Pipeline(calls, this.#prepared, this.#messages, resolve, reject));
+      const pipeline = new Pipeline(
+        [...first, ...calls],
+        this.#prepared,
+        this.#messages,
+        (results) => resolve(results.slice(first.length)),
+        (index, error) =>
+          reject(error instanceof StorageUnavailable ? error : new PipelineFailure(index - first.length, error)),
+      );
+      client.query(pipeline);
     });
   }
 }
@@ -54,7 +79,7 @@ class Pipeline implements pg.Submittable {
   readonly #all: WeakMap<pg.Connection, Prepared>;
   readonly #messages: Messages;
   readonly #resolve: (results: PipelinedResult[]) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #reject: (index: number, error: unknown) => void;
   readonly #results: PipelinedResult[] = [];
   #prepared: Prepared = { columns: new Map(), mayHoldOthers: false };
   #current: PipelinedResult = { row: undefined };
@@ -64,7 +89,7 @@ class Pipeline implements pg.Submittable {
     prepared: WeakMap<pg.Connection, Prepared>,
     messages: Messages,
     resolve: (results: PipelinedResult[]) => void,
-    reject: (error: unknown) => void,
+    reject: (index: number, error: unknown) => void,
   ) {
     this.#calls = calls;
     this.#all = prepared;
@@ -138,7 +163,7 @@ class Pipeline implements pg.Submittable {
    */
   handleError(error: unknown, connection: pg.Connection): void {
     this.#all.set(connection, { columns: new Map(), mayHoldOthers: true });
-    this.#reject(toPortError(error));
+    this.#reject(this.#results.length, toPortError(error));
   }
 
   handleReadyForQuery(): void {

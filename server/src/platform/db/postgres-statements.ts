@@ -11,6 +11,11 @@ export interface NamedStatement extends StatementText {
   readonly pipelineName: string;
 }
 
+export function nameStatement(text: string): NamedStatement {
+  const name = createHash('sha256').update(text).digest('base64url');
+  return { ...readStatement(text), name, pipelineName: `${name}+` };
+}
+
 /** Statements by their text; each connection prepares one when it first meets the name. */
 export class Statements {
   readonly #known = new Map<string, NamedStatement>();
@@ -19,8 +24,7 @@ export class Statements {
     const text = textFor('postgres', sql);
     let statement = this.#known.get(text);
     if (!statement) {
-      const name = createHash('sha256').update(text).digest('base64url');
-      statement = { ...readStatement(text), name, pipelineName: `${name}+` };
+      statement = nameStatement(text);
       this.#known.set(text, statement);
     }
     return statement;
@@ -40,13 +44,14 @@ export async function execute(
   }
 }
 
-/** Runs the function inside a transaction of this connection. */
+/** Runs the function inside a transaction of this connection. No statement waits longer than `lockMs` for a lock; 0: no limit. */
 export async function transaction<T>(
   client: pg.ClientBase,
   statements: Statements,
   run: (tx: Tx) => Promise<T>,
+  lockMs = 0,
 ): Promise<T> {
-  await command(client, 'BEGIN');
+  await begin(client, lockMs);
   const tx = new PostgresTx(client, statements);
   let value: T;
   try {
@@ -61,7 +66,15 @@ export async function transaction<T>(
   return value;
 }
 
-async function command(client: pg.ClientBase, text: string): Promise<void> {
+async function begin(client: pg.ClientBase, lockMs: number): Promise<void> {
+  try {
+    await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockMs}`);
+  } catch (error) {
+    throw toPortError(error);
+  }
+}
+
+async function command(client: pg.ClientBase, text: 'COMMIT' | 'ROLLBACK'): Promise<void> {
   try {
     const { command: done } = await client.query(text);
     // COMMIT of a transaction that failed is answered with ROLLBACK.

@@ -2,17 +2,21 @@
  * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED. Reads of one
  * row and writes of one statement travel in groups (postgres-batcher.ts).
  *
- * - Every call is answered within `withinMs`: what is not done by then has its connection destroyed, whatever state
- *   the server is in, and the pool makes a new one when it is next needed.
+ * - Every call is answered within `withinMs`, counted from its own start: what is not done by then has its connection
+ *   destroyed, whatever state the server is in, and the pool makes a new one when it is next needed.
+ * - A row that somebody keeps locked holds up only what needs that row. Nothing waits long for a lock with a connection
+ *   in hand: it gives up, lets others have the connection, and tries again until its time is up. Transactions and
+ *   statements that run alone have half of the connections, so that groups always find one.
  * - A connection goes back to the pool only if it is known to be sound and outside a transaction.
  * - A write whose COMMIT was sent but not answered is reported as unavailable; it may have been recorded, whole.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createWorkQueue } from '../work-queue.ts';
 import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
 import { StatementBatcher } from './postgres-batcher.ts';
 import { mayBeRetried, toPortError } from './postgres-errors.ts';
-import { type PipelinedCall, type PipelinedResult, PipelineSender } from './postgres-pipeline.ts';
+import { type PipelinedCall, type PipelinedResult, PipelineFailure, PipelineSender } from './postgres-pipeline.ts';
 import { execute, type NamedStatement, Statements, transaction } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
 
@@ -31,6 +35,11 @@ const maxConnectMs = 3_600;
 
 /** Groups of a kind that may be under way at once; a few connections are left for transactions and long reads. */
 const groupsAtOnce = 4;
+
+/** How long a group of writes waits for a locked row: what others of the group are delayed by it. */
+const groupLockMs = 25;
+/** How long a transaction, or a statement alone, waits for a lock before it lets others have its connection. */
+const patientLockMs = 500;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
@@ -59,9 +68,12 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   async function call<T>(run: (until: number) => Promise<T>): Promise<T> {
     if (closed) throw new Error('The database is closed');
     calls += 1;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(notInTime()), withinMs);
     try {
-      return await run(performance.now() + withinMs);
+      return await Promise.race([run(performance.now() + withinMs), late.promise]);
     } finally {
+      clearTimeout(timer);
       calls -= 1;
       if (calls === 0) lastCallDone();
     }
@@ -71,10 +83,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   async function withClient<T>(until: number, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => {});
-    const timer = setTimeout(
-      () => late.reject(new StorageUnavailable('The database did not answer in time')),
-      until - performance.now(),
-    );
+    const timer = setTimeout(() => late.reject(notInTime()), Math.max(1, until - performance.now()));
     const connecting = pool.connect();
     let client: pg.PoolClient | undefined;
     let broken = false;
@@ -118,15 +127,36 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       return (await withClient(until, (client) => execute(client, statement, params))).rows;
     });
 
+  const patient = createWorkQueue({ atOnce: Math.max(1, connections >> 1), maxWaiting: Infinity });
+
   const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
-    retrying(until, () => withClient(until, (client) => transaction(client, statements, run)));
+    retrying(until, () =>
+      patient.goOn(() => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+    );
 
   const pipelines = new PipelineSender();
-  const together = (until: number, calls: readonly PipelinedCall[]): Promise<PipelinedResult[]> =>
-    withClient(until, (client) => pipelines.send(client, calls));
-  const alone: typeof together = (until, calls) => retrying(until, () => together(until, calls));
-  const reads = new StatementBatcher({ atOnce: groupsAtOnce, together, alone });
-  const writes = new StatementBatcher({ atOnce: groupsAtOnce, together, alone });
+  /** Waits for no lock to the very end: a server that got it after the caller was refused would still commit. */
+  const send = (until: number, calls: readonly PipelinedCall[], lockMs?: number): Promise<PipelinedResult[]> =>
+    withClient(until, (client) => {
+      const leftMs = Math.max(1, Math.floor((until - performance.now()) / 2));
+      return pipelines.send(client, calls, lockMs && Math.min(lockMs, leftMs));
+    });
+  const alone = (until: number, statement: PipelinedCall): Promise<PipelinedResult | undefined> =>
+    retrying(until, () =>
+      patient.goOn(async () => {
+        try {
+          return (await send(until, [statement], patientLockMs))[0];
+        } catch (error) {
+          throw error instanceof PipelineFailure ? error.cause : error;
+        }
+      }),
+    );
+  const reads = new StatementBatcher({ atOnce: groupsAtOnce, together: send, alone });
+  const writes = new StatementBatcher({
+    atOnce: groupsAtOnce,
+    together: (until, group) => send(until, group, groupLockMs),
+    alone,
+  });
 
   const write: Database['write'] = ({ run, postgres }, ...args) =>
     call(async (until) => {
@@ -170,6 +200,8 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     },
   };
 }
+
+const notInTime = (): StorageUnavailable => new StorageUnavailable('The database did not answer in time');
 
 function refuseWrites({ writes, text }: NamedStatement): void {
   if (writes) throw new Error(`A statement that writes, outside write(): ${text}`);
