@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { until } from '../../sdk/test/until.ts';
@@ -58,6 +60,27 @@ export function connect(
 
 function sequenceOf({ event }: Frame): number {
   return event !== null && typeof event === 'object' && 'sequence' in event ? Number(event.sequence) : Number.NaN;
+}
+
+/** A TCP connection that has asked for a WebSocket and got it. It reads nothing but what the test reads. */
+export async function rawSocket(t: Pick<TestContext, 'after'>, address: string, path = '/v1/socket'): Promise<Socket> {
+  const [host = '', port = ''] = address.split(':');
+  const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: ${address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  await once(socket, 'data');
+  socket.pause();
+  return socket;
+}
+
+/** A client's frame of at most 125 bytes, masked with zeros (RFC 6455, section 5.2). */
+export function clientFrame(opcode: number, payload = ''): Buffer {
+  const bytes = Buffer.from(payload);
+  return Buffer.concat([Buffer.of(0x80 | opcode, 0x80 | bytes.length, 0, 0, 0, 0), bytes]);
 }
 
 /** A socket token of the pair, through the front door. */

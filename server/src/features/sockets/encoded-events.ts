@@ -42,6 +42,11 @@ export function textFrame(text: string): Buffer {
 /** A ping frame. Every WebSocket implementation answers it with a pong. */
 export const pingFrame: Buffer = frame(0x9, '');
 
+/** The answer to a client's ping: the same payload. */
+export function pongFrame(payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(0x8a, payload.length), payload]);
+}
+
 function frame(opcode: number, text: string): Buffer {
   const length = Buffer.byteLength(text);
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;

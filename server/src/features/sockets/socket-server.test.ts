@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectTcp, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { until } from '../../../../sdk/test/until.ts';
-import { connect } from '../../../test/sockets.ts';
+import { connect, rawSocket } from '../../../test/sockets.ts';
 import { useWebSockets } from '../../platform/http/websocket.ts';
 import { createLog } from '../../platform/log.ts';
 import { type Auth, webSocketOptions } from './socket.ts';
@@ -56,21 +55,8 @@ test('of those who have not said who they are, the one that waited longest makes
 test('room is made at once, though the peer never answers the close', async (t) => {
   const { address, open } = await setUp(t, 1);
   const mute = await rawSocket(t, address);
-  const ended = once(mute, 'end');
+  const ended = once(mute.resume(), 'end');
   await open();
   const timeout = AbortSignal.timeout(webSocketOptions.closeTimeout / 2);
   await Promise.race([ended, once(timeout, 'abort').then(() => assert.fail('the connection is still open'))]);
 });
-
-/** Upgrades, and then neither speaks nor closes. */
-async function rawSocket(t: TestContext, address: string): Promise<Socket> {
-  const [host = '', port = ''] = address.split(':');
-  const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
-  t.after(() => socket.destroy());
-  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
-  socket.write(
-    `GET /v1/socket HTTP/1.1\r\nHost: ${address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-  );
-  await once(socket, 'data');
-  return socket;
-}

@@ -53,7 +53,7 @@ export function createSocketServer(instance: FastifyInstance, parts: SocketServe
       const [oldest] = unauthenticated;
       if (oldest && unauthenticated.size > maxUnauthenticated) {
         unauthenticated.delete(oldest);
-        oldest.evict();
+        oldest.close('no_auth');
       }
     },
   };

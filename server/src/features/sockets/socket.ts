@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import type { AcceptedWebSocket } from '../../platform/http/websocket.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
 import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
-import { type EncodedEvents, pingFrame, textFrame } from './encoded-events.ts';
+import { type EncodedEvents, pingFrame, pongFrame, textFrame } from './encoded-events.ts';
 import type { Subscription } from './streams.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -16,7 +16,7 @@ export interface SocketCallbacks {
   /** Verifies the token and subscribes the connection, or gives the reason to close it. */
   readonly subscribe: (auth: Auth, connection: SocketConnection) => Promise<Subscription | CloseReason>;
   readonly onError: (error: unknown) => void;
-  /** `code` is the client's close code. A client repeats the server's code if the server closed first. */
+  /** `code` is that of whoever closed first. */
   readonly onClose: (connection: SocketConnection, code: number) => void;
 }
 
@@ -24,39 +24,64 @@ export interface SocketCallbacks {
 export const webSocketOptions = { maxPayload: 8192, closeTimeout: 5000, badFrame: closeReasons.bad_frame.code };
 
 const authTimeoutMs = 10_000;
+/** How long a client that is not welcome may take to read the close frame. */
+const refusedMs = 1000;
+/**
+ * How many bytes a client may send: one auth frame, in however many fragments, and then a ping now and then. It bounds
+ * what parsing them costs others.
+ */
+const maxBytesToAuthenticate = 2 * webSocketOptions.maxPayload;
+const maxBytesASecond = 8192;
 
 const keepaliveFrame = textFrame('{"type":"keepalive"}');
 /** A client that has not answered the ping by the next keepalive is gone. */
 const keepaliveAndPing = Buffer.concat([keepaliveFrame, pingFrame]);
 
-/** One client's WebSocket. Frames are complete buffers, written to the TCP socket below and shared between clients. */
+/**
+ * One client's WebSocket. Frames are complete buffers, written to the TCP socket below and shared between clients.
+ *
+ * - Before the welcome a client may send its auth frame and nothing else: any other frame, a ping included, closes the
+ *   connection, and nothing waits for it.
+ * - A client that does not read gets no answers: of its pings only the last of each kind is answered, once it reads.
+ */
 export class SocketConnection extends BackpressuredSocket implements Connection {
   readonly sessionId: string;
   readonly openedAt = performance.now();
   subscriber: Subscriber | undefined;
   readonly #callbacks: SocketCallbacks;
+  readonly #accepted: AcceptedWebSocket;
   readonly #webSocket: WebSocket;
   #state: 'unauthenticated' | 'joining' | 'live' | 'closed' = 'unauthenticated';
   #authTimer: NodeJS.Timeout | undefined;
-  #pingPending = false;
   #awaitsPong = false;
+  #closedWith: number | undefined;
+  readonly #unanswered = new Map<'ping' | 'protocol ping', Buffer>();
+  #bytes = { left: maxBytesToAuthenticate, since: 0 };
 
   /** `auth` is what the query said. Without it the first frame must authenticate. */
   constructor(
     callbacks: SocketCallbacks,
-    { webSocket, socket }: AcceptedWebSocket,
+    accepted: AcceptedWebSocket,
     sessionId: string,
     auth: Auth | CloseReason | undefined,
   ) {
-    super(socket);
+    super(accepted.socket);
     this.sessionId = sessionId;
     this.#callbacks = callbacks;
-    this.#webSocket = webSocket;
+    this.#accepted = accepted;
+    this.#webSocket = accepted.webSocket;
     this.#webSocket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(isBinary ? '' : String(data)));
-    this.#webSocket.on('pong', () => {
-      this.#awaitsPong = false;
-    });
-    this.#webSocket.on('error', () => {}); // a `close` event follows
+    this.#webSocket.on('ping', (payload: Buffer) =>
+      this.#receiveControl(() => this.#answer('protocol ping', pongFrame(payload))),
+    );
+    this.#webSocket.on('pong', () =>
+      this.#receiveControl(() => {
+        this.#awaitsPong = false;
+      }),
+    );
+    this.socket.on('data', (chunk) => this.#countBytes(chunk.length));
+    // The client has violated the protocol.
+    this.#webSocket.on('error', () => this.#fail('bad_frame'));
     this.#webSocket.on('close', (code: number) => this.#onClose(code));
     if (auth === undefined) this.#authTimer = setTimeout(() => this.close('no_auth'), authTimeoutMs);
     else this.#authenticate(auth);
@@ -67,14 +92,33 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   #receive(text: string): void {
     if (this.#state === 'closed') return;
     const frame = readFrame(text);
-    if (frame === 'ping' && this.#state !== 'unauthenticated') this.#answerPing();
+    if (frame === 'ping' && this.#state === 'live') this.#answer('ping', keepaliveFrame);
     else if (typeof frame === 'object' && this.#state === 'unauthenticated') this.#authenticate(frame);
     else this.#fail(frame === 'bad_token' ? frame : 'bad_frame');
   }
 
-  #answerPing(): void {
-    if (this.#state === 'live') this.#write(keepaliveFrame);
-    else this.#pingPending = true; // the welcome must be the first frame
+  #receiveControl(receive: () => void): void {
+    if (this.#state === 'live') receive();
+    else this.#fail('bad_frame');
+  }
+
+  #countBytes(length: number): void {
+    const now = performance.now();
+    if (this.#state === 'live' && now - this.#bytes.since >= 1000) this.#bytes = { left: maxBytesASecond, since: now };
+    this.#bytes.left -= length;
+    if (this.#bytes.left < 0) this.#fail('bad_frame');
+  }
+
+  /** RFC 6455, section 5.5.3: of several pings that are not yet answered the last may be answered alone. */
+  #answer(kind: 'ping' | 'protocol ping', frame: Buffer): void {
+    if (!this.socket.writableNeedDrain) return void this.#write(frame);
+    if (this.#unanswered.size === 0) void this.drained().then(() => this.#answerLate());
+    this.#unanswered.set(kind, frame);
+  }
+
+  #answerLate(): void {
+    for (const frame of this.#unanswered.values()) this.#write(frame);
+    this.#unanswered.clear();
   }
 
   #authenticate(auth: Auth | CloseReason): void {
@@ -101,7 +145,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     clearTimeout(this.#authTimer);
     this.#state = 'closed';
     this.subscriber?.leave();
-    this.#callbacks.onClose(this, code);
+    this.#callbacks.onClose(this, this.#closedWith ?? code);
   }
 
   get closed(): boolean {
@@ -114,7 +158,6 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     const session = { session_id: this.sessionId, keepalive_seconds: 25 };
     this.#write(textFrame(JSON.stringify({ type: 'welcome', ...session, sequence, oldest, resumed, replayed })));
     this.#state = 'live';
-    if (this.#pingPending) this.#write(keepaliveFrame);
   }
 
   send(events: EncodedEvents): void {
@@ -140,16 +183,12 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
 
   close(reason: CloseReason): void {
     if (this.#state === 'closed') return;
+    const withinMs = this.#state === 'live' && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
-    this.#webSocket.close(row.code, row.reason);
-  }
-
-  /** Frees the socket at once; `close` waits up to five seconds for the client's close frame. */
-  evict(): void {
-    this.close('no_auth');
-    this.socket.destroySoon();
+    this.#closedWith = row.code;
+    this.#accepted.close(row.code, row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

@@ -5,6 +5,9 @@
  * - A route's handler accepts the upgrade with `accept`. An error thrown before that is an ordinary response, after
  *   which the connection is closed.
  * - Compression is off, so a frame can be built once and written to many sockets. The caller handles back-pressure.
+ * - Nothing is written that the caller did not ask for: pings are the caller's to answer.
+ * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
+ *   even read.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,6 +20,8 @@ export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
   /** The TCP socket below, to which whole frames may be written. */
   readonly socket: Socket;
+  /** Sends a close frame and ends the connection. The client has so many milliseconds to read what waits for it. */
+  close(code: number, reason: string, withinMs: number): void;
 }
 
 export interface WebSockets {
@@ -39,6 +44,11 @@ export const isWebSocketUpgrade = ({ method, headers }: IncomingMessage): boolea
 
 const protocolErrors = [1002, 1003, 1007, 1009];
 
+/** How much is still read of a client after the close frame. */
+const maxIgnoredBytes = 16 * 1024;
+/** A chunk of 64 KiB can hold 10,000 frames. Of a connection that its first frame closes, the others are not parsed. */
+const sliceBytes = 512;
+
 export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): WebSockets {
   const pendingUpgrades = new WeakMap<IncomingMessage, { socket: Socket; head: Buffer }>();
   /** Replaces the close codes that `ws` sends on protocol violations. */
@@ -47,7 +57,13 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       super.close(code !== undefined && protocolErrors.includes(code) ? options.badFrame : code, reason);
     }
   }
-  const serverOptions = { ...options, noServer: true, clientTracking: false, perMessageDeflate: false };
+  const serverOptions = {
+    ...options,
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+  };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
@@ -85,9 +101,38 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       }
       socket.off('error', destroy);
       reply.hijack();
-      return { webSocket, socket };
+      const accepted = webSocket;
+      parseInSlices(accepted, socket);
+      return {
+        webSocket,
+        socket,
+        close(code, reason, withinMs) {
+          accepted.close(code, reason);
+          hangUp(socket, withinMs);
+        },
+      };
     },
   };
+}
+
+function parseInSlices(webSocket: WebSocket, socket: Socket): void {
+  const parsers = socket.listeners('data');
+  socket.removeAllListeners('data').on('data', (chunk) => {
+    for (let at = 0; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
+      for (const parse of parsers) Reflect.apply(parse, socket, [chunk.subarray(at, at + sliceBytes)]);
+  });
+}
+
+/** Ends a connection whose close frame has been written. Reads on for a while: unread bytes would reset the connection. */
+function hangUp(socket: Socket, withinMs: number): void {
+  let left = maxIgnoredBytes;
+  socket.removeAllListeners('data').on('data', (chunk) => {
+    left -= chunk.length;
+    if (left < 0) socket.pause();
+  });
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), withinMs);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function destroy(this: Socket): void {
