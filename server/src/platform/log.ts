@@ -1,26 +1,17 @@
 import { pino } from 'pino';
+import { redactLine } from './redact.ts';
 
 /**
- * Logs are JSON lines on standard output; in a terminal in development, short text. Callers must not log secrets.
- * `redactUrl` removes tokens from URLs, and pino's redaction of the fields below is the second line of defence.
+ * Logs are JSON lines on standard output; in a terminal in development, short text. Callers must not log secrets;
+ * what looks like a secret is removed from every line all the same (redact.ts).
  */
 export type Log = pino.Logger & {
-  /** Writes one complete line, including its line break: for callers on the hot path, which format lines themselves. */
+  /**
+   * Writes one complete line, including its line break: for callers on the hot path, which format lines themselves and
+   * redact what a client chose.
+   */
   line(text: string): void;
 };
-
-const secretKeys = [
-  'authorization',
-  'cookie',
-  'token',
-  'access_token',
-  'refresh_token',
-  'client_secret',
-  'code',
-  'password',
-  'secret',
-  'socket_token',
-];
 
 export function createLog(options: { level: string; pretty?: boolean; stream?: pino.DestinationStream }): Log {
   const stream =
@@ -32,16 +23,20 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
     {
       level: options.level,
       base: null,
-      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
-      serializers: {
-        err: (error) =>
-          error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : error,
-      },
+      serializers: { err: serializeError },
+      hooks: { streamWrite: redactLine },
     },
     stream,
   );
   const unbuffered = options.stream || options.pretty;
   return Object.assign(logger, { line: unbuffered ? (text: string) => void stream.write(text) : bufferLines(stream) });
+}
+
+/** `code` is what tells one failure of a connection or a database from another. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack } = error;
+  return { name, message, ...('code' in error ? { code: error.code } : {}), stack };
 }
 
 /** Writes the lines of one turn of the event loop together, because each write costs the length of the whole buffer. */
@@ -60,18 +55,6 @@ function bufferLines(stream: pino.DestinationStream): (text: string) => void {
 
 /** The stream is flushed when it holds this much, and twice a second. */
 const maxBufferedBytes = 16_000;
-
-/**
- * Keeps the path and removes the values of the query, and long names without a value: any of them may be a token.
- * Credentials in the path, such as an overlay's key, are found by their prefix.
- */
-export function redactUrl(url: string): string {
-  if (!url.includes('?') && !url.startsWith('/overlay/') && !url.includes('nj')) return url;
-  const [path = '', query] = url.split('?', 2);
-  const safePath = path.replace(/^(\/overlay\/)[^/]+/, '$1[redacted]').replace(/nj[cors]_\w+/g, '[redacted]');
-  if (query === undefined) return safePath;
-  return `${safePath}?${query.replace(/=[^&]*/g, '=…').replace(/[^&=…]{32,}/g, '…')}`;
-}
 
 function writePretty(line: string): void {
   const { level, time, msg, ...rest } = JSON.parse(line);

@@ -11,8 +11,9 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** A credential is a prefix, by which secret scanners find it, and 256 random bits. */
-export type SecretPrefix = 'njs' | 'njr' | 'njc' | 'njo';
+/** A credential is a prefix, by which secret scanners and our own log find it, and 256 random bits. */
+export const secretPrefixes = ['njs', 'njr', 'njc', 'njo', 'njd', 'njk', 'njm'] as const;
+export type SecretPrefix = (typeof secretPrefixes)[number];
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -13,8 +13,8 @@ test('a line is JSON whatever the client sent', async (t) => {
   const logAccess = createAccessLog(log, () => ({ clientId: 'app_1', creatorId: 'crt_1' }));
   const app = fastify({ trustProxy: true, genReqId: () => 'req_1' });
   t.after(() => app.close());
-  app.get('/*', async (asked) => {
-    logAccess(asked, 200, 1.234);
+  app.get('/*', async (asked, reply) => {
+    logAccess(asked, reply, 1.234);
     return 'ok';
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

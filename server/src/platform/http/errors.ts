@@ -39,6 +39,7 @@ export function answerError(
   write: ErrorWriter | undefined = request.routeOptions?.config?.writeError,
 ): unknown {
   reply.code(error.status).headers(error.headers);
+  reply.errorCode = error.code;
   if (error.code === 'body_too_large') readOn(request, reply);
   return write
     ? write(error, request, reply)

@@ -30,6 +30,7 @@ const bodyLimit = 64 * 1024;
 
 /** A Fastify instance with everything that is the same for every route. */
 export function createHttp({ config, newId, log, metrics, caller, elsewhere }: HttpParts): FastifyInstance {
+  const logAccess = createAccessLog(log, caller);
   const app: FastifyInstance = fastify({
     bodyLimit,
     genReqId: () => newId('req'),
@@ -54,6 +55,8 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply);
+      // No hook runs for a path that the router cannot decode.
+      reply.raw.once('finish', () => logAccess(request, reply, reply.elapsedTime));
       return answerError(toHttpError(error, request, log), request, reply);
     },
     clientErrorHandler(error, socket) {
@@ -70,6 +73,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
 
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
+  app.decorateReply('errorCode', undefined);
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
@@ -83,11 +87,10 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
   });
-  const logAccess = createAccessLog(log, caller);
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
     metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
-    logAccess(request, reply.statusCode, ms);
+    logAccess(request, reply, ms);
     done();
   });
   return app;

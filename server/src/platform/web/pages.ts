@@ -152,6 +152,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     if (error instanceof Redirect) return reply.redirect(error.location, 303);
     const known = error instanceof PageError ? error : toHttpError(error, request, log);
     if (known.status === 413) readOn(request, reply);
+    if (known instanceof HttpError) reply.errorCode = known.code;
     const body = errorPage(page, {
       status: known.status,
       lang: languageOf(request),

@@ -6,7 +6,7 @@ import { OAuthErrorBody } from './schemas.ts';
 
 /**
  * Errors of /v1/oauth/* have the form of RFC 6749, section 5.2. This is all of them, with the row of the common
- * error table that stands for each in logs and metrics.
+ * error table that stands for each in metrics; the log has the name itself.
  */
 const table = {
   invalid_request: [400, 'validation_failed', 'A field is missing, empty, sent twice or not a string.'],
@@ -43,6 +43,7 @@ export class OAuthError extends ApiError {
 
 export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
   const name = error instanceof OAuthError ? error.error : nameOf(error);
+  reply.errorCode = name;
   return reply
     .code(statusOf(error, name))
     .type('application/json; charset=utf-8')
