@@ -14,7 +14,11 @@ import { openTestRedis, skipWithoutRedis } from '../server/test/redis.ts';
 
 const everything = {
   embedded: ['server/**/*.test.ts', 'sdk/**/*.test.ts', 'bench/*.test.ts', 'bench/lib/*.test.ts'],
-  nodes: ['server/src/features/**/*.test.ts', 'server/test/flows/partitions.test.ts'],
+  nodes: [
+    'server/src/features/**/*.test.ts',
+    'server/test/flows/partitions.test.ts',
+    'server/test/flows/growth.test.ts',
+  ],
 };
 /** The ones that take long, longest first. */
 const first = ['faults/nodes', 'faults/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);

@@ -48,8 +48,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     updateProfile: 'account.profile_changed',
   },
   'accounts/passkeys/repo.ts': {
-    insertChallenge: none,
-    takeChallenge: none,
+    useChallenge: none,
     deleteChallengesBefore: none,
     insertPasskey: 'passkey.added',
     signInByPasskey: 'session.started',
@@ -80,12 +79,14 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   },
   'demo/repo.ts': { insertDemoRecord: none, removeDemo: 'demo.removed' },
   'events/repo.ts': { appendAlone: none, deleteEventsBefore: none, recountMonths: none, setCountedTimeZone: none },
-  'oauth/grants/repo.ts': {
-    deleteAppAndGrants: 'app.deleted',
-    sweepGrant: none,
-    deleteUnusedCodes: none,
-    upsertLastUses: none,
+  'oauth/grants/forget-repo.ts': {
+    forgetRotated: none,
+    forgetFamily: none,
+    forgetGrant: none,
+    forgetUnusedCodes: none,
+    forgetApps: none,
   },
+  'oauth/grants/repo.ts': { deleteAppAndGrants: 'app.deleted', upsertLastUses: none },
   'oauth/keys/repo.ts': {
     insertKey: 'signing_key.created',
     insertFirstKey: 'signing_key.created',
@@ -118,6 +119,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     retryDelivery: none,
     replayDeliveries: none,
     deleteDeliveries: none,
+    deleteEndpointsOfDeletedApps: none,
   },
   'webhooks/grant-writes.ts': { approveGrant: 'grant.approved', endGrant: 'grant.ended' },
 };

@@ -37,7 +37,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait });
   const signIn = createSignIn({ db, sessions, throttle });
-  const passkeys = createPasskeys({ db, clock, newId, sessions, authUrl: config.authUrl });
+  const passkeys = createPasskeys({ db, clock, newId, vault, sessions, authUrl: config.authUrl });
   const recovery = createRecovery({ db, clock, sessions, throttle });
   const apps = createApps({ db, clock, newId, limiter, development: config.development });
   const keys = createKeys({ db, vault, clock });

@@ -6,6 +6,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openPostgres } from '../../platform/db/postgres.ts';
 import { createIds } from '../../platform/ids.ts';
+import { createVault } from '../../platform/secrets.ts';
 import {
   createAccounts,
   createPasskeys,
@@ -26,7 +27,7 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   const throttle = createThrottle({ db, clock, wait: async () => {} });
   const signIn = createSignIn({ db, sessions, throttle });
   const authUrl = 'http://localhost:8080';
-  const passkeys = createPasskeys({ db, clock, newId, sessions, authUrl });
+  const passkeys = createPasskeys({ db, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
   const recovery = createRecovery({ db, clock, sessions, throttle });
   const from = (address: string) => ({ address, userAgent: '' });
 

@@ -183,11 +183,20 @@ export async function connectedElsewhere(
   return row?.connected ?? 0;
 }
 
-/** Pages not seen, and test alerts acknowledged, before this instant. */
-async function deleteBefore(tx: Tx, before: number): Promise<void> {
-  await tx.run('DELETE FROM overlay_instances WHERE seen_at < $1', [before]);
-  await tx.run('DELETE FROM alert_acks WHERE shown_at < $1', [before]);
-  await tx.run('DELETE FROM overlay_presence WHERE seen_at < $1', [before]);
+/** Up to `limit` of the pages not seen, and as many test alerts acknowledged, before this instant. */
+async function deleteBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  let deleted = 0;
+  for (const [table, key, at] of [
+    ['overlay_instances', 'id', 'seen_at'],
+    ['alert_acks', 'alert_id', 'shown_at'],
+    ['overlay_presence', 'node_id', 'seen_at'],
+  ])
+    deleted += await tx.run(
+      `DELETE FROM ${table} WHERE (creator_id, ${key}) IN
+         (SELECT creator_id, ${key} FROM ${table} WHERE ${at} < $1 LIMIT $2)`,
+      [before, limit],
+    );
+  return deleted;
 }
 
 /** What became of one alert. */

@@ -30,6 +30,7 @@ export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}
 
 /** Pages that were not seen for so long begin anew; events are kept no longer either. */
 const keptMs = 30 * 86_400_000;
+const pruneBatch = 500;
 
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
@@ -91,6 +92,8 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) });
     },
 
-    prune: () => db.write(repo.writes.deleteBefore, clock() - keptMs),
+    async prune(): Promise<void> {
+      while ((await db.write(repo.writes.deleteBefore, clock() - keptMs, pruneBatch)) > 0);
+    },
   };
 }

@@ -58,10 +58,10 @@ export const tables = {
   },
   recovery_codes: { ...ofCreator, exported: credential, pruned: bounded('ten a creator') },
 
-  grants: { ...ofCreator, exported: 'all', pruned: bounded('one row each time a creator connects an app') },
+  grants: { ...ofCreator, exported: 'all', pruned: job('prune ended grants') },
   grant_uses: { ...ofCreator, exported: 'all', pruned: job('prune ended grants') },
   families: { ...ofCreator, exported: credential, pruned: job('prune ended grants') },
-  refresh_tokens: { ...ofCreator, exported: credential, pruned: job('prune ended grants') },
+  refresh_tokens: { ...ofCreator, exported: credential, pruned: job('prune refresh tokens') },
   authorization_codes: { ...ofCreator, exported: credential, pruned: job('prune codes') },
 
   overlays: {
@@ -78,7 +78,7 @@ export const tables = {
     ...ofCreator,
     owner: { creator: 'owner_id' },
     exported: without('secret_hash', 'old_secret_hash'),
-    pruned: bounded('20 an account, and those that were deleted: tips keep their names'),
+    pruned: job('prune deleted apps'),
   },
   webhook_endpoints: {
     owner: { app: 'client_id' },

@@ -130,3 +130,20 @@ test('security 28: the owner’s passkey works while passwords are refused; not 
   await grants.suspend('creator', id, 1);
   assert.equal(await use(), 403);
 });
+
+test('a stranger makes no rows by asking for challenges, and tries at them are counted', async (t) => {
+  const app = await buildApp(t);
+  const stranger = createVisitor(app, { address: '192.0.2.7' });
+  await stranger.get('/login');
+  const authenticator = createAuthenticator(app.runtime.config.authUrl);
+  const statuses: number[] = [];
+  for (let i = 0; i < 70; i++) {
+    const options = await stranger.post('/login/passkey/options');
+    statuses.push(options.statusCode);
+    if (options.statusCode !== 200) break;
+    const credential = authenticator.get(options.json().challenge);
+    statuses.push((await stranger.post('/login/passkey', { credential })).statusCode);
+  }
+  assert.deepEqual([...new Set(statuses)], [200, 401, 429]);
+  assert.deepEqual(await app.runtime.db.all('SELECT hash FROM webauthn_challenges'), []);
+});

@@ -16,32 +16,29 @@ export interface PasskeyRow {
 
 const columns = 'creator_id, id, credential_id, public_key, counter, transports, name, created_at, last_used_at';
 
-async function insertChallenge(
-  tx: Tx,
-  challenge: { hash: string; purpose: string; boundTo: string; expiresAt: number },
-): Promise<void> {
-  await tx.run('INSERT INTO webauthn_challenges (hash, purpose, bound_to, expires_at) VALUES ($1, $2, $3, $4)', [
-    challenge.hash,
-    challenge.purpose,
-    challenge.boundTo,
-    challenge.expiresAt,
-  ]);
+/** A challenge that was used. Whoever inserts it has used it. */
+export interface UsedChallenge {
+  readonly hash: string;
+  readonly purpose: string;
+  readonly boundTo: string;
+  readonly expiresAt: number;
 }
 
-/** Whoever deletes it has used it. */
-async function takeChallenge(
-  tx: Tx,
-  challenge: { hash: string; purpose: string; boundTo: string; now: number },
-): Promise<boolean> {
-  const taken = await tx.run(
-    'DELETE FROM webauthn_challenges WHERE hash = $1 AND purpose = $2 AND bound_to = $3 AND expires_at > $4',
-    [challenge.hash, challenge.purpose, challenge.boundTo, challenge.now],
+async function useChallenge(tx: Tx, { hash, purpose, boundTo, expiresAt }: UsedChallenge): Promise<boolean> {
+  const used = await tx.run(
+    `INSERT INTO webauthn_challenges (hash, purpose, bound_to, expires_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (hash) DO NOTHING`,
+    [hash, purpose, boundTo, expiresAt],
   );
-  return taken === 1;
+  return used === 1;
 }
 
-function deleteChallengesBefore(tx: Tx, now: number): Promise<number> {
-  return tx.run('DELETE FROM webauthn_challenges WHERE expires_at <= $1', [now]);
+function deleteChallengesBefore(tx: Tx, now: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM webauthn_challenges WHERE hash IN
+       (SELECT hash FROM webauthn_challenges WHERE expires_at <= $1 LIMIT $2)`,
+    [now, limit],
+  );
 }
 
 /** Adds it unless the creator has `most` already; answers whether it did. */
@@ -110,8 +107,7 @@ async function signInByPasskey(
 }
 
 export const writes = defineWrites(import.meta.url, {
-  insertChallenge,
-  takeChallenge,
+  useChallenge,
   deleteChallengesBefore,
   insertPasskey,
   signInByPasskey,

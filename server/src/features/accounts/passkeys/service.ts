@@ -9,57 +9,45 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { StorageUnavailable } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
 import type { Session, Sessions } from '../sessions/service.ts';
 import type { SignInResult } from '../sign-in/service.ts';
+import { challengeMs, createChallenges, type Purpose } from './challenges.ts';
 import * as repo from './repo.ts';
 
-export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
+export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'vault'> {
   readonly sessions: Sessions;
   readonly authUrl: string;
 }
 
 export type Passkeys = ReturnType<typeof createPasskeys>;
-type Purpose = 'add' | 'sign-in';
 
 /** EdDSA, ES256 and RS256: what authenticators have, and what Node verifies without a warning. */
 const supportedAlgorithmIDs = [-8, -7, -257];
-const challengeMs = 5 * 60_000;
+const pruneBatch = 500;
 const mostPasskeys = 20;
 export const passkeyNameLength = 40;
 
 /** Brings a hundred modules with it, so it is loaded when the first passkey is: the server starts sooner. */
 const webAuthn = () => import('@simplewebauthn/server');
 
-export function createPasskeys({ db, clock, newId, sessions, authUrl }: PasskeysParts) {
+export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: PasskeysParts) {
+  const challenges = createChallenges(vault);
   const rpID = new URL(authUrl).hostname;
   const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
 
-  /** `browser` is the token of the cookie that asked. */
-  async function remember(challenge: string, purpose: Purpose, browser: string): Promise<void> {
-    await db.write(repo.writes.insertChallenge, {
-      hash: hashSecret(challenge),
-      purpose,
-      boundTo: hashSecret(browser),
-      expiresAt: clock() + challengeMs,
-    });
-  }
-
-  const take = (purpose: Purpose, browser: string) => (challenge: string) =>
-    db.write(repo.writes.takeChallenge, {
-      hash: hashSecret(challenge),
-      purpose,
-      boundTo: hashSecret(browser),
-      now: clock(),
-    });
+  const take = (purpose: Purpose, browser: string) => async (challenge: string) => {
+    const used = challenges.read(challenge, purpose, browser, clock());
+    return used !== undefined && (await db.write(repo.writes.useChallenge, used));
+  };
 
   return {
     async addOptions(session: Session, browser: string) {
       const held = await repo.passkeysOf(db, session.creatorId);
-      const options = await (await webAuthn()).generateRegistrationOptions({
+      return (await webAuthn()).generateRegistrationOptions({
         rpName: 'Namjai',
         rpID,
+        challenge: challenges.make('add', browser, clock()),
         supportedAlgorithmIDs,
         userID: new TextEncoder().encode(session.creatorId),
         userName: session.username,
@@ -71,8 +59,6 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
         })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       });
-      await remember(options.challenge, 'add', browser);
-      return options;
     },
 
     /** `answer` is what the browser made of the options, as text. Answers whether the passkey was added. */
@@ -104,13 +90,12 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
     },
 
     async signInOptions(browser: string) {
-      const options = await (await webAuthn()).generateAuthenticationOptions({
+      return (await webAuthn()).generateAuthenticationOptions({
         rpID,
+        challenge: challenges.make('sign-in', browser, clock()),
         timeout: challengeMs,
         userVerification: 'required',
       });
-      await remember(options.challenge, 'sign-in', browser);
-      return options;
     },
 
     async signIn(browser: string, answer: string, visitor: Visitor): Promise<SignInResult> {
@@ -140,7 +125,9 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
     list: (creatorId: string) => repo.passkeysOf(db, creatorId),
     rename: (creatorId: string, id: string, name: string) => db.write(repo.writes.renamePasskey, creatorId, id, name),
     remove: (creatorId: string, id: string) => db.write(repo.writes.deletePasskey, creatorId, id),
-    prune: () => db.write(repo.writes.deleteChallengesBefore, clock()),
+    async prune(): Promise<void> {
+      while ((await db.write(repo.writes.deleteChallengesBefore, clock(), pruneBatch)) > 0);
+    },
   };
 }
 

@@ -13,6 +13,9 @@ export interface SessionRow {
 
 const columns = 's.hash, s.creator_id, s.id, s.method, s.user_agent, s.address, s.signed_in_at, s.last_seen_at';
 
+/** Of one creator; another sign-in ends the session that was seen longest ago. */
+const mostSessions = 100;
+
 export async function insertSession(tx: Tx, session: SessionRow): Promise<void> {
   await tx.run(
     `INSERT INTO sessions (hash, creator_id, id, method, user_agent, address, signed_in_at, last_seen_at)
@@ -27,6 +30,11 @@ export async function insertSession(tx: Tx, session: SessionRow): Promise<void> 
       session.signed_in_at,
       session.last_seen_at,
     ],
+  );
+  await tx.run(
+    `DELETE FROM sessions WHERE creator_id = $1 AND id IN
+       (SELECT id FROM sessions WHERE creator_id = $1 ORDER BY last_seen_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
+    [session.creator_id, mostSessions],
   );
 }
 
@@ -55,6 +63,10 @@ export function sessionsOf(
   );
 }
 
+export async function sessionExists(db: Reader, hash: string): Promise<boolean> {
+  return (await db.get('SELECT hash FROM sessions WHERE hash = $1', [hash])) !== undefined;
+}
+
 async function touchSession(tx: Tx, hash: string, seenAt: number, address: string): Promise<void> {
   await tx.run('UPDATE sessions SET last_seen_at = $2, address = $3 WHERE hash = $1', [hash, seenAt, address]);
 }
@@ -71,8 +83,12 @@ export function deleteSessionsExcept(tx: Tx, creatorId: string, keepId: string |
   return tx.run('DELETE FROM sessions WHERE creator_id = $1 AND id <> $2', [creatorId, keepId ?? '']);
 }
 
-function deleteSessionsBefore(tx: Tx, since: { seen: number; signedIn: number }): Promise<number> {
-  return tx.run('DELETE FROM sessions WHERE last_seen_at <= $1 OR signed_in_at <= $2', [since.seen, since.signedIn]);
+function deleteSessionsBefore(tx: Tx, since: { seen: number; signedIn: number }, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM sessions WHERE hash IN
+       (SELECT hash FROM sessions WHERE last_seen_at <= $1 OR signed_in_at <= $2 LIMIT $3)`,
+    [since.seen, since.signedIn, limit],
+  );
 }
 
 export const writes = defineWrites(import.meta.url, {

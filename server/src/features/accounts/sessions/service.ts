@@ -24,6 +24,8 @@ const maxMs = 180 * day;
 /** How stale `last_seen_at` may be: a page view costs a write no more often than this. */
 const seenStepMs = 5 * 60_000;
 
+const pruneBatch = 500;
+
 const newToken = (): string => randomBytes(32).toString('base64url');
 
 export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
@@ -65,12 +67,17 @@ export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
 
     list: (creatorId: string) => repo.sessionsOf(db, creatorId, alive()),
 
-    /** Ends the session of this token; of an unknown one, nothing. */
-    endToken: (token: string) => db.write(repo.writes.deleteSession, hashSecret(token)),
+    /** Ends the session of this token. An unknown one, which anybody can show, costs no write. */
+    async endToken(token: string): Promise<void> {
+      const hash = hashSecret(token);
+      if (await repo.sessionExists(db, hash)) await db.write(repo.writes.deleteSession, hash);
+    },
     end: (creatorId: string, id: string) => db.write(repo.writes.deleteSessionById, creatorId, id),
     endOthers: (creatorId: string, keepId: string | null) =>
       db.write(repo.writes.deleteSessionsExcept, creatorId, keepId),
 
-    prune: () => db.write(repo.writes.deleteSessionsBefore, alive()),
+    async prune(): Promise<void> {
+      while ((await db.write(repo.writes.deleteSessionsBefore, alive(), pruneBatch)) > 0);
+    },
   };
 }

@@ -86,6 +86,20 @@ test('sessions are listed and ended one by one or all others, and never another 
   assert.equal((await here.get('/account')).statusCode, 200);
 });
 
+test('an account has a hundred sessions at most: another sign-in ends the one seen longest ago', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const other = await signedInVisitor(app, (await makeCreator(app.runtime)).creatorId);
+  const visitors = [];
+  for (let i = 0; i < 101; i++) {
+    visitors.push(await signedInVisitor(app, creatorId));
+    app.clock.advance(1000);
+  }
+  const statuses = await Promise.all(visitors.map(async (visitor) => (await visitor.get('/account')).statusCode));
+  assert.deepEqual(statuses, [303, ...Array.from({ length: 100 }, () => 200)]);
+  assert.equal((await other.get('/account')).statusCode, 200);
+});
+
 test('a session ends after thirty days without a visit, and after half a year in any case', async (t) => {
   const app = await buildApp(t);
   const { creatorId } = await makeCreator(app.runtime);

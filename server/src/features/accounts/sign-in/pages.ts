@@ -140,6 +140,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
   });
 
   scope.post('/login/passkey', async (request, reply) => {
+    await limit('sign-in', request);
     const browser = pages.tokenOf(request, reply);
     const result = await passkeys.signIn(browser, formText(request, 'credential'), visitorOf(request));
     if (result.outcome !== 'wrong') return answer(request, reply, result);

@@ -46,8 +46,11 @@ async function forgetTries(tx: Tx, key: string): Promise<void> {
   await tx.run('DELETE FROM sign_in_failures WHERE key = $1', [key]);
 }
 
-function forgetTriesBefore(tx: Tx, before: number): Promise<number> {
-  return tx.run('DELETE FROM sign_in_failures WHERE last_at < $1', [before]);
+function forgetTriesBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.run(
+    'DELETE FROM sign_in_failures WHERE key IN (SELECT key FROM sign_in_failures WHERE last_at < $1 LIMIT $2)',
+    [before, limit],
+  );
 }
 
 /** The password may have been changed, and all sessions ended, while this one was being checked. */

@@ -12,6 +12,8 @@ import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import * as repo from './repo.ts';
 
+const pruneBatch = 500;
+
 export type Throttle = ReturnType<typeof createThrottle>;
 
 export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock' | 'wait'>) {
@@ -28,7 +30,9 @@ export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock
     },
 
     clear: (account: string, address: string) => db.write(repo.writes.forgetTries, keyOf(account, address)),
-    prune: () => db.write(repo.writes.forgetTriesBefore, clock() - repo.forgetMs),
+    async prune(): Promise<void> {
+      while ((await db.write(repo.writes.forgetTriesBefore, clock() - repo.forgetMs, pruneBatch)) > 0);
+    },
   };
 }
 

@@ -146,43 +146,6 @@ export function endFamily(tx: Tx, creatorId: string, familyId: string, now: numb
   ]);
 }
 
-/** Of a grant that ended before `before` and still has its families. */
-export function unsweptGrant(db: Reader, before: number): Promise<{ creator_id: string; id: string } | undefined> {
-  return db.get('SELECT creator_id, id FROM grants WHERE swept = 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1', [
-    before,
-  ]);
-}
-
-/** Removes everything under an ended grant; the grant itself stays. */
-async function sweepGrant(tx: Tx, creatorId: string, grantId: string): Promise<void> {
-  const grant = [creatorId, grantId];
-  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', grant);
-  await tx.run(
-    `WITH RECURSIVE chain (hash) AS (
-       SELECT r.hash FROM families f
-       JOIN refresh_tokens r ON r.creator_id = f.creator_id AND r.family_id = f.id AND r.parent_hash IS NULL
-       WHERE f.creator_id = $1 AND f.grant_id = $2
-       UNION ALL
-       SELECT r.successor_hash FROM chain JOIN refresh_tokens r ON r.hash = chain.hash
-       WHERE r.successor_hash IS NOT NULL
-     )
-     DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM chain)`,
-    grant,
-  );
-  await tx.run('DELETE FROM families WHERE creator_id = $1 AND grant_id = $2', grant);
-  await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', grant);
-  await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', grant);
-}
-
-/** Removes up to `limit` codes that expired unused before `before`: they and unknown ones are answered alike. */
-function deleteUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
-  return tx.run(
-    `DELETE FROM authorization_codes WHERE (creator_id, hash) IN
-       (SELECT creator_id, hash FROM authorization_codes WHERE used_at IS NULL AND expires_at < $1 LIMIT $2)`,
-    [before, limit],
-  );
-}
-
 export interface LastUse {
   readonly creator_id: string;
   readonly grant_id: string;
@@ -211,12 +174,7 @@ async function upsertLastUses(tx: Tx, uses: readonly LastUse[]): Promise<void> {
   );
 }
 
-export const writes = defineWrites(import.meta.url, {
-  deleteAppAndGrants,
-  sweepGrant,
-  deleteUnusedCodes,
-  upsertLastUses,
-});
+export const writes = defineWrites(import.meta.url, { deleteAppAndGrants, upsertLastUses });
 
 export interface AccessRow {
   grant_id: string;

@@ -6,6 +6,7 @@ import type { GrantEndReason } from '../../events/index.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
+import { createForgetting } from './forget.ts';
 import { type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import * as repo from './repo.ts';
 
@@ -31,10 +32,6 @@ export const accessTopic = 'access';
 
 /** The spec: five minutes after issue. */
 const codeLifeMs = 5 * 60_000;
-const unusedCodesKeptMs = 86_400_000;
-const deletedAtOnce = 500;
-/** Long enough to look into what happened. */
-const endedGrantsKeptMs = 30 * 86_400_000;
 
 class ScopeError extends Error {
   readonly code = 'scope_unknown';
@@ -118,19 +115,6 @@ export function createGrants(parts: GrantsParts) {
       return found;
     },
 
-    /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */
-    async pruneEnded(): Promise<void> {
-      for (;;) {
-        const grant = await repo.unsweptGrant(db, clock() - endedGrantsKeptMs);
-        if (!grant) return;
-        await db.write(repo.writes.sweepGrant, grant.creator_id, grant.id);
-      }
-    },
-
-    /** Forgets codes that expired unused. */
-    async pruneCodes(): Promise<void> {
-      const before = clock() - unusedCodesKeptMs;
-      while ((await db.write(repo.writes.deleteUnusedCodes, before, deletedAtOnce)) > 0);
-    },
+    ...createForgetting({ db, clock }),
   };
 }

@@ -274,7 +274,16 @@ export function nextEndpoint(db: Reader, after: string): Promise<{ id: string | 
   );
 }
 
+/** The endpoints of an app end with it. */
+function deleteEndpointsOfDeletedApps(tx: Tx): Promise<number> {
+  return tx.run(
+    `DELETE FROM webhook_endpoints WHERE NOT EXISTS
+       (SELECT 1 FROM apps WHERE apps.id = webhook_endpoints.client_id AND apps.deleted_at IS NULL)`,
+  );
+}
+
 export const writes = defineWrites(import.meta.url, {
+  deleteEndpointsOfDeletedApps,
   addEndpoint,
   changeEndpoint,
   removeEndpoint,

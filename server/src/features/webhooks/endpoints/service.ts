@@ -132,8 +132,9 @@ export function createWebhooks({
     /** Disables endpoints that had attempts but no success for five days. */
     disableFailing: (): Promise<void> => db.write(repo.writes.disableFailing, clock() - failingMs, clock()),
 
-    /** Deletes deliveries after 30 days, and those of endpoints that are gone. */
+    /** Deletes deliveries after 30 days, and endpoints of deleted apps. What hangs on an endpoint that is gone goes too. */
     async prune(): Promise<void> {
+      await db.write(repo.writes.deleteEndpointsOfDeletedApps);
       for (let after = ''; ; ) {
         const next = await repo.nextEndpoint(db, after);
         if (!next || next.id === null) return;

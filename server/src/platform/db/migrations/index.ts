@@ -7,6 +7,7 @@ import { overlay } from './0005-overlay.ts';
 import { profile } from './0006-profile.ts';
 import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
+import { forgetting } from './0009-forgetting.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0006-profile', sql: profile },
   { name: '0007-refresh-chains', sql: refreshChains },
   { name: '0008-table-versions', sql: tableVersions },
+  { name: '0009-forgetting', sql: forgetting },
 ];

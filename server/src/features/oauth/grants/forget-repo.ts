@@ -1,0 +1,144 @@
+/**
+ * What is forgotten of grants, and when (contract: a rotated refresh token 30 days after its rotation, everything of a
+ * family 30 days after its end or expiry).
+ *
+ * - Each write removes a bounded number of rows, because a store can hold millions of them.
+ * - The tokens of a family form a chain: each names its successor, and the first one is found by an index. Whoever
+ *   removes a token makes its successor the first one, so that what is left is always found.
+ * - Rotated tokens are found by their key, which begins with the time of their making. An index by the time of their
+ *   rotation would cost every refresh a write. Tokens without a time in their key are removed with their family.
+ */
+import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+
+export interface OldToken {
+  hash: string;
+  creator_id: string;
+  family_id: string;
+  expires_at: number;
+  used_at: number | null;
+}
+
+/** In order of their making. */
+export function tokensBetween(db: Reader, after: string, before: string, limit: number): Promise<OldToken[]> {
+  return db.all(
+    `SELECT hash, creator_id, family_id, expires_at, used_at FROM refresh_tokens
+     WHERE hash > $1 AND hash < $2 ORDER BY hash LIMIT $3`,
+    [after, before, limit],
+  );
+}
+
+const inList = (start: string): Sql => ({
+  sqlite: `${start} (SELECT value FROM json_each($1))`,
+  postgres: `${start} (SELECT jsonb_array_elements_text(CAST($1 AS jsonb)))`,
+});
+const deleteTokens = inList('DELETE FROM refresh_tokens WHERE hash IN');
+const makeFirst = inList('UPDATE refresh_tokens SET parent_hash = NULL WHERE parent_hash IS NOT NULL AND hash IN');
+
+async function removeTokens(tx: Tx, tokens: readonly { hash: string; successor_hash: string | null }[]) {
+  const list = (hashes: readonly (string | null)[]) => [JSON.stringify(hashes.filter((hash) => hash !== null))];
+  await tx.run(deleteTokens, list(tokens.map(({ hash }) => hash)));
+  await tx.run(makeFirst, list(tokens.map(({ successor_hash }) => successor_hash)));
+}
+
+const rotated = inList('SELECT hash, successor_hash FROM refresh_tokens WHERE used_at IS NOT NULL AND hash IN');
+
+/** Removes those of these tokens that were rotated. */
+async function forgetRotated(tx: Tx, hashes: readonly string[]): Promise<void> {
+  await removeTokens(tx, await tx.all(rotated, [JSON.stringify(hashes)]));
+}
+
+export interface FamilyKey {
+  creator_id: string;
+  id: string;
+}
+
+/** Families that ended or expired before this instant, the oldest first. */
+export function familiesOver(db: Reader, before: number, limit: number): Promise<FamilyKey[]> {
+  return db.all(
+    `SELECT creator_id, id FROM families WHERE COALESCE(ended_at, expires_at) < $1
+     ORDER BY COALESCE(ended_at, expires_at) LIMIT $2`,
+    [before, limit],
+  );
+}
+
+export function familiesOf(db: Reader, creatorId: string, grantId: string, limit: number): Promise<FamilyKey[]> {
+  return db.all('SELECT creator_id, id FROM families WHERE creator_id = $1 AND grant_id = $2 LIMIT $3', [
+    creatorId,
+    grantId,
+    limit,
+  ]);
+}
+
+/** Removes a family with its code and up to `limit` of its tokens. Answers whether all of it is gone. */
+async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number): Promise<boolean> {
+  const tokens = await tx.all<{ hash: string; successor_hash: string | null }>(
+    `WITH RECURSIVE chain (hash, successor_hash, place) AS (
+       SELECT hash, successor_hash, 1 FROM refresh_tokens
+       WHERE creator_id = $1 AND family_id = $2 AND parent_hash IS NULL
+       UNION ALL
+       SELECT r.hash, r.successor_hash, chain.place + 1 FROM chain
+       JOIN refresh_tokens r ON r.hash = chain.successor_hash WHERE chain.place < $3
+     )
+     SELECT hash, successor_hash FROM chain`,
+    [creator_id, id, limit],
+  );
+  await removeTokens(tx, tokens);
+  if (tokens.length >= limit) return false;
+  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND family_id = $2', [creator_id, id]);
+  await tx.run('DELETE FROM families WHERE creator_id = $1 AND id = $2', [creator_id, id]);
+  return true;
+}
+
+/** Of a grant that ended before `before` and has not been looked at since. */
+export function unsweptGrant(db: Reader, before: number): Promise<FamilyKey | undefined> {
+  return db.get('SELECT creator_id, id FROM grants WHERE swept = 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1', [
+    before,
+  ]);
+}
+
+/**
+ * Removes an ended grant whose families are gone, unless it is the one that tells that this app once acted for the
+ * creator: the last one that was used. So there is one at most of each app and creator.
+ */
+async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void> {
+  const grant = [creator_id, id];
+  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', grant);
+  const used = await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', grant);
+  if (used === 0) {
+    await tx.run('DELETE FROM grants WHERE creator_id = $1 AND id = $2', grant);
+    return;
+  }
+  await tx.run(
+    `DELETE FROM grants WHERE creator_id = $1 AND id <> $2 AND swept = 1
+       AND client_id = (SELECT client_id FROM grants WHERE creator_id = $1 AND id = $2)`,
+    grant,
+  );
+  await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', grant);
+}
+
+/** Removes up to `limit` codes that expired unused before `before`: they and unknown ones are answered alike. */
+function forgetUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM authorization_codes WHERE (creator_id, hash) IN
+       (SELECT creator_id, hash FROM authorization_codes WHERE used_at IS NULL AND expires_at < $1 LIMIT $2)`,
+    [before, limit],
+  );
+}
+
+/** Removes up to `limit` apps that were deleted before `before` and never acted for anybody. */
+function forgetApps(tx: Tx, before: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM apps WHERE id IN
+       (SELECT id FROM apps WHERE deleted_at < $1
+          AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.client_id = apps.id) LIMIT $2)`,
+    [before, limit],
+  );
+}
+
+export const writes = defineWrites(import.meta.url, {
+  forgetRotated,
+  forgetFamily,
+  forgetGrant,
+  forgetUnusedCodes,
+  forgetApps,
+});

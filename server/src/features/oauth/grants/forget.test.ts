@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { buildApp } from '../../../../test/build-app.ts';
+import {
+  approve,
+  assertRefused,
+  callMe,
+  connect,
+  exchange,
+  introspect,
+  parties,
+  refresh,
+  revoke,
+  tokensOf,
+} from '../../../../test/oauth.ts';
+import { execute, executeAll } from '../../../../test/sql.ts';
+import { hashSecret, newSecret } from '../../../platform/secrets.ts';
+import { newRefreshToken, refreshKey } from './refresh-tokens.ts';
+
+const day = 86_400_000;
+type Row = { family_id: string };
+
+async function setup(t: TestContext) {
+  const app = await buildApp(t);
+  const { db, grants } = app.runtime;
+  const { creator, client } = await parties(app);
+  const count = async (table: string) =>
+    Number((await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n ?? 0);
+  const forget = async () => {
+    await grants.pruneTokens();
+    await grants.pruneEnded();
+    await grants.pruneCodes();
+    await grants.pruneApps();
+  };
+  return { ...app, app, db, grants, creator, client, count, forget };
+}
+
+test('a year of refreshes keeps a month of tokens, and a reuse within it still ends the family', async (t) => {
+  const { http, app, clock, creator, client, count, forget } = await setup(t);
+  const first = await connect(app, creator, client);
+  const history = [first];
+  let most = 0;
+  for (let passed = 3; passed < 360; passed += 3) {
+    clock.advance(3 * day);
+    history.push(tokensOf(await refresh(http, client, history.at(-1)?.refresh_token ?? '')));
+    if (passed % 9 === 0) await forget();
+    most = Math.max(most, await count('refresh_tokens'));
+  }
+  assert.ok(most <= 15, `${most} tokens`);
+  assert.equal(await count('families'), 1);
+  const newest = history.at(-1) ?? first;
+  // Forgotten: refused, and ends nothing.
+  assertRefused(await refresh(http, client, first.refresh_token), 400, 'invalid_grant');
+  assert.equal((await callMe(http, newest.access_token)).statusCode, 200);
+  assert.deepEqual((await introspect(http, client, newest.refresh_token)).json().active, true);
+  assertRefused(await refresh(http, client, history.at(-10)?.refresh_token ?? ''), 400, 'invalid_grant');
+  assert.equal((await callMe(http, newest.access_token)).json().error.code, 'grant_unusable');
+  assertRefused(await refresh(http, client, newest.refresh_token), 400, 'invalid_grant');
+  // The chain lost its first tokens and is still found to its last one.
+  clock.advance(31 * day);
+  await forget();
+  assert.deepEqual([await count('refresh_tokens'), await count('families')], [0, 0]);
+  assert.equal(await count('authorization_codes'), 0);
+});
+
+test('an idle family goes 30 days after its token expired, an ended one 30 days after its end, others stay', async (t) => {
+  const { http, app, clock, creator, client, count, forget } = await setup(t);
+  const idle = await connect(app, creator, client);
+  const ended = await connect(app, creator, client);
+  const rotated = tokensOf(await refresh(http, client, ended.refresh_token));
+  clock.advance(60_000);
+  assertRefused(await refresh(http, client, ended.refresh_token), 400, 'invalid_grant');
+  let live = await connect(app, creator, client);
+  const code = await approve(app.runtime, creator, client);
+  clock.advance(30 * day - 1);
+  await forget();
+  assert.equal(await count('families'), 3);
+  live = tokensOf(await refresh(http, client, live.refresh_token));
+  clock.advance(2);
+  await forget();
+  assert.equal(await count('families'), 2);
+  assertRefused(await refresh(http, client, rotated.refresh_token), 400, 'invalid_grant');
+  assert.equal((await callMe(http, live.access_token)).statusCode, 200);
+  assertRefused(await exchange(http, client, code), 400, 'invalid_grant');
+  clock.advance(60 * day - 60_002);
+  live = tokensOf(await refresh(http, client, live.refresh_token));
+  await forget();
+  assert.equal(await count('families'), 2, 'expired just now');
+  clock.advance(30 * day + 60_001);
+  await forget();
+  assert.equal(await count('families'), 1);
+  assertRefused(await refresh(http, client, idle.refresh_token), 400, 'invalid_grant');
+  tokensOf(await refresh(http, client, live.refresh_token));
+});
+
+test('long chains are removed in pieces, also one that begins with a token of the older form', async (t) => {
+  const { http, app, db, clock, creator, client, count, forget, grants } = await setup(t);
+  const { refresh_token } = await connect(app, creator, client);
+  const old = newSecret('njr');
+  await execute(db, 'UPDATE refresh_tokens SET hash = $2 WHERE hash = $1', [
+    refreshKey(refresh_token),
+    hashSecret(old),
+  ]);
+  const { refresh_token: token } = tokensOf(await refresh(http, client, old));
+  // 1,202 more between the two, as that many refreshes would have made them.
+  const row = await db.get<Row>('SELECT * FROM refresh_tokens WHERE hash = $1', [refreshKey(token)]);
+  const keys = Array.from({ length: 1202 }, () => newRefreshToken(clock()).key);
+  const chain = [hashSecret(old), ...keys, refreshKey(token)];
+  await executeAll(
+    db,
+    ['UPDATE refresh_tokens SET successor_hash = $2 WHERE hash = $1', [hashSecret(old), keys[0] ?? '']],
+    ['UPDATE refresh_tokens SET parent_hash = $2 WHERE hash = $1', [refreshKey(token), keys.at(-1) ?? '']],
+    ...keys.map(
+      (key, i) =>
+        [
+          `INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at, used_at, successor_hash)
+           VALUES ($1, $2, $3, $4, $5, $6, $5, $7)`,
+          [key, creator.creatorId, row?.family_id ?? '', chain[i] ?? '', clock(), clock() + day, chain[i + 2] ?? ''],
+        ] as const,
+    ),
+  );
+  const other = await connect(app, creator, client);
+  assert.equal(await count('refresh_tokens'), 1205);
+  assert.equal((await revoke(http, client, token)).statusCode, 200);
+  clock.advance(31 * day);
+  await grants.pruneEnded();
+  assert.deepEqual([await count('refresh_tokens'), await count('families'), await count('grants')], [0, 0, 0]);
+  assertRefused(await refresh(http, client, other.refresh_token), 400, 'invalid_grant');
+  await forget();
+});
+
+test('of ended grants one is kept for each app that acted for a creator, and none that never did', async (t) => {
+  const { http, app, runtime, clock, creator, client, count, forget, grants } = await setup(t);
+  for (let round = 0; round < 5; round++) {
+    const { access_token } = await connect(app, creator, client);
+    if (round % 2 === 0) assert.equal((await callMe(http, access_token)).statusCode, 200);
+    await runtime.lastUsed.flush();
+    await grants.revoke(creator.creatorId, client.clientId, 'creator');
+    clock.advance(60_000);
+  }
+  assert.equal(await count('grants'), 5);
+  clock.advance(30 * day);
+  await forget();
+  assert.equal(await count('grants'), 1);
+  assert.deepEqual(
+    (await grants.appsEver(creator.creatorId)).map(({ id }) => id),
+    [client.clientId],
+  );
+});
+
+test('a deleted app is forgotten after 30 days unless it acted for somebody', async (t) => {
+  const { http, app, runtime, clock, creator, count, forget, grants } = await setup(t);
+  const add = () =>
+    runtime.apps.add({ name: 'Goal Bot', redirectUris: ['https://app.example/callback'], ownerId: creator.creatorId });
+  const before = await count('apps');
+  for (let round = 0; round < 30; round++) assert.ok(await grants.deleteApp(creator.creatorId, (await add()).clientId));
+  const acted = await add();
+  await callMe(http, (await connect(app, creator, acted)).access_token);
+  await runtime.lastUsed.flush();
+  await runtime.webhooks.add(acted.clientId, { url: 'https://hooks.example/', types: null, description: null });
+  await grants.deleteApp(creator.creatorId, acted.clientId);
+  clock.advance(29 * day);
+  await forget();
+  assert.equal(await count('apps'), before + 31);
+  clock.advance(2 * day);
+  await forget();
+  await runtime.webhooks.prune();
+  assert.equal(await count('apps'), before + 1);
+  assert.equal(await count('webhook_endpoints'), 0);
+});
