@@ -54,18 +54,26 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
 }
 
 function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
-  if (config?.clientAuth) return { security: [{ client: [] }], headers: {} };
+  if (config?.clientLimit) return { security: [{ client: [] }], ...describeLimit(config.clientLimit) };
   const protection = config?.protection;
   if (config?.clientAuthentication) return { security: [{ client: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };
-  const { limit, windowMs } = limits[protection.limit];
+  const { note, ...described } = describeLimit(protection.limit);
   return {
     security: [{ bearer: protection.scope ? [protection.scope] : [] }],
-    extensions: { 'x-rate-limit': { group: protection.limit, limit, window_seconds: windowMs / 1000 } },
+    ...described,
+    note: `${protection.scope ? `Scope: \`${protection.scope}\`. ` : ''}${note}`,
+  };
+}
+
+function describeLimit(group: keyof typeof limits) {
+  const { limit, windowMs, per } = limits[group];
+  return {
+    extensions: { 'x-rate-limit': { group, limit, window_seconds: windowMs / 1000 } },
     headers: {
-      'RateLimit-Policy': `\`${limitPolicy(protection.limit)}\``,
+      'RateLimit-Policy': `\`${limitPolicy(group)}\``,
       RateLimit: 'What is left now, and seconds until the oldest counted request leaves the window',
     },
-    note: `${protection.scope ? `Scope: \`${protection.scope}\`. ` : ''}Limit: ${limit} requests a minute for each app and creator (group \`${protection.limit}\`).`,
+    note: `Limit: ${limit} requests a minute for each ${per} (group \`${group}\`).`,
   };
 }

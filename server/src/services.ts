@@ -48,7 +48,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     baseUrl: config.baseUrl,
     accessTokenSeconds: config.accessTokenSeconds,
   });
-  const webhooks = createWebhooks({ db, hub, clock, newId, vault, fetch });
+  const webhooks = createWebhooks({ db, hub, clock, newId, vault, fetch, limiter });
   const grants = createGrants({
     db,
     hub,

@@ -44,8 +44,8 @@ const tables: Record<string, () => string> = {
     ),
   limits: () =>
     table(
-      ['group', 'counts', 'requests a minute'],
-      Object.entries(limits).map(([name, { counts, limit }]) => [`\`${name}\``, counts, String(limit)]),
+      ['group', 'counts', 'for each', 'requests a minute'],
+      Object.entries(limits).map(([name, { counts, per, limit }]) => [`\`${name}\``, counts, per, String(limit)]),
     ),
   settings: () =>
     table(

@@ -54,6 +54,12 @@ export function timeText(ms: number): string {
   return text;
 }
 
+/** When an id was made, in milliseconds. */
+export function timeOfId(id: string): number {
+  const text = id.slice(id.indexOf('_') + 1, id.indexOf('_') + 11);
+  return [...text].reduce((ms, letter) => ms * 32 + alphabet.indexOf(letter), 0);
+}
+
 /** Five bytes are eight characters: four pairs of ten bits, each looked up at once. */
 function encodeFive(bytes: Uint8Array, at: number): string {
   const [a = 0, b = 0, c = 0, d = 0, e = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3], bytes[at + 4]];

@@ -35,9 +35,26 @@ test('security 31: no non-public address is accepted or connected to, however it
   const fetch = fetchWith(t);
   for (const host of refusedHosts) {
     assert.equal(await fetch.problem(`https://${host}/hook`), 'not_public', host);
-    const { status, error } = await fetch.post(post(`https://${host}:9/hook`));
+    const { status, error } = await fetch.post(post(`https://${host}:9999/hook`));
     assert.deepEqual({ status, error }, { status: null, error: 'The address must lead to a public address.' }, host);
   }
+});
+
+test('security 39: only port 80, 443 or one from 1024 up is accepted and connected to, opened ranges included', async (t) => {
+  const fetch = fetchWith(t, { allowCidrs: loopback });
+  for (const port of [1, 22, 25, 110, 1023]) {
+    assert.equal(await fetch.problem(`https://app.example:${port}/`), 'port', String(port));
+    const { status, error } = await fetch.post(post(`https://app.example:${port}/`));
+    const refusal = 'The address must use port 80, 443 or one from 1024 up.';
+    assert.deepEqual({ status, error }, { status: null, error: refusal }, String(port));
+  }
+  for (const url of [
+    'https://app.example/',
+    'https://app.example:80/',
+    'http://app.example/',
+    'https://a.example:1024/',
+  ])
+    assert.equal(await fetch.problem(url), undefined, url);
 });
 
 test('security 31: a name with any non-public address is refused at registration and at connection', async (t) => {
@@ -94,7 +111,7 @@ test('plain http: only where every address was opened', async (t) => {
   assert.equal(await fetch.problem('http://open.example/'), undefined);
   assert.equal(await fetch.problem('http://public.example/'), 'not_https');
   assert.equal(await fetch.problem('http://8.8.8.8/'), 'not_https');
-  assert.equal((await fetch.post(post('http://public.example:9/'))).error, 'The address must begin with https://.');
+  assert.equal((await fetch.post(post('http://public.example:9999/'))).error, 'The address must begin with https://.');
   assert.equal(await fetch.problem('http://127.0.0.2/'), 'not_public');
   assert.equal((await fetch.post(post(receiver.url))).status, 204);
   assert.equal(await fetchWith(t).problem('http://app.example/'), 'not_https');

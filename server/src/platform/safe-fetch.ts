@@ -3,6 +3,7 @@
  *
  * - A name is resolved once for each connection, all its addresses are checked, and the connection can only go to one of
  *   them. No second lookup could answer differently (DNS rebinding). TLS and the Host header keep the name.
+ * - Port 80, 443 or one from 1024 up, so that no other service of a host (SSH, mail) is spoken to.
  * - HTTPS only; plain http: where all addresses are in ranges that the operator opened.
  * - No redirect is followed and no body is decompressed. Whatever the receiver does, a request costs at most one
  *   connection and `timeoutMs`; a body longer than `maxReadBytes` closes the connection.
@@ -55,6 +56,7 @@ export const urlProblems = {
   not_https: 'must begin with https://',
   user_info: 'must not contain a user name or password',
   fragment: 'must not have a fragment (#…)',
+  port: 'must use port 80, 443 or one from 1024 up',
   not_public: 'must lead to a public address',
 } as const;
 
@@ -102,7 +104,8 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     );
     const connect: buildConnector.connector = (options, callback) => {
       // No lookup happens for a literal address.
-      const problem = isIP(options.hostname) ? addressProblem(options.protocol, [options.hostname]) : undefined;
+      const literal = isIP(options.hostname) ? addressProblem(options.protocol, [options.hostname]) : undefined;
+      const problem = isPortAllowed(options.port) ? literal : 'port';
       const connector = connectors[options.protocol];
       if (problem || !connector) return callback(new RefusedAddress(problem ?? 'not_https'), null);
       connector(options, callback);
@@ -127,6 +130,7 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
       if (url.protocol === 'http:' && allowCidrs.length === 0) return 'not_https';
       if (url.username || url.password) return 'user_info';
       if (text.includes('#')) return 'fragment';
+      if (!isPortAllowed(url.port)) return 'port';
       // The URL parser has normalized all notations of IPv4 addresses.
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
       if (isIP(host)) return addressProblem(url.protocol, [host]);
@@ -139,6 +143,9 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
     },
   };
 }
+
+/** The port as a URL has it: empty for the one of its protocol. */
+const isPortAllowed = (port: string): boolean => ['', '80', '443'].includes(port) || Number(port) >= 1024;
 
 /** Sends one request and calls `done` exactly once, at the latest after `timeoutMs`. */
 function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: number, done: (answer: Answer) => void) {

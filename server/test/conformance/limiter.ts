@@ -120,6 +120,21 @@ export function limiterConformance(name: string, open: (t: TestContext) => Promi
       assert.equal((await limiter.take(key, rule)).allowed, false);
     });
 
+    it('tells at no cost what is left', async (t) => {
+      const { limiter } = await open(t);
+      const key = randomUUID();
+      const rule = { limit: 2, windowMs: 60_000 };
+      const left = async () => {
+        const { allowed, remaining, resetSeconds } = await limiter.take(key, rule, 0);
+        assert.deepEqual([allowed, resetSeconds], [true, 60]);
+        return remaining;
+      };
+      assert.equal(await left(), 2);
+      await limiter.take(key, rule, 2);
+      assert.equal(await left(), 0);
+      assert.equal(await left(), 0);
+    });
+
     it('tells who was refused when there is room for the whole cost', async (t) => {
       const { limiter, advance } = await open(t);
       const key = randomUUID();

@@ -24,7 +24,7 @@ export const words = messages({
     scopesIntro: 'A token can do what the creator approved, and no more. Ask only for what your app uses.',
     limits: 'Rate limits',
     limitsIntro:
-      'Counted for each app and creator over a sliding minute. Every answer says in RateLimit what is left; after 429 wait as Retry-After says.',
+      'Counted for each app and creator (manage and send: for each app) over a sliding minute. Every answer says in RateLimit what is left; after 429 wait as Retry-After says.',
     events: 'Events',
     eventsIntro:
       'What happens to a creator becomes one event: the same bytes on the socket, on the event stream, in a webhook and from GET /v1/events. Follow sequence, and nothing is missed.',
@@ -87,7 +87,7 @@ export const words = messages({
     scopesIntro: 'โทเคนทำได้เฉพาะสิ่งที่ครีเอเตอร์อนุญาตเท่านั้น กรุณาขอเฉพาะสิทธิ์ที่แอปใช้จริง',
     limits: 'ขีดจำกัดการเรียกใช้',
     limitsIntro:
-      'นับแยกตามแอปและครีเอเตอร์ในช่วงหนึ่งนาทีล่าสุด ทุกคำตอบบอกจำนวนที่เหลือไว้ใน RateLimit หากได้รับ 429 ให้รอตามเวลาใน Retry-After',
+      'นับแยกตามแอปและครีเอเตอร์ (manage และ send นับแยกตามแอป) ในช่วงหนึ่งนาทีล่าสุด ทุกคำตอบบอกจำนวนที่เหลือไว้ใน RateLimit หากได้รับ 429 ให้รอตามเวลาใน Retry-After',
     events: 'อีเวนต์',
     eventsIntro:
       'ทุกสิ่งที่เกิดขึ้นกับครีเอเตอร์จะกลายเป็นอีเวนต์เดียวที่เหมือนกันทุกไบต์ ทั้งบนซ็อกเก็ต สตรีมอีเวนต์ เว็บฮุก และ GET /v1/events เพียงติดตามค่า sequence ก็ไม่พลาดอีเวนต์ใด',

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
 import { countHeader } from '../../platform/http/headers.ts';
-import type { Limiter, LimitVerdict } from '../../platform/limiter/limiter.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Access, AccessLookup } from './grants/access.ts';
 import type { LastUsed } from './grants/last-used.ts';
 import type { Tokens, Verified } from './keys/tokens.ts';
-import { type LimitGroup, limitPolicy, limits } from './limits.ts';
+import { checkLimit, type GrantLimitGroup, limits } from './limits.ts';
 import type { Scope } from './scopes.ts';
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ declare module 'fastify' {
 interface Protection {
   /** `null`: any valid token will do. */
   readonly scope: Scope | null;
-  readonly limit: LimitGroup;
+  readonly limit: GrantLimitGroup;
 }
 
 /** Options for a protected route: nothing reaches its handler without a token, a grant, the scope and the limit. */
@@ -45,7 +45,6 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
   return (protection) => {
     const { scope, limit } = protection;
     const rule = limits[limit];
-    const policy = limitPolicy(limit);
 
     // A list of checks in order. Each passes on what it knows at once where it can: a request whose token and grant
     // are remembered goes through without a single promise.
@@ -61,7 +60,6 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
       request.grant = grant;
       checkScope(grant, scope);
       return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {
-        reply.header('ratelimit-policy', policy);
         checkLimit(reply, limit, verdict);
         lastUsed.note(grant);
       });
@@ -118,13 +116,6 @@ function checkScope(grant: Access, scope: Scope | null): void {
     message: `This endpoint requires scope: ${scope}`,
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   });
-}
-
-/** draft-ietf-httpapi-ratelimit-headers */
-function checkLimit(reply: FastifyReply, group: LimitGroup, verdict: LimitVerdict): void {
-  reply.header('ratelimit', `"${group}";r=${verdict.remaining};t=${verdict.resetSeconds}`);
-  if (!verdict.allowed)
-    throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } });
 }
 
 /** Response entries of a protected endpoint: what the guard can answer, and the codes of this endpoint. */

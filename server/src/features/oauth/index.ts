@@ -13,7 +13,7 @@ export { accessTopic, createGrants, type Grants } from './grants/service.ts';
 export { createGuard, type Protect, protectedErrors } from './guard.ts';
 export { createKeys } from './keys/service.ts';
 export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
-export { limitPolicy, limits } from './limits.ts';
+export { type AppLimitGroup, checkLimit, limitPolicy, limits, rateLimited } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
 export { allScopes, formatScopes, parseScopes, scopeList, scopes } from './scopes.ts';
 export { oauthRoutes } from './token/routes.ts';

@@ -43,7 +43,9 @@ const pageLength = 25;
 const longestNote = 200;
 
 /** An app's webhooks in the portal. Making a secret needs a recent sign-in; the rest needs the app's owner. */
-export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
+export function webhookPages(scope: FastifyInstance, parts: WebhookPagesParts): void {
+  const { pages, webhooks, viewOf, ownApp } = parts;
+  const { limits } = webhooks;
   const own = (request: PathRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
   const ownRecent = (request: PathRequest) => ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
   const base = '/developers/apps/:clientId/webhooks';
@@ -100,6 +102,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
 
   scope.post<Path>(`${base}/:id/ping`, async (request, reply) => {
     const app = await own(request);
+    await limits.send(app.id);
     await webhooks.deliveries.ping(app.id, request.params.id);
     return back(request, reply, 'pinged');
   });
@@ -114,7 +117,12 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     const typed = { from: formText(request, 'from').trim(), to: formText(request, 'to').trim() };
     const read = readSpan(typed, zone);
     if ('refused' in read) return showWebhook(request, reply, app, webhook, { span: read.refused, status: 422 });
-    const queued = await webhooks.deliveries.replay(app.id, webhook.id, read.span);
+    await limits.send(app.id);
+    const { queued, next_from } = await webhooks.deliveries.replay(app.id, webhook.id, read.span);
+    if (next_from !== null) {
+      const from = zone.reading(Date.parse(next_from)).replace('T', ' ');
+      return pages.redirect(reply, path, { tone: 'warn', text: t('replayedPart', { queued, from }) });
+    }
     if (queued === 0) return pages.redirect(reply, path, { tone: 'info', text: t('replayedNone') });
     return pages.redirect(reply, path, { tone: 'ok', text: t('replayed', { queued }) });
   });
@@ -148,6 +156,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     const { id, delivery } = request.params;
     const t = words(pages.lang(request));
     const path = `${webhooksPath(app)}/${id}/deliveries/${delivery}`;
+    await limits.send(app.id);
     try {
       await webhooks.deliveries.retry(app.id, id, delivery);
     } catch (error) {

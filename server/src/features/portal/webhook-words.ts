@@ -84,6 +84,7 @@ export const webhookWords = messages({
     replayOff: 'Switch the webhook on to send a span of deliveries again.',
     replayNow: 'Send the span again',
     replayed: 'On their way again: {queued}. Load this page again to see what came back.',
+    replayedPart: 'On their way again: {queued}, the most at once. Send the rest from {from} on.',
     replayedNone: 'There is nothing in that span to send again.',
     from: 'From',
     to: 'To',
@@ -101,6 +102,7 @@ export const webhookWords = messages({
     not_https: 'The address must begin with https://.',
     user_info: 'The address must not contain a user name or password.',
     fragment: 'The address must not have a fragment (#…).',
+    port: 'The address must use port 80, 443 or one from 1024 up.',
     not_public: 'The address must be public: nothing is sent to loopback, private or reserved addresses.',
   },
   th: {
@@ -185,6 +187,7 @@ export const webhookWords = messages({
     replayOff: 'เปิดใช้ Webhook ก่อน จึงจะส่งซ้ำทั้งช่วงเวลาได้',
     replayNow: 'ส่งช่วงนี้อีกครั้ง',
     replayed: 'กำลังส่งอีกครั้ง {queued} รายการ โหลดหน้านี้อีกครั้งเพื่อดูคำตอบ',
+    replayedPart: 'กำลังส่งอีกครั้ง {queued} รายการ ซึ่งเป็นจำนวนสูงสุดต่อครั้ง ส่งส่วนที่เหลือตั้งแต่ {from}',
     replayedNone: 'ไม่มีรายการให้ส่งอีกครั้งในช่วงเวลานี้',
     from: 'ตั้งแต่',
     to: 'ถึง',
@@ -202,6 +205,7 @@ export const webhookWords = messages({
     not_https: 'ที่อยู่ต้องขึ้นต้นด้วย https://',
     user_info: 'ที่อยู่ต้องไม่มีชื่อผู้ใช้หรือรหัสผ่าน',
     fragment: 'ที่อยู่ต้องไม่มีส่วนต่อท้าย (#…)',
+    port: 'ที่อยู่ต้องใช้พอร์ต 80, 443 หรือตั้งแต่ 1024 ขึ้นไป',
     not_public: 'ที่อยู่ต้องเป็นที่อยู่สาธารณะ ระบบไม่ส่งไปยังที่อยู่ loopback ส่วนตัว หรือที่สงวนไว้',
   },
 });

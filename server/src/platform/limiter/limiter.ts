@@ -36,7 +36,8 @@ export interface ConnectionSlots {
 export interface Limiter {
   /**
    * Counts a request of `key` if it is let through, as `cost` requests (a whole number, 1 by default; a higher one than
-   * the limit counts as the limit). A key always comes with the same rule. Never rejects.
+   * the limit counts as the limit; 0 counts nothing and tells what is left). A key always comes with the same rule. Never
+   * rejects.
    */
   take(key: string, rule: LimitRule, cost?: number): LimitVerdict | Promise<LimitVerdict>;
   readonly connectionSlots: ConnectionSlots;

@@ -61,7 +61,8 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
       if (allowed) for (let i = Math.min(cost, limit); i > 0; i -= 1) append(ring, time);
       // Above zero, because requests that have left were dropped: at least one second when rounded up. Floating-point
       // addition can exceed the window by a tiny fraction, which must not be rounded up to a whole second.
-      const resetMs = Math.min(windowMs, timeAt(ring, allowed ? 0 : excess - 1) + windowMs - time);
+      const leavesFirst = ring.count > 0 ? timeAt(ring, allowed ? 0 : excess - 1) : time;
+      const resetMs = Math.min(windowMs, leavesFirst + windowMs - time);
       return {
         allowed,
         remaining: Math.max(0, limit - ring.count),

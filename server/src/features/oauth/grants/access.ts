@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { TokenSubject } from '../keys/tokens.ts';
-import { type LimitGroup, limitKeysOf } from '../limits.ts';
+import { type GrantLimitGroup, limitKeysOf } from '../limits.ts';
 import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type AccessRow, accessByFamily } from './repo.ts';
 
@@ -17,7 +17,7 @@ export interface Access {
   readonly appName: string;
   readonly scopes: readonly Scope[];
   /** The keys under which the limiter counts this pair of app and creator. */
-  readonly limitKeys: Readonly<Record<LimitGroup, string>>;
+  readonly limitKeys: Readonly<Record<GrantLimitGroup, string>>;
   readonly creator: { username: string; displayName: string; avatarId: string | null; createdAt: number };
 }
 

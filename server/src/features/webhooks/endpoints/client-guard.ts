@@ -1,36 +1,43 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../../errors.ts';
 import { type Apps, basicCredentials } from '../../apps/index.ts';
+import type { AppLimitGroup } from '../../oauth/index.ts';
+import type { WebhookLimits } from './limits.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The app itself is the caller, with HTTP Basic. */
-    clientAuth?: boolean;
+    /** The app itself is the caller, with HTTP Basic, and is counted in this group. */
+    clientLimit?: AppLimitGroup;
   }
 }
 
 /** Options for a route that an app calls with its own credentials, and who called it. */
 export interface ClientGuard {
-  readonly options: { onRequest: (request: FastifyRequest) => Promise<void>; config: { clientAuth: true } };
+  options(limit: AppLimitGroup): {
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+    config: { clientLimit: AppLimitGroup };
+  };
   clientId(request: FastifyRequest): string;
 }
 
-export function createClientGuard(apps: Apps): ClientGuard {
+export function createClientGuard(apps: Apps, limits: WebhookLimits): ClientGuard {
   const callers = new WeakMap<FastifyRequest, string>();
   return {
-    options: {
-      config: { clientAuth: true },
-      async onRequest(request) {
+    options: (limit) => ({
+      config: { clientLimit: limit },
+      async onRequest(request, reply) {
         const credentials = basicCredentials(request);
         if (typeof credentials === 'string') throw unauthorized();
         const verdict = await apps.authenticate(credentials, request.ip);
-        if ('app' in verdict) callers.set(request, verdict.app.id);
-        else if (verdict.refused === 'throttled')
+        if ('app' in verdict) {
+          callers.set(request, verdict.app.id);
+          await limits.count(verdict.app.id, limit, reply);
+        } else if (verdict.refused === 'throttled')
           throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.retryAfterSeconds) } });
         else throw unauthorized();
       },
-    },
+    }),
     clientId(request) {
       const id = callers.get(request);
       if (id === undefined) throw new Error('this route is not guarded');

@@ -176,12 +176,12 @@ test('410 disables; what happens meanwhile is skipped and can be replayed', asyn
   receiver.answer = (response) => response.writeHead(200).end();
   await call('PATCH', `/${id}`, { enabled: true });
   const replay = await call('POST', `/${id}/replay`, span);
-  assert.deepEqual([replay.statusCode, replay.json()], [202, { queued: 3 }]);
+  assert.deepEqual([replay.statusCode, replay.json()], [202, { queued: 3, next_from: null }]);
   await worker.pass();
   assert.deepEqual(types(receiver.requests.slice(2)), ['tip.created', 'tip.created', 'tip.created']);
   assert.equal((await deliveries(id, '?status=succeeded')).length, 3);
   const partly = { from: span.from, to: (await deliveries(id)).at(-1)!.created_at };
-  assert.deepEqual((await call('POST', `/${id}/replay`, partly)).json(), { queued: 1 });
+  assert.deepEqual((await call('POST', `/${id}/replay`, partly)).json(), { queued: 1, next_from: null });
 });
 
 test('attempts but no success for five days disable it, with a warning a day ahead; enabling starts the count anew', async (t) => {
@@ -269,12 +269,16 @@ test('when a grant ends its deliveries are cancelled for good, its bodies hidden
     if (delivery.event_type === 'tip.created')
       assert.equal((await call('POST', `/${id}/deliveries/${delivery.id}/retry`)).statusCode, 422);
   const span = { from: '2026-11-01', to: '2026-11-30' };
-  assert.deepEqual((await call('POST', `/${id}/replay`, span)).json(), { queued: 1 }, 'grant.revoked alone');
+  assert.deepEqual(
+    (await call('POST', `/${id}/replay`, span)).json(),
+    { queued: 1, next_from: null },
+    'grant.revoked alone',
+  );
 
   // A new grant revives nothing old.
   await worker.pass();
   await makePair(runtime, { app: pair, creator: pair });
-  assert.deepEqual((await call('POST', `/${id}/replay`, span)).json(), { queued: 1 });
+  assert.deepEqual((await call('POST', `/${id}/replay`, span)).json(), { queued: 1, next_from: null });
   assert.equal((await log.withBody(pair.clientId, id, sent!.id)).body, null);
 });
 

@@ -1,10 +1,10 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
-import { firstId } from '../../../platform/ids.ts';
+import { firstId, timeOfId } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
 import * as repo from './repo.ts';
-import type { Delivery } from './schemas.ts';
+import type { Delivery, Replay } from './schemas.ts';
 
 export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   /** Something of this endpoint is due. */
@@ -13,7 +13,10 @@ export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'
   readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
 }
 
-const replayedAtOnce = 500;
+/** In one write: others write between two of them. */
+const replayedAtOnce = 100;
+/** The most deliveries of one replay. */
+const mostReplayed = 10_000;
 
 /** The delivery log of an endpoint, and sending again. Whatever is asked, the app comes first. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
@@ -77,11 +80,14 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       return toDelivery(await delivery(id, deliveryId));
     },
 
-    /** Sends everything of a span of time again; answers how many. */
-    async replay(clientId: string, id: string, span: { from: number; to: number }): Promise<number> {
+    /** Sends everything of a span of time again, up to a number; answers how many, and where the rest begins. */
+    async replay(clientId: string, id: string, span: { from: number; to: number }): Promise<Replay> {
       await sendable(clientId, id);
-      const before = firstId('dlv', span.to + 1);
       let after = firstId('dlv', span.from);
+      const next = await repo.deliveryAt(db, id, { after, before: firstId('dlv', span.to + 1) }, mostReplayed);
+      // Up to an instant, not into it, so that the next replay sends none of them twice.
+      const rest = next && Math.max(timeOfId(next.id), span.from + 1);
+      const before = firstId('dlv', rest ?? span.to + 1);
       for (let total = 0; ; ) {
         const { queued, last } = await db.write(repo.writes.replayDeliveries, id, {
           after,
@@ -91,7 +97,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
         });
         total += queued;
         announce(id);
-        if (last === undefined) return total;
+        if (last === undefined) return { queued: total, next_from: toTimestampOrNull(rest ?? null) };
         after = last;
       }
     },

@@ -236,6 +236,20 @@ async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number
   return retried > 0;
 }
 
+/** The delivery of a span after so many others, oldest first. */
+export function deliveryAt(
+  db: Reader,
+  endpointId: string,
+  { after, before }: { after: string; before: string },
+  index: number,
+): Promise<{ id: string } | undefined> {
+  return db.get(
+    `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id > $2 AND id < $3
+     ORDER BY id LIMIT 1 OFFSET CAST($4 AS BIGINT)`,
+    [endpointId, after, before, index],
+  );
+}
+
 interface ReplaySpan {
   readonly after: string;
   readonly before: string;

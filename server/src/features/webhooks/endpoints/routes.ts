@@ -19,15 +19,17 @@ export interface WebhookRoutesParts extends Pick<Platform, 'vault' | 'zone'> {
 const bodyErrors = ['body_too_large', 'unsupported_media_type', 'request_timeout', 'validation_failed'] as const;
 const tags = ['Webhooks'];
 
-export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault, zone }: WebhookRoutesParts): void {
+export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesParts): void {
+  const { webhooks, apps, vault, zone } = parts;
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
-  const { options: guarded, clientId } = createClientGuard(apps);
+  const { options, clientId } = createClientGuard(apps, webhooks.limits);
+  const [manage, send] = [options('manage'), options('send')];
   const { deliveries } = webhooks;
 
   app.route({
     method: 'POST',
     url: '/v1/webhooks',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'createWebhook',
       summary: 'Add a webhook',
@@ -49,7 +51,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'GET',
     url: '/v1/webhooks',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'listWebhooks',
       summary: 'The app’s webhooks',
@@ -63,7 +65,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'GET',
     url: '/v1/webhooks/:id',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'getWebhook',
       summary: 'One webhook',
@@ -78,7 +80,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'PATCH',
     url: '/v1/webhooks/:id',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'changeWebhook',
       summary: 'Change a webhook',
@@ -105,7 +107,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'DELETE',
     url: '/v1/webhooks/:id',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'deleteWebhook',
       summary: 'Remove a webhook',
@@ -123,7 +125,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'POST',
     url: '/v1/webhooks/:id/rotate-secret',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'rotateWebhookSecret',
       summary: 'Replace the secret',
@@ -143,7 +145,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'POST',
     url: '/v1/webhooks/:id/ping',
-    ...guarded,
+    ...send,
     schema: {
       operationId: 'pingWebhook',
       summary: 'Send a ping',
@@ -160,7 +162,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'GET',
     url: '/v1/webhooks/:id/deliveries',
-    ...guarded,
+    ...manage,
     schema: {
       operationId: 'listDeliveries',
       summary: 'What was sent',
@@ -194,7 +196,7 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'POST',
     url: '/v1/webhooks/:id/deliveries/:delivery/retry',
-    ...guarded,
+    ...send,
     schema: {
       operationId: 'retryDelivery',
       summary: 'Send a delivery again',
@@ -213,22 +215,22 @@ export function webhookRoutes(instance: FastifyInstance, { webhooks, apps, vault
   app.route({
     method: 'POST',
     url: '/v1/webhooks/:id/replay',
-    ...guarded,
+    ...send,
     schema: {
       operationId: 'replayDeliveries',
       summary: 'Send a span again',
       description:
-        'Everything in the list of deliveries from `from` to `to` that succeeded, failed or was skipped, except pings and what belongs to a grant that has ended.',
+        'Everything in the list of deliveries from `from` to `to` that succeeded, failed or was skipped, except pings and what belongs to a grant that has ended. At most 10,000 of the list at once: `next_from` tells where the next replay begins.',
       tags,
       params: schemas.WebhookParams,
       body: schemas.ReplayRequest,
       requestExample: { from: '2026-11-15T00:00:00Z', to: '2026-11-15T04:00:00Z' },
       response: { 202: schemas.Replay, ...clientErrors('not_found', ...bodyErrors) },
-      responseExample: { queued: 12 },
+      responseExample: { queued: 12, next_from: null },
     },
     handler: async (request, reply) => {
       const span = readSpan(request.body, zone);
-      return reply.code(202).send({ queued: await deliveries.replay(clientId(request), request.params.id, span) });
+      return reply.code(202).send(await deliveries.replay(clientId(request), request.params.id, span));
     },
   });
 }

@@ -139,7 +139,15 @@ const bound = Type.String({
 export const ReplayRequest = Type.Object({ from: bound, to: bound }, { title: 'ReplayRequest' });
 
 export const Replay = Type.Object(
-  { queued: Type.Integer({ description: 'How many deliveries are sent again' }) },
+  {
+    queued: Type.Integer({ description: 'How many deliveries are sent again' }),
+    next_from: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Replay from here for the rest of the span; null if there is none',
+      }),
+    ),
+  },
   { title: 'Replay' },
 );
 
@@ -151,6 +159,7 @@ export const DeliveryParams = Type.Object({
 
 export type Webhook = Static<typeof Webhook>;
 export type Delivery = Static<typeof Delivery>;
+export type Replay = Static<typeof Replay>;
 
 export const readStatus = (text: string | undefined): DeliveryStatus | null =>
   deliveryStatuses.find((known) => known === text) ?? null;

@@ -6,6 +6,7 @@ import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
 import { afterAllIds } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createWebhookLimits } from './limits.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
 
@@ -59,7 +60,8 @@ export function createWebhooks({
   newId,
   vault,
   fetch,
-}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault' | 'fetch'>) {
+  limiter,
+}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault' | 'fetch' | 'limiter'>) {
   async function endpoint(clientId: string, id: string): Promise<repo.EndpointRow> {
     const row = await repo.endpointOf(db, clientId, id);
     if (!row) throw new ApiError('not_found', { message: 'There is no webhook with this id.' });
@@ -75,6 +77,7 @@ export function createWebhooks({
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
 
   return {
+    limits: createWebhookLimits(limiter),
     deliveries: createDeliveries({ db, clock, newId, announce, endpoint }),
 
     async add(clientId: string, input: WebhookInput): Promise<Webhook & { secret: string }> {
