@@ -8,8 +8,12 @@ interface Job {
   run(runtime: Runtime): unknown;
 }
 
-/** What happens by the clock: deleting what is over. Each job fails alone and is tried again. */
+/**
+ * What happens by the clock: deleting what is over. Each job fails alone and is tried again. Nothing is pruned by a clock
+ * that is far ahead of the database's: what it calls old may be of today.
+ */
 export const jobs: Record<string, Job> = {
+  'check the clock': { everyMs: minute, run: reportClock },
   'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
   'prune signing keys': { everyMs: hour, run: ({ keys }) => keys.prune() },
   'prune codes': { everyMs: hour, run: ({ grants }) => grants.pruneCodes() },
@@ -26,11 +30,20 @@ export const jobs: Record<string, Job> = {
   'prune challenges': { everyMs: hour, run: ({ passkeys }) => passkeys.prune() },
 };
 
+/** Tells by log and metric when this node's clock is far from the database's or from the newest record. */
+async function reportClock({ events, metrics, log }: Runtime): Promise<void> {
+  const { aheadOfDatabaseMs, recordsAheadMs, creators, problems } = await events.checkClock();
+  metrics.clockOffset.set({ of: 'database' }, (aheadOfDatabaseMs ?? 0) / 1000);
+  metrics.clockOffset.set({ of: 'newest_record' }, -recordsAheadMs / 1000);
+  for (const problem of problems) log.warn({ creators }, problem);
+}
+
 /** Returns a function that stops all jobs. */
 export function startHousekeeping(runtime: Runtime): () => void {
   const timers = Object.entries(jobs).map(([name, { everyMs, run }]) =>
     setInterval(async () => {
       try {
+        if (name.startsWith('prune ') && (await runtime.events.isClockAhead())) return;
         await run(runtime);
       } catch (err) {
         runtime.log.warn({ err, job: name }, 'housekeeping failed');

@@ -8,6 +8,7 @@ export function addCreatorCommands(program: Command, context: Context): void {
   addPassword(creator, context);
   addPause(creator, context, 'suspend', 'Pause a creator: sign-in, API and deliveries');
   addPause(creator, context, 'restore', 'Undo creator suspend');
+  addRepairClock(creator, context);
 }
 
 interface PasswordOptions {
@@ -70,6 +71,26 @@ function addPause(group: Command, { env, print }: Context, action: 'suspend' | '
         const suspended = action === 'suspend';
         await grants.suspend('creator', id, suspended ? clock() : null);
         print({ id, username, suspended }, `Creator ${username} ${suspended ? 'suspended' : 'restored'}.`);
+      }),
+    );
+}
+
+function addRepairClock(group: Command, { env, print }: Context): void {
+  group
+    .command('repair-clock')
+    .description('Move what a creator recorded in the future, while a clock was wrong, back to now')
+    .argument('<USERNAME>', 'Username of the creator')
+    .action((username: string) =>
+      withRuntime(env, async ({ accounts, events }) => {
+        const { id } = await accounts.byUsername(username);
+        const head = await events.head(id);
+        const aheadMs = head ? await events.repairClock(id, head) : 0;
+        print(
+          { id, username, seconds_ahead: Math.round(aheadMs / 1000) },
+          aheadMs === 0
+            ? `Nothing of ${username} lies in the future.`
+            : `The history of ${username} was ${Math.round(aheadMs / 1000)} seconds ahead. Tips of the future now have the present time, in the same order; totals are the same, the month is counted anew. Events keep the bytes that were sent.`,
+        );
       }),
     );
 }

@@ -1,17 +1,25 @@
 import { createServer, type Server } from 'node:http';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 
 export interface Metrics {
   /** For metrics that are updated less often than requests. */
   readonly registry: Registry;
   readonly requests: RequestCounts;
+  /** How far this node's clock is ahead of another time, in seconds. */
+  readonly clockOffset: Gauge<'of'>;
 }
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  return { registry, requests: createRequestCounts() };
+  const clockOffset = new Gauge({
+    name: 'namjai_clock_offset_seconds',
+    help: 'By how much the clock of this node is ahead of the database (of="database") or behind the newest record (of="newest_record", negative)',
+    labelNames: ['of'] as const,
+    registers: [registry],
+  });
+  return { registry, requests: createRequestCounts(), clockOffset };
 }
 
 /** Serves /metrics for Prometheus on a separate port, on loopback only. */

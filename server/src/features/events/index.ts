@@ -1,3 +1,4 @@
+export { createClockCheck } from './clock.ts';
 export {
   appendEvent,
   appendParams,

@@ -166,7 +166,7 @@ export function headsAfter(db: Reader, creatorId: string, limit: number) {
   );
 }
 
-interface CreatorMonth {
+export interface CreatorMonth {
   readonly creatorId: string;
   readonly key: string;
   readonly startsAt: number;
@@ -174,7 +174,7 @@ interface CreatorMonth {
 }
 
 /** Sets creators' months anew from the tips themselves: the platform's time zone has changed. */
-async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
+export async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
   for (const { creatorId, key, startsAt, endsAt } of months)
     await tx.run(
       `UPDATE creator_heads SET month = $2,

@@ -1,4 +1,5 @@
 import type { Platform } from '../../platform/platform.ts';
+import { createClockCheck } from './clock.ts';
 import * as repo from './repo.ts';
 import type { EventType } from './types.ts';
 
@@ -65,6 +66,7 @@ export function createEventLog({
   return {
     prepare,
     announce,
+    ...createClockCheck({ db, clock, zone }),
 
     /** Appends an event that comes with no other change. */
     async append(event: NewEvent, data: object): Promise<void> {

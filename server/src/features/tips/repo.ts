@@ -30,12 +30,13 @@ const endOfTime = 9_007_199_254_740_991;
 
 const pageSql = `
 SELECT ${columns} FROM tips
-WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4)
+WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4
 ORDER BY created_at DESC, sequence DESC LIMIT $5`;
 
 /**
  * Newest first. Time never runs backwards along the sequence, so (created_at, sequence) is the order of
- * recording, and one index serves the whole history, its bounds and every page of it.
+ * recording, and one index serves the whole history, its bounds and every page of it. `sequence` alone is compared too
+ * for a cursor that points to a time from before a repair of the clock.
  */
 export function tipsPage(
   db: Reader,

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp, onNodes } from '../../../test/build-app.ts';
+import { makePair } from '../../../test/factories.ts';
+import { main } from '../../cli/main.ts';
+import { jobs } from '../../housekeeping.ts';
+import { createLog } from '../../platform/log.ts';
+
+const day = 86_400_000;
+
+async function setup(t: Parameters<typeof buildApp>[0]) {
+  let logged = '';
+  const log = createLog({ level: 'info', stream: { write: (line) => (logged += line) } });
+  const app = await buildApp(t, {}, { log });
+  const { runtime, http, clock } = app;
+  clock.set(Date.now());
+  const pair = await makePair(runtime);
+  const tip = async (amount: number) => {
+    const { tip } = await runtime.tips.record({
+      creatorId: pair.creatorId,
+      app: { id: pair.clientId, name: 'App' },
+      amount,
+      name: 'SOMCHAI',
+      displayName: null,
+      message: null,
+    });
+    return tip;
+  };
+  const get = async (url: string) => (await http.inject({ url, headers: pair.headers })).json();
+  const report = async () => {
+    logged = '';
+    await jobs['check the clock']?.run(runtime);
+    const metrics = await runtime.metrics.registry.metrics();
+    const offset = (of: string) =>
+      Number(new RegExp(`namjai_clock_offset_seconds{of="${of}"} (\\S+)`).exec(metrics)?.[1]);
+    return { logged, database: offset('database'), newest: offset('newest_record') };
+  };
+  const command = async (...args: string[]) => {
+    let [out, err] = ['', ''];
+    const streams = {
+      stdout: { write: (text: string) => (out += text) },
+      stderr: { write: (text: string) => (err += text) },
+    };
+    const code = await main(['--json', ...args], { env: { ...app.env, LOG_LEVEL: 'silent' }, ...streams });
+    assert.equal(code, 0, err);
+    return JSON.parse(out);
+  };
+  return { ...app, pair, tip, get, report, command };
+}
+
+test('a clock that is wrong, and records of the future, are told by log, metric and check-config', async (t) => {
+  const { clock, pair, tip, report, command } = await setup(t);
+  await tip(10);
+  const fine = await report();
+  assert.doesNotMatch(fine.logged, /clock/);
+  assert.ok(Math.abs(fine.database) < 60 && fine.newest === 0);
+  assert.deepEqual((await command('check-config')).clock.problems, []);
+
+  clock.advance(40 * day);
+  const ahead = await report();
+  if (onNodes) {
+    assert.match(ahead.logged, /clock is 40 days ahead of the database/);
+    assert.equal(Math.round(ahead.database / 86_400), 40);
+  }
+  await tip(20);
+  clock.advance(-40 * day);
+  const back = await report();
+  assert.match(back.logged, /newest record lies 40 days in the future/);
+  assert.ok(back.logged.includes(pair.username));
+  assert.equal(Math.round(back.newest / 86_400), -40);
+  const { clock: checked } = await command('check-config');
+  assert.match(checked.problems.join(), /newest record lies 40 days in the future/);
+  assert.deepEqual(checked.creators, [pair.username]);
+  await command('creator', 'repair-clock', pair.username);
+  assert.doesNotMatch((await report()).logged, /clock/);
+});
+
+test('repair-clock brings a history back from the future: order, cursors, totals and bytes stay', async (t) => {
+  const { clock, pair, runtime, tip, get, command } = await setup(t);
+  const { creatorId } = pair;
+  const other = await makePair(runtime);
+  for (let i = 1; i <= 5; i++) await tip(i);
+  const jump = 40 * day;
+  clock.advance(jump);
+  for (let i = 6; i <= 30; i++) {
+    await tip(i);
+    clock.advance(1000);
+  }
+  clock.set(Date.now());
+  await tip(31);
+  const before = await get('/v1/tips?limit=100');
+  assert.ok(Date.parse(before.data[0].created_at) > Date.now() + jump - 3_600_000, 'it stands in the future');
+  const firstPage = await get('/v1/tips?limit=7');
+  const bodies = (await runtime.events.after(creatorId, 0, 100)).map(({ body }) => body);
+
+  const answer = await command('creator', 'repair-clock', pair.username);
+  assert.ok(Math.abs(answer.seconds_ahead - jump / 1000) < 3600);
+  const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
+  const after = await get('/v1/tips?limit=100');
+  assert.deepEqual(idsOf(after), idsOf(before));
+  const times = after.data.map((each: { created_at: string }) => Date.parse(each.created_at));
+  assert.deepEqual(
+    times,
+    times.toSorted((a: number, b: number) => b - a),
+  );
+  assert.ok(times[0] <= Date.now());
+  const rest = await get(`/v1/tips?limit=100&cursor=${firstPage.next_cursor}`);
+  assert.deepEqual([...idsOf(firstPage), ...idsOf(rest)], idsOf(before), 'a cursor from before goes on');
+  const bodiesAfter = (await runtime.events.after(creatorId, 0, 100)).map(({ body }) => body);
+  assert.deepEqual(bodiesAfter, bodies);
+
+  clock.set(Date.now());
+  const next = await tip(32);
+  assert.ok(Math.abs(Date.parse(next.created_at) - Date.now()) < 60_000);
+  const stats = await get('/v1/tips/stats');
+  assert.deepEqual([stats.all_time.count, stats.all_time.total], [32, 528]);
+  const inMonth = (await get('/v1/tips?limit=100')).data.filter(
+    (each: { created_at: string }) => each.created_at >= new Date(stats.current_month.starts_at).toISOString(),
+  );
+  assert.equal(stats.current_month.count, inMonth.length);
+  assert.equal((await command('creator', 'repair-clock', pair.username)).seconds_ahead, 0);
+  assert.equal((await command('creator', 'repair-clock', other.username)).seconds_ahead, 0);
+});
+
+test('what was made while the clock was ahead works once it is repaired: grants, keys, webhooks', async (t) => {
+  const { clock, pair, runtime, tip, command } = await setup(t);
+  const { db, webhooks } = runtime;
+  clock.advance(40 * day);
+  const late = await makePair(runtime, { creator: pair });
+  await webhooks.add(late.clientId, { url: 'https://hooks.example/', types: null, description: null });
+  await tip(1);
+  clock.set(Date.now());
+  await command('creator', 'repair-clock', pair.username);
+  clock.set(Date.now());
+  const now = clock();
+  for (const [table, column] of [
+    ['grants', 'created_at'],
+    ['webhook_endpoints', 'created_at'],
+    ['tips', 'created_at'],
+    ['events', 'created_at'],
+    ['creator_heads', 'last_at'],
+  ])
+    assert.deepEqual(await db.all(`SELECT ${column} FROM ${table} WHERE ${column} > $1`, [now]), [], table);
+});
