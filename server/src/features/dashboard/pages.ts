@@ -24,6 +24,8 @@ export interface DashboardParts {
 
 const latest = 20;
 const charted = 30;
+/** Of all open dashboards of a creator together; each looks again at most once a second. */
+const lookLimit = { limit: 300, windowMs: 60_000 };
 
 /** / and /dashboard. */
 export function dashboardPages(
@@ -47,6 +49,8 @@ export function dashboardPages(
 
   scope.get('/dashboard', async (request, reply) => {
     const { creatorId, displayName } = pages.requireSession(request);
+    const { allowed, resetSeconds } = await limiter.take(`dashboard:${creatorId}`, lookLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const lang = pages.lang(request);
     const t = dashboardWords(lang);
     const [totals, days, page] = await Promise.all([

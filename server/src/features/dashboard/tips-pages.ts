@@ -1,14 +1,15 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
-import type { TipFilter, Tips } from '../tips/index.ts';
+import type { Tip, TipFilter, Tips } from '../tips/index.ts';
 import { csvHead, csvLine } from './tips-csv.ts';
 import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
 import { searchView, tipsHome } from './tips-views.ts';
@@ -22,9 +23,13 @@ export interface TipsPagesParts extends Pick<Platform, 'limiter' | 'vault' | 'cl
 }
 
 const pageSize = 50;
-/** A search may read 10,000 tips, an export all of them. */
-const searchLimit = { limit: 60, windowMs: 60_000 };
-const exportLimit = { limit: 10, windowMs: 60_000 };
+/** In units of a thousand tips that are read. A search may read ten, an export all of them. */
+const searchLimit = { limit: 120, windowMs: 60_000 };
+const searchCost = 2;
+const exportLimit = { limit: 300, windowMs: 60_000 };
+const leastExportCost = 30;
+/** The exports of one creator at once, over all nodes. */
+const maxExports = 2;
 /** An export that the client does not read for so long is aborted. */
 const patienceMs = 30_000;
 
@@ -43,16 +48,18 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 
-  async function pace(key: string, rate: typeof searchLimit): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(key, rate);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  async function pace(key: string, rate: typeof searchLimit, cost: number): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(key, rate, cost);
+    if (!allowed) throw tooMany(resetSeconds);
   }
 
   /** A cursor is valid for one creator and one search. */
   const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
 
   async function find(creatorId: string, typed: Typed, filter: TipFilter, before: EventPosition | null) {
-    const { tips: found, next, far } = await tips.search(creatorId, filter, before, pageSize);
+    const mayGoOn = async () => (await limiter.take(`dashboard-search:${creatorId}`, searchLimit)).allowed;
+    const searched = tips.search(creatorId, filter, before, pageSize, mayGoOn);
+    const { tips: found, next, far } = await searched.catch(refuseFull);
     const follows = next && {
       cursor: writeCursor(vault, listOf(creatorId, typed), `${next.createdAt} ${next.sequence}`),
       reached: far ? new Date(next.createdAt) : undefined,
@@ -62,7 +69,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
-    await pace(`dashboard-search:${creatorId}`, searchLimit);
+    await pace(`dashboard-search:${creatorId}`, searchLimit, searchCost);
     const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
@@ -79,24 +86,47 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, username, typed, parsed } = await read(request);
     if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
-    await pace(`dashboard-export:${creatorId}`, exportLimit);
+    const cost = Math.max(leastExportCost, await tips.historyCost(creatorId));
+    await pace(`dashboard-export:${creatorId}`, exportLimit, cost);
+    const slot = `dashboard-export:${creatorId}`;
+    if (!(await limiter.connectionSlots.acquire(slot, maxExports))) throw tooMany(1);
+    reply.raw.once('close', () => limiter.connectionSlots.release(slot));
+    // The first batch is read before the answer begins, so that it can still be refused.
+    const batches = tips.matching(creatorId, parsed);
+    const first = await batches.next().catch(refuseFull);
     const until = typed.to || zone.local(clock()).slice(0, 10);
     const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
-    reply.raw.setTimeout(patienceMs, () => reply.raw.destroy());
     return reply
       .headers({
         'content-type': 'text/csv; charset=utf-8; header=present',
         'content-disposition': `attachment; filename="${name}.csv"`,
       })
-      .send(Readable.from(csv(creatorId, parsed), { objectMode: false }));
+      .send(Readable.from(patiently(csv(first, batches), reply), { objectMode: false }));
   });
 
-  async function* csv(creatorId: string, filter: TipFilter): AsyncGenerator<string> {
+  async function* csv(first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>): AsyncGenerator<string> {
     yield csvHead;
-    for await (const found of tips.matching(creatorId, filter)) {
-      if (found.length > 0) yield found.map((tip) => csvLine(tip, zone)).join('');
+    for (let batch = first; !batch.done; batch = await batches.next())
+      if (batch.value.length > 0) yield batch.value.map((tip) => csvLine(tip, zone)).join('');
+  }
+}
+
+/** Only the time in which the client does not read counts: a search that finds nothing for long is not aborted. */
+async function* patiently(parts: AsyncGenerator<string>, reply: FastifyReply): AsyncGenerator<string> {
+  for await (const part of parts) {
+    const timer = setTimeout(() => reply.raw.destroy(), patienceMs);
+    try {
+      yield part;
+    } finally {
+      clearTimeout(timer);
     }
   }
+}
+
+const tooMany = (seconds: number) => new PageError(429, { headers: { 'retry-after': String(seconds) } });
+
+function refuseFull(error: unknown): never {
+  throw error instanceof QueueFull ? tooMany(1) : error;
 }
 
 function readPosition(text: string | undefined): EventPosition | undefined {

@@ -1,14 +1,17 @@
 /**
  * Sums by day, of the newest days. Invariants:
  *
- * - Each is the sum of one stretch of the index by (creator, time), and other requests get their turn between two of them.
+ * - Each is the sum of one stretch of the index by (creator, time), read in pieces that wait their turn among the other
+ *   readers of long histories.
  * - A creator's history only grows at its end: what is older than the newest record is there for good. So the sums up to
  *   that instant are kept in memory, of the newest day too, and an open dashboard that looks again at every tip sums only
  *   what is new. A day after the newest record is empty.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
-import { sumBetween } from './repo.ts';
+import type { WorkQueue } from '../../platform/work-queue.ts';
+import type { EventPosition } from '../events/index.ts';
+import { sumPiece } from './repo.ts';
 
 export interface DayTotal {
   readonly startsAt: number;
@@ -24,7 +27,14 @@ interface Part extends DayTotal {
 /** Creators whose days are kept; those that were not asked for longest are forgotten. */
 const mostKept = 500;
 
-export function createDays({ db, zone }: Pick<Platform, 'db' | 'zone'>) {
+/** Summed at a time, in about a millisecond. */
+const pieceSize = 2_000;
+
+export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
+  readonly queue: WorkQueue;
+}
+
+export function createDays({ db, zone, queue }: DaysParts) {
   const kept = new Map<string, ReadonlyMap<number, Part>>();
 
   function keep(creatorId: string, parts: readonly Part[]): void {
@@ -39,9 +49,19 @@ export function createDays({ db, zone }: Pick<Platform, 'db' | 'zone'>) {
   /** With what follows, until another instant. */
   async function extend(creatorId: string, part: Part, until: number): Promise<Part> {
     if (until <= part.until) return part;
-    const { totalMinor, count } = await sumBetween(db, creatorId, part.until, until);
-    await nextTurn();
-    return { ...part, totalMinor: part.totalMinor + totalMinor, count: part.count + count, until };
+    let [{ totalMinor, count }, after]: [Part, EventPosition] = [part, { createdAt: part.until, sequence: 0 }];
+    for (let more = true; more; ) {
+      const piece = await queue.goOn(async () => {
+        const sum = await sumPiece(db, creatorId, after, until, pieceSize);
+        await nextTurn();
+        return sum;
+      });
+      totalMinor += piece.totalMinor;
+      count += piece.count;
+      after = { createdAt: piece.createdAt, sequence: piece.sequence };
+      more = piece.count === pieceSize;
+    }
+    return { ...part, totalMinor, count, until };
   }
 
   /** `lastAt`: the creator's newest record. */

@@ -49,17 +49,32 @@ export function tipsPage(
   return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
+const pieceSql = `
+SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS "totalMinor", COUNT(*) AS count,
+  COALESCE(MAX(created_at), 0) AS "createdAt", COALESCE(MAX(sequence), 0) AS sequence
+FROM (SELECT amount_minor, created_at, sequence FROM tips
+  WHERE creator_id = $1 AND (created_at, sequence) > ($2, $3) AND created_at < $4
+  ORDER BY created_at, sequence LIMIT $5) AS piece`;
+
 /**
- * What was recorded from one instant until another, which is no longer in it. By `all`, because it may take long, and
- * nobody should wait for it in a group of quick reads.
+ * The sum of up to `limit` tips after a position and before an instant, and the position of the last of them. By `all`,
+ * because it may take long, and nobody should wait for it in a group of quick reads.
  */
-export async function sumBetween(db: Reader, creatorId: string, from: number, before: number) {
-  const [sum] = await db.all<{ totalMinor: number; count: number }>(
-    `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS "totalMinor", COUNT(*) AS count
-     FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3`,
-    [creatorId, from, before],
-  );
-  return sum ?? { totalMinor: 0, count: 0 };
+export async function sumPiece(
+  db: Reader,
+  creatorId: string,
+  after: EventPosition,
+  before: number,
+  limit: number,
+): Promise<{ totalMinor: number; count: number } & EventPosition> {
+  const [sum] = await db.all<{ totalMinor: number; count: number } & EventPosition>(pieceSql, [
+    creatorId,
+    after.createdAt,
+    after.sequence,
+    before,
+    limit,
+  ]);
+  return sum ?? { totalMinor: 0, count: 0, ...after };
 }
 
 /** Every status but `queued` is final: this one update decides who was first. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
+import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Range } from './range.ts';
 import { type TipRow, tipsPage, toTip } from './repo.ts';
@@ -15,35 +16,56 @@ export interface TipFilter extends Range {
   readonly source: string | null;
 }
 
-/** Read at a time; other requests run between two batches. */
-const batchSize = 250;
+/** Read at a time, in about a millisecond; other requests run between two batches. */
+const batchSize = 100;
 /** How many tips one search reads before it asks whether to go on. */
 const maxRead = 10_000;
+/** Reading so many tips is one unit of cost. */
+export const tipsPerUnit = 1_000;
+
+export interface SearchParts {
+  readonly db: Database;
+  /** Where all reading of long histories waits its turn. */
+  readonly queue: WorkQueue;
+}
 
 /**
- * Finds tips by reading a creator's history in order, in batches. The filter runs here and not in SQL: the engines
+ * Finds tips by reading a creator's history in order, in batches, each of which waits its turn. The first is refused with
+ * `QueueFull` when too many wait. The filter runs here and not in SQL: the engines
  * disagree on the case of letters beyond ASCII, and no pattern language can be injected.
  */
-export function createSearch({ db }: { db: Database }) {
+export function createSearch({ db, queue }: SearchParts) {
   /** Batches of the history, newest first: the matches of each and the position where it ends. */
   async function* batches(creatorId: string, filter: TipFilter, before: EventPosition | null) {
     const matches = matcher(filter);
-    for (let position = before; ; await nextTurn()) {
+    let position = before;
+    async function next() {
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
       position = last ? positionOf(last) : position;
-      yield { found: rows.filter(matches), read: rows.length, position };
-      if (rows.length < batchSize) return;
+      const batch = { found: rows.filter(matches), read: rows.length, position };
+      await nextTurn();
+      return batch;
     }
+    let batch = await queue.run(next);
+    while (batch.read === batchSize) {
+      yield batch;
+      batch = await queue.goOn(next);
+    }
+    yield batch;
   }
 
   return {
-    /** One page of matches. `next`: where the next page begins; `far`: the search stopped because it has read enough. */
+    /**
+     * One page of matches. `next`: where the next page begins; `far`: the search stopped because it has read enough, or
+     * because `mayGoOn`, asked after each unit of cost, said no.
+     */
     async search(
       creatorId: string,
       filter: TipFilter,
       before: EventPosition | null,
       limit: number,
+      mayGoOn: () => boolean | Promise<boolean> = () => true,
     ): Promise<{ tips: Tip[]; next: EventPosition | null; far: boolean }> {
       const rows: TipRow[] = [];
       let read = 0;
@@ -53,7 +75,8 @@ export function createSearch({ db }: { db: Database }) {
         const last = rows[limit - 1];
         if (last && rows.length > limit)
           return { tips: toTips(rows.slice(0, limit)), next: positionOf(last), far: false };
-        if (read >= maxRead) return { tips: toTips(rows), next: part.position, far: true };
+        if (part.read === batchSize && (read >= maxRead || (read % tipsPerUnit === 0 && !(await mayGoOn()))))
+          return { tips: toTips(rows), next: part.position, far: true };
       }
       return { tips: toTips(rows), next: null, far: false };
     },

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal } from './days.ts';
 import type { Range } from './range.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
-import { createSearch } from './search.ts';
+import { createSearch, tipsPerUnit } from './search.ts';
 
 export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
   readonly events: EventLog;
@@ -30,8 +31,12 @@ export type Tips = ReturnType<typeof createTips>;
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
 
+/** Reading of long histories on this node: two at once, and so many that wait. */
+const historyReads = { atOnce: 2, maxWaiting: 30 };
+
 export function createTips({ db, events, clock, newId, zone }: TipsParts) {
-  const daysUntil = createDays({ db, zone });
+  const queue = createWorkQueue(historyReads);
+  const daysUntil = createDays({ db, zone, queue });
 
   async function headOf(creatorId: string) {
     const head = await events.head(creatorId);
@@ -61,7 +66,12 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   }
 
   return {
-    ...createSearch({ db }),
+    ...createSearch({ db, queue }),
+
+    /** What it costs to read the whole history, in units. */
+    async historyCost(creatorId: string): Promise<number> {
+      return Math.ceil((await headOf(creatorId)).head.tip_count / tipsPerUnit);
+    },
 
     recordAsJson,
 
