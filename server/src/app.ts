@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
-import { accountPages } from './features/accounts/index.ts';
+import { accountPages, createPostLimit } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
@@ -45,7 +45,8 @@ export function createApp(runtime: Runtime): App {
   const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, lastUsed } = runtime;
   let draining = false;
   const assets = createAssets();
-  const pages = createPages({ authUrl: config.authUrl, assets, navigation, sessions, vault, clock, log });
+  const countPost = createPostLimit(limiter);
+  const pages = createPages({ authUrl: config.authUrl, assets, navigation, sessions, countPost, vault, clock, log });
   const times = createTimes(config.timeZone);
   const http = createHttp({
     config,

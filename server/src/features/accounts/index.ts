@@ -4,6 +4,7 @@ export { createRecovery } from './recovery/service.ts';
 export { type CreatorRow, setAvatarId } from './repo.ts';
 export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
+export { createPostLimit } from './sessions/post-limit.ts';
 export { createSessions, type Pages } from './sessions/service.ts';
 export { createSignIn } from './sign-in/service.ts';
 export { createThrottle } from './sign-in/throttle.ts';

@@ -20,6 +20,7 @@
  * Invariants:
  * - Every request but GET and HEAD in the scope has been checked before its handler runs: our `Origin`, and the CSRF
  *   token (field `csrf`) of the very cookie it came with. A handler cannot forget it.
+ * - Such requests are counted, because each may write: none is free, whatever its handler does.
  * - One cookie. Before sign-in it holds a random token without a session, which is enough for CSRF; sign-in always
  *   makes a new token. Its name and `Secure` follow AUTH_URL, never the request.
  * - Everything that is thrown becomes an error page in the reader's language.
@@ -67,6 +68,8 @@ export interface PagesParts<Session extends PageSession> {
   readonly assets: Assets;
   readonly navigation: Navigation;
   readonly sessions: PageSessions<Session>;
+  /** Counts a form that passed all checks. Answers how many seconds to wait before the next one, 0 for none. */
+  readonly countPost: (request: FastifyRequest, session: Session | undefined) => Promise<number>;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
@@ -91,7 +94,7 @@ interface State<Session> {
 }
 
 export function createPages<Session extends PageSession>(parts: PagesParts<Session>) {
-  const { authUrl, assets, navigation, sessions, vault, clock, log } = parts;
+  const { authUrl, assets, navigation, sessions, countPost, vault, clock, log } = parts;
   const secure = authUrl.startsWith('https:');
   const cookieName = secure ? '__Host-namjai' : 'namjai';
   const cookieOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
@@ -257,7 +260,10 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
           states.set(request, { token, session });
         });
         scope.addHook('preHandler', async (request) => {
-          if (!['GET', 'HEAD'].includes(request.method)) checkPost(request);
+          if (['GET', 'HEAD'].includes(request.method)) return;
+          checkPost(request);
+          const wait = await countPost(request, stateOf(request).session);
+          if (wait > 0) throw new PageError(429, { headers: { 'retry-after': String(wait) } });
         });
         build(scope);
       });

@@ -148,12 +148,16 @@ test('of ended grants one is kept for each app that acted for a creator, and non
   );
 });
 
-test('a deleted app is forgotten after 30 days unless it acted for somebody', async (t) => {
+test('a deleted app is forgotten at once if nobody connected it, after 30 days unless it acted for somebody', async (t) => {
   const { http, app, runtime, clock, creator, count, forget, grants } = await setup(t);
   const add = () =>
     runtime.apps.add({ name: 'Goal Bot', redirectUris: ['https://app.example/callback'], ownerId: creator.creatorId });
   const before = await count('apps');
   for (let round = 0; round < 30; round++) assert.ok(await grants.deleteApp(creator.creatorId, (await add()).clientId));
+  assert.equal(await count('apps'), before);
+  const idle = await add();
+  await connect(app, creator, idle);
+  await grants.deleteApp(creator.creatorId, idle.clientId);
   const acted = await add();
   await callMe(http, (await connect(app, creator, acted)).access_token);
   await runtime.lastUsed.flush();
@@ -161,7 +165,7 @@ test('a deleted app is forgotten after 30 days unless it acted for somebody', as
   await grants.deleteApp(creator.creatorId, acted.clientId);
   clock.advance(29 * day);
   await forget();
-  assert.equal(await count('apps'), before + 31);
+  assert.equal(await count('apps'), before + 2);
   clock.advance(2 * day);
   await forget();
   await runtime.webhooks.prune();

@@ -135,6 +135,8 @@ async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now
     now,
     'app_deleted' satisfies GrantEndReason,
   ]);
+  // Nobody's history names an app that nobody ever connected.
+  await tx.run('DELETE FROM apps WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM grants WHERE client_id = $1)', [clientId]);
   return true;
 }
 
