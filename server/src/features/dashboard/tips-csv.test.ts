@@ -17,13 +17,13 @@ function parse(text: string): string[][] {
   return rows.slice(0, -1);
 }
 
-test('what people wrote is the same text in the file, and never a formula', async (t) => {
+test('security 44: what people wrote is text in the file, and never a formula, whatever a reader splits at', async (t) => {
   const app = await buildApp(t);
   const { creatorId } = await makeCreator(app.runtime);
   const cases: [written: string, cell: string][] = [
     ['Great stream!', 'Great stream!'],
     ['ขอบคุณ 😂', 'ขอบคุณ 😂'],
-    ['a, "b"\r\nc\nd', 'a, "b"\r\nc\nd'],
+    ['a, "b"\r\nc\nd', 'a, "b"\nc\nd'],
     ['"', '"'],
     ['', ''],
     ['1-1=0', '1-1=0'],
@@ -31,14 +31,28 @@ test('what people wrote is the same text in the file, and never a formula', asyn
     ['+66 81', "'+66 81"],
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
-    ['\t=1', "'\t=1"],
-    ['\r=1', "'\r=1"],
-    ['\n=1', "'\n=1"],
+    ['\t=1', "'=1"],
+    ['\r=1', "'=1"],
+    ['\n=1', "'=1"],
     ['＝1', "'＝1"],
+    ['hi;=1+1', "hi;'=1+1"],
+    ['hi; =1+1', "hi;' =1+1"],
+    ['hi;"=1+1"', 'hi;\'"=1+1"'],
+    ['hi\t=1+1', 'hi =1+1'],
+    ['hi\n-1\r\n@A1', "hi\n'-1\n'@A1"],
+    ['hi\u2028+1', "hi\n'+1"],
+    ['\u200b=1', "'\u200b=1"],
+    ['a;b - c; d', 'a;b - c; d'],
+    [`x${'\u0301'.repeat(200)}`, `x${'\u0301'.repeat(4)}`],
+    ['evil\u202etxt', 'eviltxt'],
+    ['\n'.repeat(60), ''],
   ];
   for (const [message] of cases)
     await app.runtime.tips.record({ creatorId, app: null, amount: 1, name: 'NOK', displayName: message, message });
   const file = await (await signedInVisitor(app, creatorId)).get('/dashboard/tips.csv');
+  for (const separator of [',', ';', '\t'])
+    for (const cell of file.body.slice(1).split(new RegExp(`[\r\n${separator}]`)))
+      assert.doesNotMatch(cell, /^[\s"]*[=+\-@＝]/, `split at ${JSON.stringify(separator)}`);
   const [head = [], ...rows] = parse(file.body.slice(1));
   rows.reverse();
   for (const [index, [, cell]] of cases.entries()) {

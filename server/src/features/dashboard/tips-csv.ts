@@ -1,3 +1,4 @@
+import { displayText } from '../../platform/web/browser/text.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Tip } from '../tips/index.ts';
 
@@ -37,11 +38,14 @@ export function csvLine(tip: Tip, zone: Zone): string {
 }
 
 /**
- * What people wrote is never a formula: a spreadsheet shows what follows an apostrophe as it stands
- * (https://owasp.org/www-community/attacks/CSV_Injection; the wide forms are taken for signs too).
+ * What people wrote is never a formula, whichever of comma, semicolon and tab a spreadsheet splits at. The file's quotes
+ * hold only for a reader that splits at the comma; any other may begin a cell after a semicolon or a line break (a text
+ * for show has no tab). An apostrophe goes before whatever would begin with a sign there: a spreadsheet shows it as it
+ * stands (https://owasp.org/www-community/attacks/CSV_Injection; the wide forms are taken for signs too).
  */
 function text(value: string | null): string {
-  if (!value) return '';
-  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : value;
-  return /["\r\n,]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = displayText(value ?? '').replace(formulaStart, "$1'$2");
+  return safe === '' ? '' : `"${safe.replaceAll('"', '""')}"`;
 }
+
+const formulaStart = /(^|[;；\n])([\p{White_Space}\p{Default_Ignorable_Code_Point}"]*[=+\-@＝＋－＠﹢﹣﹦﹫−])/gu;

@@ -1,4 +1,14 @@
-import { button, card, emptyState, heading, linkButton, table } from '../../platform/web/blocks.ts';
+import {
+  button,
+  card,
+  emptyState,
+  heading,
+  linkButton,
+  table,
+  written,
+  writtenName,
+} from '../../platform/web/blocks.ts';
+import { displayName } from '../../platform/web/browser/text.ts';
 import { money, type Times } from '../../platform/web/format.ts';
 import { field, select } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
@@ -44,7 +54,7 @@ export function searchView(o: SearchView): Html {
 function searchForm({ typed, wrong, apps }: SearchView, t: DashboardT): Html {
   const options: [string, string][] = [
     ['', t('anyApp')],
-    ...apps.map(({ id, name }): [string, string] => [id, name]),
+    ...apps.map(({ id, name }): [string, string] => [id, displayName(name)]),
     ['cli', t('operator')],
   ];
   const of = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
@@ -98,10 +108,10 @@ export function tipTable(tips: readonly Tip[], o: { caption: string; lang: Lang;
     ],
     rows: tips.map((tip) => [
       o.times.time(new Date(tip.created_at), o.lang),
-      html`${tip.display_name ?? tip.name}`,
+      writtenName(tip.display_name, tip.name),
       html`${money(tip.amount_minor)}`,
-      html`${tip.message ?? ''}`,
-      html`${tip.source.app_name ?? t('operator')}`,
+      tip.message ? written(tip.message) : '',
+      tip.source.app_name === null ? html`${t('operator')}` : writtenName(tip.source.app_name),
     ]),
     keys: tips.map(({ id }) => id),
   });

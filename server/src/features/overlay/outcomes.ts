@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { displayName } from '../../platform/web/browser/text.ts';
 import type { EventLog } from '../events/index.ts';
 import type { AlertStatus, Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
@@ -170,7 +171,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
           const { created_at: createdAt, data } = JSON.parse(body);
           const { id, name, display_name, amount_minor: amountMinor } = data.tip ?? data.alert;
           const tip = data.tip && { id, status: statuses.get(id) ?? 'queued' };
-          return { sequence, createdAt, name: display_name ?? name, amountMinor, tip };
+          return { sequence, createdAt, name: displayName(display_name, name), amountMinor, tip };
         });
     },
   };

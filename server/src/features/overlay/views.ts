@@ -10,6 +10,7 @@ import {
   linkButton,
   type Tone,
   table,
+  writtenName,
 } from '../../platform/web/blocks.ts';
 import { money, type Times } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
@@ -104,7 +105,7 @@ function recentTable(o: OverlayView, t: T): Html {
     ],
     rows: o.recent.map(({ sequence, createdAt, name, amountMinor, tip }) => [
       o.times.time(new Date(createdAt), o.lang),
-      html`${name}`,
+      writtenName(name),
       html`${money(amountMinor)}`,
       tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
       tip?.status === 'queued'

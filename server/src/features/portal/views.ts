@@ -9,6 +9,7 @@ import {
   linkButton,
   notice,
   rows,
+  writtenName,
 } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { field, form, textArea } from '../../platform/web/forms.ts';
@@ -48,7 +49,7 @@ export function listPage(view: View, apps: readonly AppRow[]): Html {
 !${emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
   const list = rows(
     apps.map((app) => ({
-      title: html`<a href="/developers/apps/${app.id}">${app.name}</a>`,
+      title: html`<a href="/developers/apps/${app.id}">!${writtenName(app.name)}</a>`,
       text: html`<code translate="no">${app.id}</code>`,
       aside: app.suspended_at === null ? '' : badge(t('suspended'), 'warn'),
     })),

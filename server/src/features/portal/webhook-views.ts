@@ -12,6 +12,7 @@ import {
   rows,
   type Tone,
   table,
+  written,
 } from '../../platform/web/blocks.ts';
 import { checkbox, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -70,7 +71,7 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
   const list = rows(
     webhooks.map((webhook) => ({
       title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code translate="no">${webhook.url}</code></a>`,
-      text: html`${webhook.description ?? ''}`,
+      text: written(webhook.description ?? ''),
       aside: webhook.enabled
         ? badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok')
         : badge(t('disabled'), webhook.disabled_reason === 'by_owner' ? 'plain' : 'error'),
@@ -263,7 +264,7 @@ function attemptsList(view: View, { attempts }: Delivery): Html {
     return html`<section>
 <h3>${t('attempt', { n: index + 1 })}</h3>
 <p>!${view.times.time(new Date(attempt.at), view.lang)} · ${outcome}</p>
-!${attempt.error && attempt.status_code === null ? html`<p class="hint" translate="no">${attempt.error}</p>` : ''}
+!${attempt.error && attempt.status_code === null ? html`<p class="hint" translate="no">!${written(attempt.error)}</p>` : ''}
 !${attempt.response_body ? bodyText(attempt.response_body) : attempt.status_code === null ? '' : html`<p class="hint">${t('emptyAnswer')}</p>`}
 </section>`;
   })}`;

@@ -1,6 +1,7 @@
-import { badge, button, card, fold, heading, linkButton } from '../../platform/web/blocks.ts';
+import { badge, button, card, fold, heading, linkButton, written, writtenName } from '../../platform/web/blocks.ts';
 import { checkbox, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
+import { initialOf } from '../../platform/web/layout.ts';
 import {
   bioLength,
   channelList,
@@ -109,22 +110,24 @@ const pageCard = ({ t, typed, pageAddress }: ProfileView): Html =>
 /** Without a picture, the first letter stands in. */
 function portrait(profile: Profile, alt: string): Html {
   if (profile.avatar_url) return html`<img class="portrait" src="${profile.avatar_url}" alt="${alt}">`;
-  const [first] = new Intl.Segmenter().segment(profile.display_name);
-  return html`<span class="portrait" aria-hidden="true">${first?.segment.toUpperCase()}</span>`;
+  return html`<span class="portrait" aria-hidden="true">${initialOf(profile.display_name)}</span>`;
 }
+
+/** Its writer's own page has room for more lines than a list. */
+const bioBreaks = 10;
 
 /** What a visitor sees at /@username. */
 export function publicView(profile: Profile, t: ProfileWords): Html {
   const channels = profile.tip_channels.filter(({ enabled }) => enabled).map(({ type }) => badge(t(type)));
   const links = profile.social_links.map(
     ({ platform, url }) => html`
-<li><a href="${url}" rel="noopener nofollow ugc">${platformName(platform)}</a> <span class="hint">${new URL(url).host}</span></li>`,
+<li><a href="${url}" rel="noopener nofollow ugc">!${written(platformName(platform))}</a> <span class="hint">${new URL(url).host}</span></li>`,
   );
   return html`
 <section class="card public-profile">
   !${portrait(profile, profile.display_name)}
-  <div><h1>${profile.display_name}</h1><p class="hint" translate="no">@${profile.username}</p></div>
-  !${profile.bio ? html`<p class="bio">${profile.bio}</p>` : ''}
+  <div><h1>!${writtenName(profile.display_name)}</h1><p class="hint" translate="no">@${profile.username}</p></div>
+  !${profile.bio ? html`<p class="bio">!${written(profile.bio, { breaks: bioBreaks })}</p>` : ''}
   !${links.length > 0 ? html`<ul class="public-links" aria-label="${t('links')}">!${links}</ul>` : ''}
   !${channels.length > 0 ? html`<h2>${t('takes')}</h2><p class="public-channels">!${channels}</p>` : ''}
 </section>`;

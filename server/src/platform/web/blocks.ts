@@ -1,26 +1,34 @@
-/** The building blocks of pages. `Html` is markup; every `string` is text and is escaped. */
+/** The building blocks of pages. `Html` is markup; every `string` is text, is made fit for show, and is escaped. */
+import { displayName, displayText, type Fit } from './browser/text.ts';
 import { attributes, type Html, html } from './html.ts';
+
+/** What a person wrote, in a box that the text cannot leave. */
+export const written = (text: string, fit?: Fit): Html => html`<bdi class="written">${displayText(text, fit)}</bdi>`;
+
+/** The first of these names that can be seen. */
+export const writtenName = (...names: readonly (string | null)[]): Html =>
+  html`<bdi class="written">${displayName(...names)}</bdi>`;
 
 export type Tone = 'info' | 'ok' | 'warn' | 'error';
 
 /** The top of a page: its one `h1`, a sentence, and actions on the whole page. */
 export const heading = (o: { title: string; intro?: string; actions?: Html }): Html => html`
 <div class="heading">
-  <div><h1>${o.title}</h1>!${o.intro ? html`<p>${o.intro}</p>` : ''}</div>
+  <div><h1>${displayText(o.title)}</h1>!${o.intro ? html`<p>${displayText(o.intro)}</p>` : ''}</div>
   !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
 </div>`;
 
 export const card = (o: { title?: string; intro?: string; body: Html; actions?: Html; id?: string }): Html => html`
 <section class="card"!${attributes({ id: o.id })}>
-  !${o.title ? html`<h2>${o.title}</h2>` : ''}
-  !${o.intro ? html`<p class="intro">${o.intro}</p>` : ''}
+  !${o.title ? html`<h2>${displayText(o.title)}</h2>` : ''}
+  !${o.intro ? html`<p class="intro">${displayText(o.intro)}</p>` : ''}
   !${o.body}
   !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
 </section>`;
 
 /** An error interrupts a screen reader; other notices wait. */
 export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`
-<div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${text}</p>!${more}</div></div>`;
+<div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${displayText(text)}</p>!${more}</div></div>`;
 
 type ButtonKind = 'primary' | 'plain' | 'danger';
 
@@ -28,13 +36,13 @@ export const button = (
   label: string,
   o: { kind?: ButtonKind; type?: 'submit' | 'button'; name?: string; value?: string; form?: string } = {},
 ): Html =>
-  html`<button class="button ${o.kind ?? 'primary'}"!${attributes({ type: o.type ?? 'submit', name: o.name, value: o.value, form: o.form })}>${label}</button>`;
+  html`<button class="button ${o.kind ?? 'primary'}"!${attributes({ type: o.type ?? 'submit', name: o.name, value: o.value, form: o.form })}>${displayText(label)}</button>`;
 
 export const linkButton = (label: string, href: string, kind: ButtonKind = 'plain'): Html =>
-  html`<a class="button ${kind}" href="${href}">${label}</a>`;
+  html`<a class="button ${kind}" href="${href}">${displayText(label)}</a>`;
 
 export const badge = (label: string, tone: Tone | 'plain' = 'plain'): Html =>
-  html`<span class="badge ${tone}">${label}</span>`;
+  html`<span class="badge ${tone}">${displayText(label)}</span>`;
 
 export const definitions = (items: [term: string, value: Html][]): Html => html`
 <dl class="definitions">!${items.map(([term, value]) => html`<div><dt>${term}</dt><dd>!${value}</dd></div>`)}</dl>`;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { withinSentence } from './browser/text.ts';
 
 export const languages = ['en', 'th'] as const;
 export type Lang = (typeof languages)[number];
@@ -12,7 +13,7 @@ export type Translate<En> = <Key extends keyof En>(key: Key, ...params: Params<E
  * A feature's words: `const words = messages({ en: {…}, th: {…} })`, then `const t = words(lang)` and
  * `t('key', { name })`. The compiler checks that both tables have the same keys and that a call fills every
  * `{placeholder}`; that the Thai text holds the same placeholders is checked when the table is made.
- * The result is plain text: `html` escapes it.
+ * The result is plain text: `html` escapes it. A text that is filled in may be anybody's, so it is made fit for show.
  */
 export function messages<const En extends Record<string, string>>(tables: {
   en: En;
@@ -29,7 +30,7 @@ export function messages<const En extends Record<string, string>>(tables: {
 }
 
 const fill = (text: string, params: Record<string, string | number> = {}) =>
-  text.replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
+  text.replace(/\{(\w+)\}/g, (whole, name: string) => withinSentence(String(params[name] ?? whole)));
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort().join();
 

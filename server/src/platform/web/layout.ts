@@ -1,5 +1,6 @@
 import type { Assets } from './assets.ts';
-import { notice, type Tone } from './blocks.ts';
+import { notice, type Tone, writtenName } from './blocks.ts';
+import { displayName, displayText } from './browser/text.ts';
 import { form } from './forms.ts';
 import { attributes, type Html, html } from './html.ts';
 import { type Lang, languageLink, messages } from './i18n.ts';
@@ -65,7 +66,7 @@ export function createPage(assets: Assets, sections: Navigation): Page {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${o.title} · Namjai</title>
+<title>${displayText(o.title)} · Namjai</title>
 <link rel="stylesheet" href="${style()}">
 <link rel="icon" type="image/svg+xml" href="${logo()}">
 !${[enhance(), ...(o.modules ?? [])].map((src) => html`<script type="module" src="${src}"></script>`)}
@@ -107,12 +108,18 @@ function languageSwitch(lang: Lang, url: string): Html {
   return html`<a class="language" lang="${other}" hreflang="${other}" rel="nofollow" href="${href}">${name}</a>`;
 }
 
+/** The first letter as a reader sees it, with its marks. */
+export function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(displayName(name));
+  return first?.segment.toUpperCase() ?? '';
+}
+
 function userMenu(user: { displayName: string; csrf: string }, t: T): Html {
-  const initial = ([...user.displayName][0] ?? '').toUpperCase();
+  const initial = initialOf(user.displayName);
   const signOut = html`<button class="item" type="submit">${t('signOut')}</button>`;
   return html`
 <details class="menu">
-  <summary><span class="avatar" aria-hidden="true">${initial}</span><span class="name">${user.displayName}</span></summary>
+  <summary><span class="avatar" aria-hidden="true">${initial}</span><span class="name">!${writtenName(user.displayName)}</span></summary>
   <div class="menu-body"><a class="item" href="/account">${t('account')}</a>!${form({ action: '/logout', csrf: user.csrf, body: signOut })}</div>
 </details>`;
 }

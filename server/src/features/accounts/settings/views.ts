@@ -8,6 +8,8 @@ import {
   linkButton,
   notice,
   rows,
+  written,
+  writtenName,
 } from '../../../platform/web/blocks.ts';
 import { field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
@@ -91,7 +93,7 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
       ? html`${t('passkeyUnused')}`
       : dated(t('passkeyUsed', { date: mark }), time(passkey.last_used_at));
   return {
-    title: html`${passkey.name}`,
+    title: writtenName(passkey.name),
     text: html`!${dated(t('passkeyAdded', { date: mark }), time(passkey.created_at))} · !${used}`,
     aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
   };
@@ -151,14 +153,14 @@ function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boole
     body: button(t('endSession'), { kind: 'plain' }),
   });
   return {
-    title: html`${deviceOf(session.user_agent) || t('unknownDevice')}`,
+    title: written(deviceOf(session.user_agent) || t('unknownDevice')),
     text: html`!${dated(t('signedInAt', { date: mark }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: mark }), time(session.last_seen_at))} · ${session.address}`,
     aside: current ? badge(t('thisSession'), 'ok') : end,
   };
 }
 
 /** Marks the place of the date, which is markup, in a translated sentence. */
-const mark = '\u0000';
+const mark = '{date}';
 
 function dated(sentence: string, date: Html): Html {
   const [before = '', after = ''] = sentence.split(mark);

@@ -4,6 +4,7 @@
  */
 import { connectEvents } from '../../../../../sdk/src/socket.ts';
 import type { StreamEvent } from '../../../../../sdk/src/types.ts';
+import { displayName } from '../../../platform/web/browser/text.ts';
 import type { OverlayTreatment } from '../../events/index.ts';
 import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
@@ -62,7 +63,11 @@ function alertOf(event: StreamEvent): QueuedAlert | undefined {
   const limit = Date.now() + clockOffset - state.settings.maxAgeMinutes * 60_000;
   return {
     sequence: event.sequence,
-    text: { name: record.display_name ?? record.name, amountMinor: record.amount_minor, message: record.message },
+    text: {
+      name: displayName(record.display_name, record.name),
+      amountMinor: record.amount_minor,
+      message: record.message,
+    },
     tipId: 'tip' in data && !event.replay ? record.id : undefined,
     replay: event.replay,
     expired: Date.parse(event.created_at) < limit,

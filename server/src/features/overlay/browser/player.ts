@@ -64,7 +64,7 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
     saved.record({ sequence: alert.sequence, outcome });
     onAck();
     if (outcome === 'shown') playSound(settings);
-    await shown;
+    await shown?.gone;
   }
 
   return {

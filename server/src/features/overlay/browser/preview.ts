@@ -18,6 +18,6 @@ addEventListener('message', ({ origin, data }) => {
 });
 
 for (;;) {
-  await showAlert(0, sample, settings);
+  await showAlert(0, sample, settings).gone;
   await new Promise((resolve) => setTimeout(resolve, pauseMs));
 }

@@ -1,0 +1,101 @@
+/**
+ * How a text that a person wrote is shown: on pages, on the overlay, in files and in logs. What is stored, and what the
+ * API sends, stays as it was sent. Invariants of a text for show:
+ *
+ * - It is in NFC and has at most four combining marks in a row, so that no letter grows over its neighbours.
+ * - It has at most two line breaks in all; a further one is a space. White space does not repeat.
+ * - It has no control and no bidi control characters, and no invisible ones but joiners, variation selectors, tags of
+ *   flags and the zero-width space, none of them twice in a row.
+ * - It ends with an ellipsis if it was longer than allowed.
+ *
+ * The stylesheets add the rest: `.written` wraps anywhere, clips, and isolates the direction of its text.
+ */
+export interface Fit {
+  /** The most code points. */
+  readonly length?: number;
+  /** The most line breaks. */
+  readonly breaks?: number;
+}
+
+const maxMarks = 4;
+const defaultFit = { length: 2048, breaks: 2 };
+/** For names and titles, which stand within a line. */
+export const oneLine: Fit = { breaks: 0 };
+
+/** Invisible characters that a script or an emoji may need. */
+const needed = '\\u200b-\\u200d\\ufe00-\\ufe0f\\u{e0020}-\\u{e007f}\\u{e0100}-\\u{e01ef}';
+const lineBreaks = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
+const hidden = new RegExp(
+  `(?![\\n${needed}])[\\p{Cc}\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]`,
+  'gu',
+);
+const repeated = /([\u200b-\u200d])[\u200b-\u200d]+|([\ufe00-\ufe0f])[\ufe00-\ufe0f]+/g;
+const spaces = /[\p{Zs}\t]+/gu;
+const markRuns = /[\p{M}\u200b-\u200d]{5,}/gu;
+const rightToLeft =
+  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+export function displayText(text: string, fit: Fit = {}): string {
+  const { length, breaks } = { ...defaultFit, ...fit };
+  const visible = text
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(lineBreaks, '\n')
+    .replace(spaces, ([first = ' ']) => (first === '\t' ? ' ' : first))
+    .replace(hidden, '')
+    .replace(repeated, '$1$2')
+    .replace(markRuns, fewMarks);
+  return cut(keepBreaks(visible, breaks), length).trim();
+}
+
+/** Within a sentence of ours, a text that runs from right to left must not reorder the words around it. */
+export const withinSentence = (text: string): string => {
+  const shown = displayText(text, oneLine);
+  return rightToLeft.test(shown) ? `\u2068${shown}\u2069` : shown;
+};
+
+/** The first of these that is not blank. */
+export function displayName(...names: readonly (string | null)[]): string {
+  for (const name of names) {
+    const shown = displayText(name ?? '', oneLine);
+    if (!isBlank(shown)) return shown;
+  }
+  return '…';
+}
+
+/** Nothing of it can be seen. */
+export const isBlank = (text: string): boolean =>
+  !/[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{M}\p{Cc}\u2800]/u.test(text);
+
+function fewMarks(run: string): string {
+  let marks = 0;
+  let joined = false;
+  let kept = '';
+  for (const character of run) {
+    const joiner = character >= '\u200b' && character <= '\u200d';
+    if (!joiner) marks += 1;
+    if (joiner ? !joined && marks <= maxMarks : marks <= maxMarks) kept += character;
+    joined = joiner;
+  }
+  return kept;
+}
+
+function keepBreaks(text: string, breaks: number): string {
+  let left = breaks;
+  return text
+    .trim()
+    .replace(/ *\n */g, '\n')
+    .replace(/\n+/g, (run) => {
+      const kept = Math.min(run.length, left);
+      left -= kept;
+      return kept === 0 ? ' ' : '\n'.repeat(kept);
+    });
+}
+
+function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const characters = [...text];
+  if (characters.length <= length) return text;
+  const start = characters.slice(0, length - 1).join('');
+  return `${start.replace(/[\u200b-\u200d]+$/u, '').trimEnd()}…`;
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../../../sdk/test/until.ts';
+import { makeApp, makeCreator, makePair } from '../factories.ts';
+import { asTip, hostileTexts } from '../hostile-texts.ts';
+import { execute } from '../sql.ts';
+import { boxesOf, differingPixels, strayBoxes } from './boxes.ts';
+import { launch, serveApp, skip } from './chromium.ts';
+
+/** SCREENSHOTS=FOLDER leaves pictures there, to be looked at. */
+const folder = process.env.SCREENSHOTS;
+const texts = Object.entries(hostileTexts);
+const widths = [1280, 390];
+
+/** `overflow-clip-margin` of headings in style.css, and a pixel for fractions. */
+const clipMargin = 7;
+const hideWritten = '.written, h1, h2, .notice p { visibility: hidden !important; }';
+
+/** Nothing written is drawn outside of its box: hiding it changes no pixel elsewhere. */
+async function assertInkInside(page: Page, what: string): Promise<void> {
+  const boxes = await boxesOf(page, '.written, h1, h2, .notice p');
+  const before = await page.screenshot({ fullPage: true });
+  const style = await page.addStyleTag({ content: hideWritten });
+  const after = await page.screenshot({ fullPage: true });
+  await style.evaluate((element) => element.parentNode?.removeChild(element));
+  assert.equal(await differingPixels(before, after, boxes, clipMargin), 0, `ink outside of its box: ${what}`);
+}
+
+async function assertInside(page: Page, what: string): Promise<void> {
+  if (folder) await page.screenshot({ path: join(folder, `${what.replaceAll(/\W+/g, '-')}.png`), fullPage: true });
+  assert.deepEqual(await page.evaluate(strayBoxes, { tall: true }), [], what);
+  await assertInkInside(page, what);
+}
+
+test(`security 43: ${texts.length} hostile tips stay in their box on the overlay`, { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const { settings } = await runtime.overlays.get(creatorId);
+  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 0.02 });
+  const url = `${address}/overlay/${await runtime.overlays.key(creatorId)}`;
+  const browser = await launch(t);
+  const seen: number[] = [];
+  const strays: string[] = [];
+  const pages: Page[] = [];
+  for (const [width, height] of [
+    [1920, 1080],
+    [800, 600],
+    [400, 200],
+  ] as const) {
+    const context = await browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    await page.exposeFunction('alertShown', (sequence: number, found: string[]) => {
+      seen.push(sequence);
+      for (const each of found) strays.push(`event ${sequence} at ${width}: ${each}`);
+    });
+    await page.addInitScript(`
+      new MutationObserver((records) => {
+        for (const { addedNodes } of records)
+          for (const node of addedNodes)
+            if (node instanceof HTMLElement && node.matches('.alert'))
+              alertShown(Number(node.dataset.sequence), (${strayBoxes})({ tall: false }));
+      }).observe(document, { childList: true, subtree: true });`);
+    await page.goto(url);
+    pages.push(page);
+  }
+  await until('all are connected', () => runtime.streams.connected(creatorId, 'overlay') === pages.length);
+  for (const [, text] of texts)
+    await runtime.tips.record({ creatorId, app: null, amount: 20, name: 'SOMCHAI', ...asTip(text) });
+  await until(
+    () => `all are shown; ${seen.length} were`,
+    () => seen.length === texts.length * pages.length,
+    120_000,
+  );
+  assert.deepEqual([...new Set(strays)], []);
+});
+
+test('security 43: a hostile alert draws nothing outside of its card', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const { settings } = await runtime.overlays.get(creatorId);
+  const browser = await launch(t);
+  const context = await browser.newContext({
+    viewport: { width: 960, height: 540 },
+    reducedMotion: 'reduce',
+    bypassCSP: true,
+  });
+  const page = await context.newPage();
+  await page.goto(`${address}/overlay/${await runtime.overlays.key(creatorId)}`);
+  await page.addStyleTag({ content: '.alert { box-shadow: none !important; }' });
+  const empty = await page.screenshot({ omitBackground: true });
+  for (const [name, text] of texts) {
+    await page.evaluate(
+      async ({ settings, displayName, message }) => {
+        const stage = performance.getEntriesByType('resource').find(({ name }) => name.endsWith('/stage.ts'));
+        const { showAlert } = await import(stage?.name ?? '');
+        document.querySelector('.alert')?.remove();
+        showAlert(1, { name: displayName, amountMinor: 2000, message }, { ...settings, seconds: 60 });
+      },
+      { settings, ...asTip(text) },
+    );
+    const [box] = await boxesOf(page, '.alert');
+    assert.ok(box);
+    const path = folder && { path: join(folder, `alert-${name.replaceAll(/\W+/g, '-')}.png`) };
+    const drawn = await page.screenshot({ omitBackground: true, ...path });
+    assert.equal(await differingPixels(empty, drawn, [box], 2), 0, name);
+  }
+});
+
+test('security 43: hostile tips stay in their box on the dashboard, wide and narrow', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const browser = await launch(t);
+  for (let start = 0; start < texts.length; start += 20) {
+    const { creatorId } = await makeCreator(runtime);
+    for (const [, text] of texts.slice(start, start + 20)) {
+      const { displayName, message } = asTip(text);
+      const app = { id: 'app_x', name: [...text].slice(0, 60).join('') };
+      await runtime.tips.record({ creatorId, app, amount: 20, name: 'SOMCHAI', displayName, message });
+    }
+    const value = await runtime.signIn.begin(creatorId, 'password', { address: '', userAgent: '' });
+    for (const width of widths) {
+      const context = await browser.newContext({ viewport: { width, height: 800 }, bypassCSP: true });
+      await context.addCookies([{ name: 'namjai', value, url: address }]);
+      const page = await context.newPage();
+      for (const path of ['/dashboard', '/dashboard/overlay', '/dashboard/tips']) {
+        await page.route('**/preview', (route) => route.abort());
+        await page.goto(address + path);
+        await assertInside(page, `${path} ${start} ${width}`);
+        const narrow = await page.$$eval('td .button', (buttons) =>
+          buttons.filter((button) => button.getBoundingClientRect().height > 60).map(({ textContent }) => textContent),
+        );
+        assert.deepEqual(narrow, [], 'a button keeps its words on one line');
+      }
+      await context.close();
+    }
+  }
+});
+
+test('security 43: names kept from before the rules stay in their box on every page', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const browser = await launch(t);
+  const worst = [
+    'marks above',
+    'right-to-left override',
+    'one word of W',
+    '120 line breaks',
+    'Hangul fillers',
+    'cuneiform',
+  ];
+  for (const key of worst) {
+    const { displayName: name } = asTip(hostileTexts[key] ?? '');
+    const creator = await makeCreator(runtime);
+    const { creatorId, username } = creator;
+    const app = await makeApp(runtime, 'App', creatorId);
+    await makePair(runtime, { creator, app });
+    await execute(runtime.db, 'UPDATE creators SET display_name = $2, bio = $3, page_public = 1 WHERE id = $1', [
+      creatorId,
+      name,
+      hostileTexts[key] ?? '',
+    ]);
+    await execute(runtime.db, 'UPDATE apps SET name = $2 WHERE id = $1', [app.clientId, name]);
+    const value = await runtime.signIn.begin(creatorId, 'password', { address: '', userAgent: name });
+    const consent = new URLSearchParams({
+      client_id: app.clientId,
+      redirect_uri: 'https://app.example/callback',
+      scope: 'tips.read',
+      state: 's',
+    });
+    for (const width of widths) {
+      const context = await browser.newContext({ viewport: { width, height: 800 }, bypassCSP: true });
+      await context.addCookies([{ name: 'namjai', value, url: address }]);
+      const page = await context.newPage();
+      const paths = ['/dashboard', '/dashboard/apps', '/dashboard/profile', '/developers', '/account', `/@${username}`];
+      for (const path of [...paths, `/developers/apps/${app.clientId}`, `/oauth/authorize?${consent}`]) {
+        await page.goto(address + path);
+        await assertInside(page, `${path.split('?')[0]} ${key} ${width}`);
+      }
+      await context.close();
+    }
+  }
+});
