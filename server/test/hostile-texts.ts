@@ -73,6 +73,12 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   'rainbow flags': long('🏳️‍🌈'),
   keycaps: long('1️⃣'),
   'flag of England': long('🏴󠁧󠁢󠁥󠁮󠁧󠁿'),
+  // Graphemes without an end
+  'Hangul letters': long('ᄀ'),
+  'Hangul vowels': long('가ᅡ'),
+  'Arabic number signs': long('\u0600'),
+  'Thai am': long('ำ'),
+  'voiced marks': long('ﾞ'),
   // Long and wide
   'one word of W': 'W'.repeat(255),
   'one word of small letters': 'i'.repeat(255),

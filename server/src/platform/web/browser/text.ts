@@ -6,6 +6,8 @@
  * - It has at most two line breaks in all; a further one is a space. White space does not repeat.
  * - It has no control and no bidi control characters, and no invisible ones but joiners, variation selectors, tags of
  *   flags and the zero-width space, none of them twice in a row.
+ * - It can be broken into lines: a browser never breaks within a grapheme, and one person can join a hundred characters
+ *   to one.
  * - It ends with an ellipsis if it was longer than allowed.
  *
  * The stylesheets add the rest: `.written` wraps anywhere, clips, and isolates the direction of its text.
@@ -18,6 +20,8 @@ export interface Fit {
 }
 
 const maxMarks = 4;
+/** The longest emoji have ten code points. */
+const maxGrapheme = 12;
 const defaultFit = { length: 2048, breaks: 2 };
 /** For names and titles, which stand within a line. */
 export const oneLine: Fit = { breaks: 0 };
@@ -45,7 +49,7 @@ export function displayText(text: string, fit: Fit = {}): string {
     .replace(hidden, '')
     .replace(repeated, '$1$2')
     .replace(markRuns, fewMarks);
-  return cut(keepBreaks(visible, breaks), length).trim();
+  return breakGraphemes(cut(keepBreaks(visible, breaks), length).trim());
 }
 
 /** Within a sentence of ours, a text that runs from right to left must not reorder the words around it. */
@@ -78,6 +82,20 @@ function fewMarks(run: string): string {
     joined = joiner;
   }
   return kept;
+}
+
+/** Only Latin and Thai, whose graphemes are short once their marks are few. */
+const shortGraphemes = /^[\0-\u02ff\u0e00-\u0e32\u0e34-\u0e7f\u2010-\u2027]*$/;
+
+function breakGraphemes(text: string): string {
+  if (text.length <= maxGrapheme || shortGraphemes.test(text)) return text;
+  let broken = '';
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    const characters = [...segment];
+    for (let at = 0; at < characters.length; at += maxGrapheme)
+      broken += (at === 0 ? '' : '\u200b') + characters.slice(at, at + maxGrapheme).join('');
+  }
+  return broken;
 }
 
 function keepBreaks(text: string, breaks: number): string {

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hostileTexts } from '../../../test/hostile-texts.ts';
+import { displayName, displayText, isBlank, withinSentence } from './browser/text.ts';
+
+test('what people write in earnest is shown as it is', () => {
+  for (const text of [
+    'Great stream!',
+    'ขอบคุณที่สตรีมนะครับ น้ำใจงามมาก ก็ดี ปู่ เปี๊ยก',
+    '👨‍👩‍👧‍👦 🏳️‍🌈 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 👩🏽‍❤️‍💋‍👨🏽 🇹🇭',
+    'می‌خواهم شكرا',
+    'क्‍ष धन्यवाद',
+    'Việt Nam, Ελλάδα, 日本語, 한국어',
+    'one\ntwo\n\tthree'.replace('\t', ''),
+    '',
+  ])
+    assert.equal(displayText(text), text.normalize('NFC'));
+});
+
+test('security 43: a text for show has few marks, few line breaks, no control and no bidi control', () => {
+  for (const [name, text] of Object.entries(hostileTexts)) {
+    const shown = displayText(text);
+    assert.doesNotMatch(shown, /\p{M}{5}/u, name);
+    assert.ok((shown.match(/\n/g)?.length ?? 0) <= 2, name);
+    assert.doesNotMatch(shown, /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u, name);
+    assert.ok(
+      [...new Intl.Segmenter().segment(shown)].every(({ segment }) => [...segment].length <= 12),
+      name,
+    );
+    assert.equal(displayText(shown), shown, `${name}: once is enough`);
+    assert.ok(!isBlank(displayName(text)), name);
+  }
+});
+
+test('a text that is too long ends with an ellipsis', () => {
+  assert.equal(displayText('สวัสดีครับ', { length: 7 }), 'สวัสดี…');
+  assert.equal(displayText('abc', { length: 3 }), 'abc');
+  assert.equal(displayText('a👩\u200d👩\u200d👧bcd', { length: 4 }), 'a👩…');
+});
+
+test('a blank name gives way to the next, and a sentence keeps its order', () => {
+  assert.equal(displayName('\u3164\u2800', 'SOMCHAI'), 'SOMCHAI');
+  assert.equal(displayName(null, '\u200b'), '…');
+  assert.equal(withinSentence('a\nb\u202ec'), 'a bc');
+  assert.equal(withinSentence('שלום'), '\u2068שלום\u2069');
+});
