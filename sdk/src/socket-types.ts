@@ -28,8 +28,8 @@ export type ConnectOptions = {
   /** Awaited like `onEvent`, before any live event: a chance to catch up with `GET /v1/events`. */
   onReset?: ((reset: Reset) => unknown) | undefined;
   onStatus?: ((status: EventsStatus, detail: StatusDetail) => void) | undefined;
-  /** The types of frames that are not events; an overlay gets `overlay` when its settings have changed. */
-  onFrame?: ((type: string) => void) | undefined;
+  /** Frames that are not events; an overlay gets `overlay` when its settings have changed. */
+  onFrame?: ((type: string, frame: Readonly<Record<string, unknown>>) => void) | undefined;
   /** What your callbacks threw. Default: `console.error`. */
   onError?: ((error: unknown) => void) | undefined;
   /** The stream leaves out some sequences on purpose (an overlay's does), so a gap is no sign of loss. */
@@ -66,4 +66,4 @@ export type Frame =
   | { type: 'welcome'; keepalive_seconds: number; sequence: number; oldest: number | null; resumed: boolean | null }
   | { type: 'event'; event: StreamEvent }
   | { type: 'reconnect'; after_ms: number }
-  | { type: 'other'; name: string };
+  | { type: 'other'; name: string; frame: Record<string, unknown> };

@@ -160,7 +160,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     if (!connection.welcomed || connection.closed) return;
     restartSilenceTimer(connection);
     if (frame.type === 'event') accept(connection, frame.event);
-    if (frame.type === 'other') guarded(() => options.onFrame?.(frame.name));
+    if (frame.type === 'other') guarded(() => options.onFrame?.(frame.name, frame.frame));
     if (frame.type === 'reconnect' && connection === active && !opening && !cancelRetry) {
       retry(Math.min(Math.max(frame.after_ms, 0), MAX_MOVE_MS), {});
     }
@@ -291,7 +291,7 @@ function parseFrame(data: unknown): Frame | undefined {
     const frame: unknown = JSON.parse(String(data));
     if (!isRecord(frame) || typeof frame.type !== 'string') return undefined;
     if (isWelcome(frame) || isEvent(frame) || isReconnect(frame)) return frame;
-    return ['welcome', 'reconnect'].includes(frame.type) ? undefined : { type: 'other', name: frame.type };
+    return ['welcome', 'reconnect'].includes(frame.type) ? undefined : { type: 'other', name: frame.type, frame };
   } catch {
     return undefined;
   }

@@ -75,8 +75,11 @@ export function dashboardPages(
     // As many alerts as an app can send, counted over all the pages that send them.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
-    await overlays.sendTest(creatorId);
-    return pages.redirect(reply, '/dashboard', { tone: 'ok', text: t('testSent') });
+    const seen = (await overlays.sendTest(creatorId)) > 0;
+    return pages.redirect(reply, '/dashboard', {
+      tone: seen ? 'ok' : 'warn',
+      text: t(seen ? 'testSent' : 'testUnseen'),
+    });
   });
 }
 

@@ -105,20 +105,31 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     });
 
   /** Makes an alert unless there were too many. */
-  async function alert(request: FastifyRequest, reply: FastifyReply, done: 'testSent' | 'replayDone', make: Make) {
+  async function alert(request: FastifyRequest, reply: FastifyReply, make: Make) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     // As many alerts as an app can send, counted over all the pages that send them.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
-    await make(creatorId);
-    return pages.redirect(reply, home, { tone: 'ok', text: t(done) });
+    const done = await make(creatorId);
+    return pages.redirect(reply, home, { tone: done === 'testUnseen' ? 'warn' : 'ok', text: t(done) });
   }
 
-  scope.post(`${home}/test`, (request, reply) => alert(request, reply, 'testSent', overlays.sendTest));
+  scope.post(`${home}/test`, (request, reply) =>
+    alert(request, reply, async (creatorId) => ((await overlays.sendTest(creatorId)) > 0 ? 'testSent' : 'testUnseen')),
+  );
+
+  scope.post(`${home}/stop`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    overlays.stop(creatorId);
+    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('stopDone') });
+  });
 
   scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, (request, reply) =>
-    alert(request, reply, 'replayDone', (creatorId) => overlays.replay(creatorId, toSequence(request.params.sequence))),
+    alert(request, reply, async (creatorId) => {
+      await overlays.replay(creatorId, toSequence(request.params.sequence));
+      return 'replayDone';
+    }),
   );
 
   scope.post<{ Params: { tipId: string } }>(`${home}/skip/:tipId`, async (request, reply) => {
@@ -132,7 +143,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
   });
 }
 
-type Make = (creatorId: string) => Promise<void>;
+type Make = (creatorId: string) => Promise<'testSent' | 'testUnseen' | 'replayDone'>;
 
 /** No event has the sequence 0. */
 const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

@@ -10,7 +10,7 @@ import { overlayTreatments } from '../events/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
-import { type Overlays, overlayTopic } from './service.ts';
+import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
 
 export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
@@ -118,7 +118,7 @@ function overlaySocket(
       if (!connection.closed)
         hints.set(
           connection,
-          hub.subscribe(overlayTopic(creatorId), () => connection.notify('overlay')),
+          hub.subscribe(overlayTopic(creatorId), (hint) => connection.notify(readHint(hint))),
         );
       const subscription = streams.subscribe(
         {
@@ -126,7 +126,9 @@ function overlaySocket(
           kind: 'overlay',
           slots: { key: `overlay:${creatorId}`, max: maxOverlays },
           permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
-          wants: (type) => overlayTreatments.has(type),
+          // A test is for whoever watches now: one made before the page connected is not played.
+          wants: (type, sequence) =>
+            overlayTreatments.has(type) && (type !== 'alert.test' || sequence > connection.head),
         },
         connection,
         after,

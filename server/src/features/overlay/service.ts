@@ -25,8 +25,17 @@ export interface Overlay {
   readonly lastAckAt: number | null;
 }
 
-/** Hints that an overlay's settings or pause changed go here. */
+/** Hints to open pages go here: to read the overlay's state again, or to stop what is playing. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
+
+const stopHint = 'stop';
+
+/** The frame that a hint becomes. */
+export function readHint(hint: string): { readonly type: 'overlay' | 'stop'; readonly tip_id?: string } {
+  const [kind, tipId] = hint.split(':', 2);
+  if (kind !== stopHint) return { type: 'overlay' };
+  return tipId === undefined ? { type: 'stop' } : { type: 'stop', tip_id: tipId };
+}
 
 /** Pages that were not seen for so long begin anew; events are kept no longer either. */
 const keptMs = 30 * 86_400_000;
@@ -53,9 +62,21 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
     return { settings: readSettings(settings), paused: paused === 1, lastAckAt: last_ack_at };
   }
 
+  const outcomes = createOutcomes({ db, events, tips, clock, row, connected });
+
   return {
-    ...createOutcomes({ db, events, tips, clock, row, connected }),
+    ...outcomes,
     get,
+
+    /** Takes what is playing off every screen. It was shown, so no status changes. */
+    stop: (creatorId: string): void => hub.publish(overlayTopic(creatorId), stopHint),
+
+    /** The creator does not want to see this tip: it waits no longer, or goes off the screen if it is playing. */
+    async skip(creatorId: string, tipId: string): Promise<boolean> {
+      const skipped = await outcomes.skip(creatorId, tipId);
+      if (!skipped) hub.publish(overlayTopic(creatorId), `${stopHint}:${tipId}`);
+      return skipped;
+    },
 
     key: async (creatorId: string): Promise<string> => {
       const { sealed_key } = await row(creatorId);
@@ -86,10 +107,10 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       hub.publish(overlayTopic(creatorId), 'paused');
     },
 
-    /** A test alert that the creator's own smallest amount does not hide. */
-    async sendTest(creatorId: string): Promise<void> {
+    /** A test alert that the creator's own smallest amount does not hide. Answers how many overlays can play it. */
+    async sendTest(creatorId: string): Promise<number> {
       const { minimumMinor } = (await get(creatorId)).settings;
-      await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) });
+      return (await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) })).overlays_connected;
     },
 
     async prune(): Promise<void> {

@@ -62,7 +62,8 @@ function nowCard(o: OverlayView, t: T): Html {
   const toggle = paused
     ? post(o, 'resume', button(t('resume')))
     : post(o, 'pause', button(t('pause'), { kind: 'plain' }));
-  return card({ title: t('now'), body: definitions(facts), actions: toggle });
+  const stop = o.connected > 0 ? post(o, 'stop', button(t('stop'), { kind: 'plain' })) : '';
+  return card({ title: t('now'), body: definitions(facts), actions: html`!${toggle}!${stop}` });
 }
 
 function addressCard(o: OverlayView, t: T): Html {

@@ -48,6 +48,8 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   readonly sessionId: string;
   readonly openedAt = performance.now();
   subscriber: Subscriber | undefined;
+  /** The newest sequence when the client was welcomed. */
+  head = Number.POSITIVE_INFINITY;
   readonly #callbacks: SocketCallbacks;
   readonly #accepted: AcceptedWebSocket;
   readonly #webSocket: WebSocket;
@@ -155,6 +157,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   // --- to the client
 
   welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
+    this.head = sequence;
     const session = { session_id: this.sessionId, keepalive_seconds: 25 };
     this.#write(textFrame(JSON.stringify({ type: 'welcome', ...session, sequence, oldest, resumed, replayed })));
     this.#state = 'live';
@@ -164,9 +167,9 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     this.#write(events.webSocketFrames);
   }
 
-  /** Sends a frame that has nothing but its type. */
-  notify(type: string): void {
-    if (this.#state === 'live') this.#write(textFrame(JSON.stringify({ type })));
+  /** Sends a frame of another type than those of events. */
+  notify(frame: { readonly type: string; readonly [field: string]: unknown }): void {
+    if (this.#state === 'live') this.#write(textFrame(JSON.stringify(frame)));
   }
 
   keepalive(): void {

@@ -12,8 +12,8 @@ export interface SubscriberOptions {
    * seconds; one check serves all subscribers with the same key.
    */
   readonly permission: { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> };
-  /** Selects events by type; without it the subscriber gets all. */
-  readonly wants?: (type: string) => boolean;
+  /** Selects events; without it the subscriber gets all. */
+  readonly wants?: (type: string, sequence: number) => boolean;
 }
 
 /** The client is too slow when more than this waits for it. */
@@ -57,7 +57,9 @@ export class Subscriber {
 
   #select({ events }: EncodedEvents): EncodedEvents {
     const { wants } = this.options;
-    return new EncodedEvents(events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type))));
+    return new EncodedEvents(
+      events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence))),
+    );
   }
 
   /** Sends a keepalive after so many ticks without an event, and closes after so many without progress. */

@@ -42,7 +42,8 @@ function applyState(next: OverlayState): void {
   clockOffset = next.now - Date.now();
   for (const tipId of next.skipped) skipped.add(tipId);
   applyStyle(next.settings);
-  player.resume();
+  if (next.paused) player.stop();
+  else player.resume();
 }
 
 /** Refreshes run one at a time. A call during a refresh queues one more. */
@@ -69,6 +70,7 @@ function alertOf(event: StreamEvent): QueuedAlert | undefined {
       message: record.message,
     },
     tipId: 'tip' in data && !event.replay ? record.id : undefined,
+    test: event.test,
     replay: event.replay,
     expired: Date.parse(event.created_at) < limit,
   };
@@ -84,7 +86,10 @@ async function handle(event: StreamEvent): Promise<void> {
       return;
     }
     case 'skip':
-      if ('tip_id' in event.data && event.data.tip_id) skipped.add(event.data.tip_id);
+      if ('tip_id' in event.data && event.data.tip_id) {
+        skipped.add(event.data.tip_id);
+        player.stop(event.data.tip_id);
+      }
       return;
     default:
       treatment satisfies undefined;
@@ -113,8 +118,9 @@ async function begin(): Promise<void> {
       // The key was replaced or the creator suspended. A suspension can end, so try again.
       if (status === 'ended') setTimeout(begin, refusedRetryMs);
     },
-    onFrame(type) {
+    onFrame(type, { tip_id: tipId }) {
       if (type === 'overlay') void refresh();
+      if (type === 'stop') player.stop(typeof tipId === 'string' ? tipId : undefined);
     },
   });
 }

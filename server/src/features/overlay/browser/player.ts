@@ -1,7 +1,7 @@
 import type { OverlaySettings } from '../settings.ts';
 import type { Ack, SavedState } from './saved-state.ts';
 import { playSound } from './sound.ts';
-import { type AlertText, showAlert } from './stage.ts';
+import { type AlertText, type ShownAlert, showAlert } from './stage.ts';
 
 /** An alert in the queue. */
 export interface QueuedAlert {
@@ -9,6 +9,8 @@ export interface QueuedAlert {
   readonly text: AlertText;
   /** The tip that this alert announces; undefined for tests and replays. */
   readonly tipId: string | undefined;
+  /** A test waits until no tip does. */
+  readonly test: boolean;
   /** The creator asked for it, so the minimum amount does not apply. */
   readonly replay: boolean;
   /** The alert was too old when it arrived. */
@@ -33,12 +35,14 @@ export interface PlayerParts {
 }
 
 /**
- * Shows alerts one after another. The outcome of each, also of one that is not shown, is recorded in order: that of a
- * shown alert in the same task that adds it to the page.
+ * Shows alerts one after another, tips before tests. The outcome of each, also of one that is not shown, is recorded in
+ * that order: that of a shown alert in the same task that adds it to the page. A test that a tip has overtaken is lost by
+ * a reload, as every test is that was made before the page connected.
  */
 export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
   let queue: QueuedAlert[] = [];
   let playing = false;
+  let current: { readonly tipId: string | undefined; readonly shown: ShownAlert } | undefined;
 
   function outcomeOf({ text, tipId, replay, expired }: QueuedAlert): Ack['outcome'] {
     if (tipId !== undefined && isSkipped(tipId)) return 'dropped';
@@ -60,17 +64,23 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
   async function play(alert: QueuedAlert): Promise<void> {
     const outcome = outcomeOf(alert);
     const { settings } = state();
-    const shown = outcome === 'shown' ? showAlert(alert.sequence, alert.text, settings) : undefined;
+    if (outcome === 'shown') current = { tipId: alert.tipId, shown: showAlert(alert.sequence, alert.text, settings) };
     saved.record({ sequence: alert.sequence, outcome });
     onAck();
     if (outcome === 'shown') playSound(settings);
-    await shown?.gone;
+    await current?.shown.gone;
+    current = undefined;
   }
 
   return {
     add(alert: QueuedAlert): void {
-      queue.push(alert);
+      const firstTest = alert.test ? -1 : queue.findIndex(({ test }) => test);
+      queue.splice(firstTest < 0 ? queue.length : firstTest, 0, alert);
       void run();
+    },
+    /** Takes the alert that is playing off the screen at once; with `tipId`, only if it is the alert of this tip. */
+    stop(tipId?: string): void {
+      if (tipId === undefined || current?.tipId === tipId) current?.shown.remove();
     },
     /** Goes on if the overlay is no longer paused. */
     resume: () => void run(),

@@ -52,7 +52,8 @@ export async function openSavedState(creatorId: string) {
       save();
     },
     record(ack: Ack): void {
-      entry.sequence = ack.sequence;
+      // A test may be shown after a tip that came later.
+      entry.sequence = Math.max(entry.sequence ?? 0, ack.sequence);
       entry.owed.push(ack);
       save();
     },
