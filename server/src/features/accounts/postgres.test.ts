@@ -22,7 +22,7 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   await migrate(db);
   const clock = systemClock;
   const newId = createIds(clock);
-  const accounts = createAccounts({ db, clock, newId });
+  const accounts = createAccounts({ db, clock, newId, authUrl: 'http://localhost:8080' });
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait: async () => {} });
   const signIn = createSignIn({ db, sessions, throttle });

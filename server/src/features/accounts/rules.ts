@@ -1,10 +1,15 @@
+import { type NameProblem, nameProblem } from '../../platform/names.ts';
+
 /** A rule of an account that was broken, in words for the person who typed it. */
 export class AccountError extends Error {
   readonly code:
     | 'username_invalid'
+    | 'username_reserved'
     | 'username_taken'
     | 'password_invalid'
     | 'display_name_invalid'
+    | 'display_name_blank'
+    | 'display_name_reserved'
     | 'creator_unknown';
   constructor(code: AccountError['code'], message: string) {
     super(message);
@@ -16,9 +21,12 @@ const usernameForm = /^[a-z0-9_]{3,30}$/;
 const passwordLength = { least: 10, most: 200 };
 const displayNameLength = 40;
 
-export function checkUsername(username: string): void {
+/** `host`: the operator's, which no name may pass for. */
+export function checkUsername(username: string, host: string): void {
   if (!usernameForm.test(username))
     throw new AccountError('username_invalid', 'A username has 3 to 30 characters of a-z, 0-9 and underscore.');
+  if (nameProblem(username, host) === 'reserved')
+    throw new AccountError('username_reserved', 'This username reads as if it belonged to Namjai or the operator.');
 }
 
 export function checkPassword(password: string): void {
@@ -31,10 +39,13 @@ export function checkPassword(password: string): void {
 }
 
 /** Every rule that is broken, not only the first: a form names each beside its field. */
-export function brokenRules(account: { username: string; displayName: string; password: string }): AccountError[] {
+export function brokenRules(
+  account: { username: string; displayName: string; password: string },
+  host: string,
+): AccountError[] {
   const checks = [
-    () => checkUsername(account.username),
-    () => checkDisplayName(account.displayName),
+    () => checkUsername(account.username, host),
+    () => account.displayName === '' || checkDisplayName(account.displayName, host),
     () => checkPassword(account.password),
   ];
   return checks.flatMap((check) => {
@@ -48,11 +59,16 @@ export function brokenRules(account: { username: string; displayName: string; pa
   });
 }
 
-export function checkDisplayName(name: string): void {
-  // Control and bidi-control characters could hide or reorder what stands beside a name.
-  if ([...name].length > displayNameLength || /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name))
-    throw new AccountError(
-      'display_name_invalid',
-      `A display name has at most ${displayNameLength} characters, none of them invisible controls.`,
-    );
+const displayNameProblems: Readonly<Record<NameProblem, [AccountError['code'], string]>> = {
+  blank: ['display_name_blank', 'A display name must not look blank.'],
+  invisible: [
+    'display_name_invalid',
+    `A display name has at most ${displayNameLength} characters, none of them invisible or changing the text’s direction.`,
+  ],
+  reserved: ['display_name_reserved', 'This display name reads as if it belonged to Namjai or the operator.'],
+};
+
+export function checkDisplayName(name: string, host: string): void {
+  const problem = [...name].length > displayNameLength ? 'invisible' : nameProblem(name, host);
+  if (problem) throw new AccountError(...displayNameProblems[problem]);
 }

@@ -7,7 +7,13 @@ import { AccountError, checkDisplayName, checkPassword, checkUsername } from './
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-export function createAccounts({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
+export interface AccountsParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
+  readonly authUrl: string;
+}
+
+export function createAccounts({ db, clock, newId, authUrl }: AccountsParts) {
+  const { hostname } = new URL(authUrl);
+
   async function known(username: string) {
     const creator = await repo.creatorByUsername(db, username);
     if (!creator) throw new AccountError('creator_unknown', `There is no creator named "${username}".`);
@@ -20,10 +26,10 @@ export function createAccounts({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
     findByUsername: (username: string) => repo.creatorByUsername(db, username),
 
     async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
-      checkUsername(input.username);
+      checkUsername(input.username, hostname);
       checkPassword(input.password);
       const displayName = input.displayName?.trim() || input.username;
-      checkDisplayName(displayName);
+      checkDisplayName(displayName, hostname);
       const creator = {
         id: newId('crt'),
         username: input.username,

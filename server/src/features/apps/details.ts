@@ -1,3 +1,4 @@
+import { nameProblem } from '../../platform/names.ts';
 import { type RedirectUriProblem, redirectUriProblem, redirectUriProblems } from './redirect-uris.ts';
 
 /** What a developer says about an app. */
@@ -7,21 +8,24 @@ export interface AppDetails {
 }
 
 export type DetailProblem =
-  | { readonly field: 'name'; readonly problem: 'length' | 'characters' }
+  | { readonly field: 'name'; readonly problem: 'length' | 'characters' | 'reserved' }
   | { readonly field: 'redirectUris'; readonly problem: 'none' | 'too_many' }
   | { readonly field: 'redirectUris'; readonly problem: RedirectUriProblem; readonly uri: string };
 
 const longestName = 60;
 export const mostRedirectUris = 20;
 
+const nameProblems = { blank: 'length', invisible: 'characters', reserved: 'reserved' } as const;
+
 /** Everything that is wrong, so that a page can show it all at once. */
-export function detailProblems({ name, redirectUris }: AppDetails, development: boolean): DetailProblem[] {
+export function detailProblems(
+  { name, redirectUris }: AppDetails,
+  { development, authUrl }: { development: boolean; authUrl: string },
+): DetailProblem[] {
   const problems: DetailProblem[] = [];
-  const visible = name.replace(/[\p{White_Space}\p{Default_Ignorable_Code_Point}]/gu, '');
-  if (visible === '' || [...name].length > longestName) problems.push({ field: 'name', problem: 'length' });
-  // The consent page shows the name: nothing in it may hide or reorder what stands beside it.
-  else if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name) || !name.isWellFormed())
-    problems.push({ field: 'name', problem: 'characters' });
+  // The consent page shows the name: nothing in it may hide or reorder what stands beside it, or pass for the operator.
+  const found = [...name].length > longestName ? 'blank' : nameProblem(name, new URL(authUrl).hostname);
+  if (found) problems.push({ field: 'name', problem: nameProblems[found] });
   if (redirectUris.length === 0) problems.push({ field: 'redirectUris', problem: 'none' });
   if (redirectUris.length > mostRedirectUris) problems.push({ field: 'redirectUris', problem: 'too_many' });
   for (const uri of redirectUris) {
@@ -31,12 +35,15 @@ export function detailProblems({ name, redirectUris }: AppDetails, development: 
   return problems;
 }
 
+const nameTexts = {
+  length: `An app’s name has 1 to ${longestName} characters that can be seen.`,
+  characters: 'An app’s name must not contain invisible, control or text-direction characters.',
+  reserved: 'This app’s name reads as if it belonged to Namjai or the operator.',
+};
+
 /** The same in words, for the command line. */
 export function problemText(found: DetailProblem): string {
-  if (found.field === 'name')
-    return found.problem === 'length'
-      ? `An app’s name has 1 to ${longestName} characters.`
-      : 'An app’s name must not contain control or text-direction characters.';
+  if (found.field === 'name') return nameTexts[found.problem];
   if ('uri' in found) return `The redirect URI ${found.uri} ${redirectUriProblems[found.problem]}.`;
   return found.problem === 'none'
     ? 'An app needs at least one redirect URI.'

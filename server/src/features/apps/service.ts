@@ -7,6 +7,7 @@ import * as repo from './repo.ts';
 
 export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'limiter'> {
   readonly development: boolean;
+  readonly authUrl: string;
 }
 
 export type Apps = ReturnType<typeof createApps>;
@@ -28,10 +29,10 @@ const oldSecretMs = 24 * 3_600_000;
 /** How many apps one account can have. */
 export const mostApps = 20;
 
-export function createApps({ db, clock, newId, limiter, development }: AppsParts) {
+export function createApps({ db, clock, newId, limiter, development, authUrl }: AppsParts) {
   function checked(input: AppDetails) {
     const details = { name: input.name.trim(), redirectUris: [...new Set(input.redirectUris)] };
-    const problems = detailProblems(details, development);
+    const problems = detailProblems(details, { development, authUrl });
     const [first] = problems;
     if (first)
       throw new AppError(

@@ -47,8 +47,9 @@ export const words = messages({
       'All creators are disconnected at once and its tokens stop working. Tips that it recorded keep its name. This cannot be undone.',
     removeNow: 'Delete {app}',
     removed: '{app} is deleted.',
-    nameLength: 'Give it a name of 1 to 60 characters.',
-    nameCharacters: 'The name must not contain control or text-direction characters.',
+    nameLength: 'Give it a name of 1 to 60 characters that can be seen.',
+    nameCharacters: 'The name must not contain invisible, control or text-direction characters.',
+    nameReserved: 'This name reads as if the app belonged to Namjai or to whoever runs this server. Choose another.',
     uriNone: 'Give at least one redirect URI.',
     uriTooMany: 'Give at most {most} redirect URIs.',
     not_absolute: '{uri} is not an absolute address, such as https://app.example/callback.',
@@ -101,8 +102,9 @@ export const words = messages({
     removeMeans: 'ครีเอเตอร์ทุกคนจะถูกยกเลิกการเชื่อมต่อทันทีและโทเคนจะใช้ไม่ได้ ทิปที่แอปบันทึกไว้จะยังแสดงชื่อแอป การลบนี้ย้อนกลับไม่ได้',
     removeNow: 'ลบ {app}',
     removed: 'ลบ {app} แล้ว',
-    nameLength: 'กรุณาตั้งชื่อความยาว 1 ถึง 60 ตัวอักษร',
-    nameCharacters: 'ชื่อต้องไม่มีอักขระควบคุมหรืออักขระกำหนดทิศทางข้อความ',
+    nameLength: 'กรุณาตั้งชื่อที่มองเห็นได้ ความยาว 1 ถึง 60 ตัวอักษร',
+    nameCharacters: 'ชื่อต้องไม่มีอักขระที่มองไม่เห็น อักขระควบคุม หรืออักขระกำหนดทิศทางข้อความ',
+    nameReserved: 'ชื่อนี้อ่านแล้วเหมือนเป็นแอปของ Namjai หรือผู้ดูแลเซิร์ฟเวอร์นี้ กรุณาเลือกชื่ออื่น',
     uriNone: 'กรุณาระบุ Redirect URI อย่างน้อยหนึ่งรายการ',
     uriTooMany: 'ระบุ Redirect URI ได้ไม่เกิน {most} รายการ',
     not_absolute: '{uri} ไม่ใช่ที่อยู่แบบเต็ม เช่น https://app.example/callback',
@@ -118,13 +120,15 @@ export const words = messages({
 
 export const tooManyText = (lang: Lang): string => words(lang)('tooMany', { most: mostApps });
 
+const nameKeys = { length: 'nameLength', characters: 'nameCharacters', reserved: 'nameReserved' } as const;
+
 /** Everything that is wrong with one field, in the reader's language; nothing if it is fine. */
 export function problemText(problems: readonly DetailProblem[], field: DetailProblem['field'], lang: Lang) {
   const t = words(lang);
   const texts = problems
     .filter((found) => found.field === field)
     .map((found) => {
-      if (found.field === 'name') return t(found.problem === 'length' ? 'nameLength' : 'nameCharacters');
+      if (found.field === 'name') return t(nameKeys[found.problem]);
       if ('uri' in found) return t(found.problem, { uri: found.uri });
       return found.problem === 'none' ? t('uriNone') : t('uriTooMany', { most: mostRedirectUris });
     });

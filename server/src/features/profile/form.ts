@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { hasControls } from '../../platform/names.ts';
+import { isBlank } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { AccountError, checkDisplayName } from '../accounts/index.ts';
 import { type ChannelType, channelTypes, type Profile } from './schemas.ts';
@@ -61,10 +63,11 @@ export const toTyped = (profile: Profile): Typed => ({
 });
 
 /** The profile, or what is wrong with each field. */
-export function parseProfile(typed: Typed, t: ProfileWords): ProfileChange | { wrong: Wrong } {
+export function parseProfile(typed: Typed, t: ProfileWords, authUrl: string): ProfileChange | { wrong: Wrong } {
   const wrong: Record<string, string> = {};
   const displayName = typed.displayName.trim();
-  if (!isName(displayName)) wrong.display_name = t('displayNameError');
+  const problem = nameError(displayName, authUrl);
+  if (problem) wrong.display_name = t(problem);
   const bio = typed.bio.trim();
   if ([...bio].length > bioLength || hasControls(bio.replaceAll('\n', ''))) wrong.bio = t('bioError');
   const socialLinks = typed.links.flatMap((link, i) => {
@@ -80,17 +83,13 @@ export function parseProfile(typed: Typed, t: ProfileWords): ProfileChange | { w
   return { displayName, bio, socialLinks, channels: typed.channels, pagePublic: typed.pagePublic };
 }
 
-const isBlank = (text: string): boolean => !/[^\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.test(text);
-/** They could hide or reorder what stands beside them. */
-const hasControls = (text: string): boolean => /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text);
-
-function isName(name: string): boolean {
+function nameError(name: string, authUrl: string): 'displayNameError' | 'displayNameReserved' | undefined {
   try {
-    checkDisplayName(name);
-    return !isBlank(name);
+    checkDisplayName(name, new URL(authUrl).hostname);
+    return undefined;
   } catch (error) {
-    if (error instanceof AccountError) return false;
-    throw error;
+    if (!(error instanceof AccountError)) throw error;
+    return error.code === 'display_name_reserved' ? 'displayNameReserved' : 'displayNameError';
   }
 }
 

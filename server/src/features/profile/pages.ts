@@ -44,7 +44,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles }: { page
   scope.post(home, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const typed = readTyped(request);
-    const parsed = parseProfile(typed, words(request));
+    const parsed = parseProfile(typed, words(request), pages.authUrl);
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed, wrong: parsed.wrong });
     await profiles.update(creatorId, parsed);
     return done(request, reply, 'saved');

@@ -1,5 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
+import { hasControls } from '../names.ts';
+import { isBlank } from '../web/browser/text.ts';
 import { type ErrorDetail, validationFailed } from './http-error.ts';
 
 /**
@@ -52,11 +54,9 @@ const hasDecimals = (places: number, value: number): boolean => {
   return Math.round(value * factor) / factor === value;
 };
 
-const isNotBlank = (_: boolean, value: string): boolean =>
-  /[^\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.test(value);
+const isNotBlank = (_: boolean, value: string): boolean => !isBlank(value);
 
-/** Control and bidi-control characters could hide or reorder what stands beside a name. */
-const hasNoControls = (_: boolean, value: string): boolean => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(value);
+const hasNoControls = (_: boolean, value: string): boolean => !hasControls(value);
 
 const integerNames = ({ properties = {} }: ObjectSchema): string[] =>
   Object.keys(properties).filter((name) => properties[name]?.type === 'integer');

@@ -46,9 +46,12 @@ const rates = {
 
 const wrongField = {
   username_invalid: ['username', 'usernameInvalid'],
+  username_reserved: ['username', 'nameReserved'],
   username_taken: ['username', 'usernameTaken'],
   password_invalid: ['password', 'passwordInvalid'],
   display_name_invalid: ['display_name', 'displayNameInvalid'],
+  display_name_blank: ['display_name', 'displayNameBlank'],
+  display_name_reserved: ['display_name', 'nameReserved'],
 } as const;
 
 /** /login, /logout, /login/recovery and /signup. */
@@ -205,7 +208,10 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
       const errors: Record<string, string> = {};
-      for (const { code } of [error, ...brokenRules({ username, displayName, password })]) {
+      for (const { code } of [
+        error,
+        ...brokenRules({ username, displayName, password }, new URL(pages.authUrl).hostname),
+      ]) {
         if (code === 'creator_unknown') throw error;
         const [name, text] = wrongField[code];
         errors[name] = t(text);
