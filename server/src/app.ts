@@ -87,7 +87,7 @@ export function createApp(runtime: Runtime): App {
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
-    profilePages(scope, { pages, profiles });
+    profilePages(scope, { pages, profiles, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });

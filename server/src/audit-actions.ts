@@ -106,7 +106,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     expire: none,
     deleteBefore: none,
   },
-  'profile/repo.ts': { setAvatar: 'account.profile_changed' },
+  'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },
   'webhooks/delivery/repo.ts': { leaseDue: none, settle: 'webhook.disabled', endLeases: none },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },

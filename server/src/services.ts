@@ -25,6 +25,7 @@ import { createProfiles } from './features/profile/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips } from './features/tips/index.ts';
 import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
+import { createPictures } from './platform/pictures.ts';
 import type { Platform } from './platform/platform.ts';
 
 /** All features without their routes. The server and the command line are both built on them. */
@@ -77,7 +78,15 @@ export function createServices(platform: Platform & { readonly config: Config })
   });
   const lastUsed = createLastUsed({ db, clock, log });
   const protect = createGuard({ tokens, access, limiter, lastUsed });
-  const profiles = createProfiles({ db, clock, newId, accounts, authUrl: config.authUrl, timeZone: config.timeZone });
+  const profiles = createProfiles({
+    db,
+    clock,
+    newId,
+    accounts,
+    pictures: createPictures(),
+    authUrl: config.authUrl,
+    timeZone: config.timeZone,
+  });
   const tips = createTips({ db, events, clock, newId, zone });
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });

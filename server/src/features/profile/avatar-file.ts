@@ -1,18 +1,9 @@
-import type { AvatarType } from './repo.ts';
+import type { PictureType } from '../../platform/pictures.ts';
 
-export const avatarBytes = 512 * 1024;
-
-/** The type by the first bytes. A name or a type that came with the file is only a claim. */
-export function avatarType(bytes: Uint8Array): AvatarType | undefined {
-  const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (start.startsWith('RIFF') && start.slice(8) === 'WEBP') return 'image/webp';
-  return undefined;
-}
+export const avatarBytes = 5_000_000;
 
 /** Even if a browser rendered it as a document, the policy lets it run and load nothing. */
-export const avatarHeaders = (type: AvatarType) => ({
+export const avatarHeaders = (type: PictureType) => ({
   'content-type': type,
   'content-disposition': 'inline',
   'content-security-policy': "default-src 'none'; sandbox",

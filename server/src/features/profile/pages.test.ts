@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sharp from 'sharp';
 import { buildApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
+import { execute } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 
 const home = '/dashboard/profile';
@@ -9,6 +11,8 @@ const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
+/** What a camera writes. */
+const place = { IFD3: { GPSLatitude: '13/1 45/1 0/1', GPSLongitude: '100/1 30/1 0/1' } };
 const good = {
   display_name: '  มะลิ 🌼 ',
   bio: 'Draws cats\r\non weekends',
@@ -67,7 +71,7 @@ test('what is saved is what the form, the API and the public page show', async (
   assert.match(form, /name="channel_card" value="on" checked/);
   assert.doesNotMatch(form, /name="channel_line_pay" value="on" checked/);
   const page = (await stranger(`/@${username}`)).body;
-  assert.match(page, /<a href="https:\/\/youtube\.com\/@mali" rel="noopener nofollow ugc">YouTube<\/a>/);
+  assert.match(page, /<a href="https:\/\/youtube\.com\/@mali" rel="noopener nofollow ugc"><bdi class="written">YouTube<\/bdi><\/a>/);
   assert.match(page, /PromptPay.*Card/s);
   assert.doesNotMatch(page, /LINE Pay/);
   // An empty form switches everything off again.
@@ -148,28 +152,71 @@ test('the public page is off at first, and off for whoever is suspended', async 
   }
 });
 
-test('a picture is typed by its bytes and served where it can do nothing', async (t) => {
+test('security 45: a picture is encoded anew and served where it can do nothing', async (t) => {
   const { upload, api, visitor, stranger, runtime, avatarPath } = await creatorAt(t);
   assert.equal((await upload(png, 'me.jpg')).statusCode, 303);
   const first = await avatarPath();
   assert.equal((await api('/v1/me')).avatar_url, `${runtime.config.authUrl}${first}`);
   const served = await stranger(first);
-  assert.deepEqual(served.rawPayload, png);
+  assert.equal((await sharp(served.rawPayload).metadata()).width, 1);
   assert.equal(served.headers['content-type'], 'image/png');
   assert.equal(served.headers['content-security-policy'], "default-src 'none'; sandbox");
   assert.equal(served.headers['x-content-type-options'], 'nosniff');
   assert.equal(served.headers['set-cookie'], undefined);
 
-  const webp = Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBP'), Buffer.alloc(512 * 1024 - 12)]);
-  assert.equal((await upload(webp)).statusCode, 303);
+  const large = sharp({ create: { width: 2000, height: 1000, channels: 3, background: 'red' } });
+  const photo = await large.clone().jpeg().withExif(place).toBuffer();
+  assert.equal((await upload(new Uint8Array(await large.clone().webp().toBuffer()))).statusCode, 303);
   assert.equal((await stranger(await avatarPath())).headers['content-type'], 'image/webp');
   assert.equal((await stranger(first)).statusCode, 404);
-  await upload(Buffer.from([0xff, 0xd8, 0xff, 0xe0]));
-  assert.equal((await stranger(await avatarPath())).headers['content-type'], 'image/jpeg');
+  assert.ok((await sharp(photo).metadata()).exif, 'the upload tells the place');
+  assert.equal((await upload(Buffer.concat([photo, Buffer.from('<script>second file</script>')]))).statusCode, 303);
+  const jpeg = await stranger(await avatarPath());
+  assert.equal(jpeg.headers['content-type'], 'image/jpeg');
+  const { width, height, exif, xmp, iptc, icc } = await sharp(jpeg.rawPayload).metadata();
+  assert.deepEqual([width, height, exif, xmp, iptc, icc], [512, 256, undefined, undefined, undefined, undefined]);
+  assert.ok(!jpeg.rawPayload.includes('second file'));
 
   await visitor.post(`${home}/avatar/remove`);
   assert.equal((await api('/v1/profile')).avatar_url, null);
   assert.deepEqual(await runtime.db.all('SELECT id FROM avatars'), []);
+});
+
+test('security 45: a picture from before is encoded anew when it is first asked for', async (t) => {
+  const { upload, stranger, runtime, avatarPath, api, creatorId } = await creatorAt(t);
+  await upload(png);
+  const path = await avatarPath();
+  const picture = sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } }).png();
+  const before = Buffer.concat([await picture.withExif(place).toBuffer(), Buffer.from('second file')]);
+  const stored = () =>
+    runtime.db.get<{ bytes: Uint8Array }>('SELECT bytes FROM avatars WHERE creator_id = $1', [creatorId]);
+  const put = (bytes: Buffer) =>
+    execute(runtime.db, 'UPDATE avatars SET bytes = $2, encoded = 0 WHERE creator_id = $1', [creatorId, bytes]);
+  await put(before);
+  const [first, second] = await Promise.all([stranger(path), stranger(path)]);
+  for (const served of [first, second]) {
+    assert.equal(served.statusCode, 200);
+    assert.equal((await sharp(served.rawPayload).metadata()).exif, undefined);
+    assert.ok(!served.rawPayload.includes('second file'));
+  }
+  assert.deepEqual(Buffer.from((await stored())?.bytes ?? []), first.rawPayload, 'and is kept so');
+  await put(Buffer.from('\x89PNG\r\n\x1a\n<script>'));
+  assert.equal((await stranger(path)).statusCode, 404);
+  assert.equal((await api('/v1/profile')).avatar_url, null, 'what is no picture is removed');
+});
+
+test('uploads are counted, and nobody else’s are read', async (t) => {
+  const { upload, visitor, http, runtime, clock } = await creatorAt(t);
+  for (let i = 0; i < 10; i++) assert.equal((await upload(png)).statusCode, 303);
+  const refused = await upload(png);
+  assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '60']);
+  clock.advance(60_000);
+  assert.equal((await upload(png)).statusCode, 303);
+  visitor.cookies.clear();
+  const body = Buffer.alloc(4_000_000);
+  const headers = { origin: runtime.config.authUrl, 'content-type': 'multipart/form-data; boundary=x' };
+  const stranger = await http.inject({ method: 'POST', url: `${home}/avatar`, headers, payload: body });
+  assert.equal(stranger.statusCode, 303);
 });
 
 test('what is no picture, or too large, is refused beside the field', async (t) => {
@@ -179,8 +226,10 @@ test('what is no picture, or too large, is refused beside the field', async (t) 
     ['<svg xmlns="http://www.w3.org/2000/svg" onload="x"/>', 422, /not a PNG/],
     ['RIFF\0\0\0\0WAVE', 422, /not a PNG/],
     [null, 422, /Choose a file first/],
-    [Buffer.concat([png, Buffer.alloc(512 * 1024 + 1 - png.length)]), 422, /larger than 512 KiB/],
-    [Buffer.concat([png, Buffer.alloc(2 ** 20)]), 413, /larger than 512 KiB/],
+    ['\x89PNG\r\n\x1a\n not really', 422, /not a PNG/],
+    [png.subarray(0, 40), 422, /not a PNG/],
+    [Buffer.concat([png, Buffer.alloc(5_000_001 - png.length)]), 422, /larger than 5 MB/],
+    [Buffer.concat([png, Buffer.alloc(6_000_000)]), 413, /larger than 5 MB/],
   ];
   for (const [bytes, status, words] of cases) {
     const answer = await upload(bytes);

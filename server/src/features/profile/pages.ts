@@ -1,17 +1,35 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { readOn } from '../../platform/http/errors.ts';
+import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { formFile } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
+import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
-import { avatarBytes, avatarHeaders, avatarType } from './avatar-file.ts';
+import { avatarBytes, avatarHeaders } from './avatar-file.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import type { Profiles } from './service.ts';
 import { home, profileView, publicView } from './views.ts';
 import { profileWords } from './words.ts';
 
+export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
+  readonly pages: Pages;
+  readonly profiles: Profiles;
+}
+
+/** Uploads of one creator. */
+const uploadLimit = { limit: 10, windowMs: 60_000 };
+/** After a full queue, in seconds: it is short, and a picture takes no longer than a second or two. */
+const retryAfter = { 'retry-after': '5' };
+const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixels'>> = {
+  kind: 'pictureType',
+  pixels: 'picturePixels',
+};
+
 /** /dashboard/profile, the public page and the pictures. */
-export function profilePages(scope: FastifyInstance, { pages, profiles }: { pages: Pages; profiles: Profiles }): void {
+export function profilePages(scope: FastifyInstance, { pages, profiles, limiter }: ProfilePagesParts): void {
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
   const words = (request: FastifyRequest) => profileWords(pages.lang(request));
@@ -58,17 +76,26 @@ export function profilePages(scope: FastifyInstance, { pages, profiles }: { page
       readOn(request, reply);
       return show(request, reply, { status: 413, wrong: { avatar: words(request)('pictureLarge') } });
     },
+    // Before the body: nobody else's five megabytes are read.
+    onRequest: async (request) => {
+      const { creatorId } = pages.requireSession(request);
+      const { allowed, resetSeconds } = await limiter.take(`upload:${creatorId}`, uploadLimit);
+      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    },
     handler: async (request, reply) => {
       const { creatorId } = pages.requireSession(request);
+      const refuse = (problem: 'pictureNone' | 'pictureLarge' | 'pictureType' | 'picturePixels') =>
+        show(request, reply, { status: 422, wrong: { avatar: words(request)(problem) } });
       const file = formFile(request, 'avatar');
-      const bytes = new Uint8Array((await file?.arrayBuffer()) ?? []);
-      const type = avatarType(bytes);
-      if (type && bytes.length <= avatarBytes) {
-        await profiles.setAvatar(creatorId, { type, bytes });
+      if (!file) return refuse('pictureNone');
+      if (file.size > avatarBytes) return refuse('pictureLarge');
+      try {
+        await profiles.setAvatar(creatorId, new Uint8Array(await file.arrayBuffer()));
         return done(request, reply, 'uploaded');
+      } catch (error) {
+        if (error instanceof PictureError) return refuse(pictureWords[error.problem]);
+        throw busy(error);
       }
-      const problem = !file ? 'pictureNone' : type ? 'pictureLarge' : 'pictureType';
-      return show(request, reply, { status: 422, wrong: { avatar: words(request)(problem) } });
     },
   });
 
@@ -80,7 +107,11 @@ export function profilePages(scope: FastifyInstance, { pages, profiles }: { page
 
   scope.get<{ Params: { id: string } }>('/avatars/:id', async (request, reply) => {
     const { id } = request.params;
-    const avatar = /^avt_\w{26}$/.test(id) ? await profiles.avatar(id) : undefined;
+    const avatar = /^avt_\w{26}$/.test(id)
+      ? await profiles.avatar(id).catch((error) => {
+          throw busy(error);
+        })
+      : undefined;
     if (!avatar) throw new ApiError('not_found');
     return reply.headers(avatarHeaders(avatar.type)).send(Buffer.from(avatar.bytes));
   });
@@ -93,3 +124,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles }: { page
     return pages.show(request, reply, { title: profile.display_name, head: head(), body });
   });
 }
+
+/** Too many pictures wait. */
+const busy = (error: unknown): unknown =>
+  error instanceof QueueFull ? new PageError(429, { headers: retryAfter }) : error;

@@ -1,37 +1,51 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import type { PictureType } from '../../platform/pictures.ts';
 import { setAvatarId } from '../accounts/index.ts';
-
-export type AvatarType = 'image/png' | 'image/jpeg' | 'image/webp';
 
 export interface AvatarRow {
   creator_id: string;
   id: string;
-  type: AvatarType;
+  type: PictureType;
   bytes: Uint8Array;
+  /** 0: as it was uploaded, from before pictures were encoded anew. */
+  encoded: number;
   created_at: number;
 }
 
 /** A suspended creator's picture is not shown. */
-export function avatarById(db: Reader, id: string): Promise<Pick<AvatarRow, 'type' | 'bytes'> | undefined> {
+export function avatarById(db: Reader, id: string): Promise<Omit<AvatarRow, 'id' | 'created_at'> | undefined> {
   return db.get(
-    `SELECT a.type, a.bytes FROM avatars a JOIN creators c ON c.id = a.creator_id
+    `SELECT a.creator_id, a.type, a.bytes, a.encoded FROM avatars a JOIN creators c ON c.id = a.creator_id
      WHERE a.id = $1 AND c.suspended_at IS NULL`,
     [id],
   );
 }
 
 /** The creator's picture from now on, or none. The creator's row comes first: of two uploads at once one waits there. */
-async function setAvatar(tx: Tx, creatorId: string, avatar: Omit<AvatarRow, 'creator_id'> | null): Promise<void> {
+async function setAvatar(
+  tx: Tx,
+  creatorId: string,
+  avatar: Omit<AvatarRow, 'creator_id' | 'encoded'> | null,
+): Promise<void> {
   await setAvatarId(tx, creatorId, avatar?.id ?? null);
   await tx.run('DELETE FROM avatars WHERE creator_id = $1', [creatorId]);
   if (avatar)
-    await tx.run('INSERT INTO avatars (creator_id, id, type, bytes, created_at) VALUES ($1, $2, $3, $4, $5)', [
-      creatorId,
-      avatar.id,
-      avatar.type,
-      avatar.bytes,
-      avatar.created_at,
-    ]);
+    await tx.run(
+      'INSERT INTO avatars (creator_id, id, type, bytes, created_at, encoded) VALUES ($1, $2, $3, $4, $5, 1)',
+      [creatorId, avatar.id, avatar.type, avatar.bytes, avatar.created_at],
+    );
 }
 
-export const writes = defineWrites(import.meta.url, { setAvatar });
+/** Puts the encoded picture in place of the one that was uploaded, or removes what is no picture. */
+async function replaceUploaded(tx: Tx, creatorId: string, id: string, bytes: Uint8Array | null): Promise<void> {
+  if (bytes)
+    await tx.run('UPDATE avatars SET bytes = $3, encoded = 1 WHERE creator_id = $1 AND id = $2 AND encoded = 0', [
+      creatorId,
+      id,
+      bytes,
+    ]);
+  else if ((await tx.run('DELETE FROM avatars WHERE creator_id = $1 AND id = $2 AND encoded = 0', [creatorId, id])) > 0)
+    await setAvatarId(tx, creatorId, null);
+}
+
+export const writes = defineWrites(import.meta.url, { setAvatar, replaceUploaded });

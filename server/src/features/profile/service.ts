@@ -1,12 +1,14 @@
 import { toTimestamp } from '../../platform/clock.ts';
+import { type Picture, PictureError, type Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
-import { type AvatarType, avatarById, writes } from './repo.ts';
+import { avatarById, writes } from './repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
 export interface ProfilesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly accounts: Accounts;
+  readonly pictures: Pictures;
   readonly authUrl: string;
   readonly timeZone: string;
 }
@@ -21,7 +23,10 @@ export interface ProfileChange {
 
 export type Profiles = ReturnType<typeof createProfiles>;
 
-export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }: ProfilesParts) {
+/** The longest edge of a picture, in pixels. */
+const avatarEdge = 512;
+
+export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, timeZone }: ProfilesParts) {
   const avatarUrl = (id: string | null): string | null => (id === null ? null : `${authUrl}/avatars/${id}`);
 
   function me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
@@ -84,11 +89,26 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
         page_public: change.pagePublic ? 1 : 0,
       }),
 
-    avatar: (id: string) => avatarById(db, id),
+    /** One from before pictures were encoded anew is so now: what it carries besides its pixels is shown to nobody. */
+    async avatar(id: string): Promise<Picture | undefined> {
+      const avatar = await avatarById(db, id);
+      if (!avatar || avatar.encoded === 1) return avatar;
+      try {
+        const picture = await pictures.encodeAnew(avatar.bytes, avatarEdge);
+        await db.write(writes.replaceUploaded, avatar.creator_id, id, picture.bytes);
+        return picture;
+      } catch (error) {
+        if (!(error instanceof PictureError)) throw error;
+        await db.write(writes.replaceUploaded, avatar.creator_id, id, null);
+        return undefined;
+      }
+    },
 
-    /** The picture from now on, or none. */
-    setAvatar: (creatorId: string, picture: { type: AvatarType; bytes: Uint8Array } | null): Promise<void> =>
-      db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() }),
+    /** The picture from now on, or none. Rejects with `PictureError` or `QueueFull`. */
+    async setAvatar(creatorId: string, uploaded: Uint8Array | null): Promise<void> {
+      const picture = uploaded && (await pictures.encodeAnew(uploaded, avatarEdge));
+      await db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() });
+    },
   };
 }
 

@@ -8,6 +8,7 @@ import { profile } from './0006-profile.ts';
 import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
+import { pictures } from './0010-pictures.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0007-refresh-chains', sql: refreshChains },
   { name: '0008-table-versions', sql: tableVersions },
   { name: '0009-forgetting', sql: forgetting },
+  { name: '0010-pictures', sql: pictures },
 ];

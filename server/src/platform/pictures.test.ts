@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { createPictures, PictureError } from './pictures.ts';
+import { QueueFull } from './work-queue.ts';
+
+const solid = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: { r: 255, g: 0, b: 0 } } });
+
+/** A PNG that says it is so large, and whose pixels are as small as they can be packed. */
+function bomb(width: number, height: number): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    check.writeUInt32BE(crc32(body));
+    return Buffer.concat([length, body, check]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([1, 0, 0, 0, 0], 8);
+  const rows = deflateSync(Buffer.alloc(Math.ceil(width / 8 + 1) * Math.min(height, 2000)));
+  const start = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+  return Buffer.concat([start, chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
+}
+
+const refusedFor = (problem: string) => (error: unknown) => error instanceof PictureError && error.problem === problem;
+
+test('security 45: a picture of more than 40 megapixels is refused before it is decoded', {
+  timeout: 30_000,
+}, async () => {
+  const pictures = createPictures();
+  await pictures.encodeAnew(await solid(4, 4).png().toBuffer(), 512); // the library is loaded
+  for (const [width, height] of [
+    [50_000, 50_000],
+    [6_400, 6_400],
+    [1_000_000, 50],
+  ] as const) {
+    const started = performance.now();
+    await assert.rejects(pictures.encodeAnew(bomb(width, height), 512), refusedFor('pixels'));
+    assert.ok(performance.now() - started < 3000, 'at once');
+  }
+  assert.ok((await pictures.encodeAnew(await solid(6000, 6000).png().toBuffer(), 512)).bytes.length < 10_000);
+});
+
+test('a picture is turned as its camera says, and made smaller, never larger', async () => {
+  const pictures = createPictures();
+  const sideways = await solid(300, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer();
+  const { type, bytes } = await pictures.encodeAnew(sideways, 90);
+  const { width, height, orientation } = await sharp(bytes).metadata();
+  assert.deepEqual([type, width, height, orientation], ['image/jpeg', 30, 90, undefined]);
+  const small = await pictures.encodeAnew(await solid(5, 5).webp().toBuffer(), 512);
+  assert.equal((await sharp(small.bytes).metadata()).width, 5);
+});
+
+test('other kinds, and files that only begin like a picture, are refused', async () => {
+  const pictures = createPictures();
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
+  const png = await solid(64, 64).png({ compressionLevel: 0 }).toBuffer();
+  const kinds = [
+    Buffer.from(svg),
+    await solid(9, 9).gif().toBuffer(),
+    await solid(9, 9).tiff().toBuffer(),
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    Buffer.concat([png.subarray(0, 8), Buffer.from(svg)]),
+    png.subarray(0, 5000),
+    Buffer.alloc(0),
+  ];
+  for (const bytes of kinds) await assert.rejects(pictures.encodeAnew(bytes, 512), refusedFor('kind'));
+});
+
+test('security 37: one picture is worked on at a time, few wait, and the rest are refused', async () => {
+  const pictures = createPictures();
+  const bytes = await solid(3000, 3000).png().toBuffer();
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => pictures.encodeAnew(bytes, 512)));
+  const refused = results.filter((result) => result.status === 'rejected');
+  assert.equal(refused.length, 15);
+  for (const { reason } of refused) assert.ok(reason instanceof QueueFull);
+});

@@ -1,0 +1,90 @@
+/**
+ * Uploaded pictures are decoded and encoded anew, so that nothing but their pixels is kept: no metadata such as a GPS
+ * position, and no second file behind the picture.
+ *
+ * - The kind is told by the first bytes, and the decoder must agree. No other decoder of the library can be reached.
+ * - The header's size is checked before a pixel is decoded, so a small file with a huge picture costs nothing.
+ * - One picture is worked on at a time on a node, and few wait (`QueueFull`): decoding takes a thread of the pool that
+ *   signatures need too.
+ * - The library is loaded by the first picture: a start must be quick.
+ */
+import type sharp from 'sharp';
+import { createWorkQueue } from './work-queue.ts';
+
+export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
+
+export interface Picture {
+  readonly type: PictureType;
+  readonly bytes: Uint8Array;
+}
+
+export type PictureProblem = 'kind' | 'pixels';
+
+/** Why a picture is refused: it is none of the kinds, or broken; or it has too many pixels. */
+export class PictureError extends Error {
+  readonly problem: PictureProblem;
+  constructor(problem: PictureProblem) {
+    super(`the picture is refused: ${problem}`);
+    this.problem = problem;
+  }
+}
+
+const maxPixels = 40_000_000;
+const maxSeconds = 10;
+const maxWaiting = 4;
+const formats = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp' } as const;
+
+export type Pictures = ReturnType<typeof createPictures>;
+
+export function createPictures() {
+  const queue = createWorkQueue({ atOnce: 1, maxWaiting });
+  let library: Promise<typeof sharp> | undefined;
+
+  async function encode(bytes: Uint8Array, type: PictureType, edge: number): Promise<Picture> {
+    library ??= load();
+    const open = await library;
+    const options = { limitInputPixels: false, failOn: 'error', pages: 1 } as const;
+    try {
+      const { width, height, format } = await open(bytes, options).metadata();
+      if (format !== formats[type]) throw new PictureError('kind');
+      if (width * height > maxPixels) throw new PictureError('pixels');
+      const small = open(bytes, { ...options, limitInputPixels: maxPixels })
+        .autoOrient()
+        .resize(edge, edge, { fit: 'inside', withoutEnlargement: true })
+        .timeout({ seconds: maxSeconds });
+      return { type, bytes: await small.toFormat(formats[type]).toBuffer() };
+    } catch (error) {
+      if (error instanceof PictureError) throw error;
+      throw new PictureError('kind');
+    }
+  }
+
+  return {
+    /** The same picture with edges of at most so many pixels. Rejects with `PictureError` or `QueueFull`. */
+    async encodeAnew(bytes: Uint8Array, edge: number): Promise<Picture> {
+      const type = pictureType(bytes);
+      if (!type) throw new PictureError('kind');
+      return queue.run(() => encode(bytes, type, edge));
+    },
+  };
+}
+
+async function load(): Promise<typeof sharp> {
+  const { default: open } = await import('sharp');
+  open.cache(false);
+  open.concurrency(1);
+  open.block({ operation: ['VipsForeignLoad'] });
+  open.unblock({
+    operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
+  });
+  return open;
+}
+
+/** The type by the first bytes. A name or a type that came with the file is only a claim. */
+function pictureType(bytes: Uint8Array): PictureType | undefined {
+  const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (start.startsWith('RIFF') && start.slice(8) === 'WEBP') return 'image/webp';
+  return undefined;
+}
