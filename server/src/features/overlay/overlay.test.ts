@@ -207,6 +207,7 @@ test('a replay goes to everyone and changes no status; a test alert changes no s
   };
   const before = await history();
   const { frames } = socket(t, 0);
+  await until('the page is connected', () => frames.length === 2);
   await app.http.inject({ method: 'POST', url: '/v1/alerts', headers: pair.headers });
   await app.runtime.overlays.replay(pair.creatorId, 1);
   await app.runtime.overlays.replay(pair.creatorId, 2);
@@ -219,6 +220,14 @@ test('a replay goes to everyone and changes no status; a test alert changes no s
   assert.deepEqual([real.test, sample.test, real.replay, sample.replay], [false, true, false, false]);
   assert.deepEqual([again.type, again.replay, again.data.tip.id], ['alert.replayed', true, recorded.id]);
   assert.deepEqual([sampleAgain.test, sampleAgain.data], [true, sample.data]);
+  const later = socket(t, 0).frames;
+  await until('a page that connects later has what it missed', () => later.length >= 4);
+  const types = later.slice(1).map(({ event }) => event.type);
+  assert.deepEqual(
+    types,
+    ['tip.created', 'alert.replayed', 'alert.replayed'],
+    'all but the test, which nobody watches',
+  );
   await ack(`${page}1`, 2);
   await ack(`${page}2`, 2);
   await ack(`${page}1`, 3);

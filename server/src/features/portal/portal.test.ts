@@ -103,7 +103,7 @@ test('a name that is empty, long or hides characters is refused beside its field
     assert.match(page.body, /id="field-name-error"/);
   }
   const thai = await visitor.post('/developers/apps', { ...details, name: '' }, { 'accept-language': 'th' });
-  assert.match(thai.body, /กรุณาตั้งชื่อความยาว 1 ถึง 60 ตัวอักษร/);
+  assert.match(thai.body, /กรุณาตั้งชื่อที่มองเห็นได้ ความยาว 1 ถึง 60 ตัวอักษร/);
 });
 
 test('an account has at most 20 apps; a deleted one makes room', async (t) => {

@@ -71,7 +71,10 @@ test('what is saved is what the form, the API and the public page show', async (
   assert.match(form, /name="channel_card" value="on" checked/);
   assert.doesNotMatch(form, /name="channel_line_pay" value="on" checked/);
   const page = (await stranger(`/@${username}`)).body;
-  assert.match(page, /<a href="https:\/\/youtube\.com\/@mali" rel="noopener nofollow ugc"><bdi class="written">YouTube<\/bdi><\/a>/);
+  assert.match(
+    page,
+    /<a href="https:\/\/youtube\.com\/@mali" rel="noopener nofollow ugc"><bdi class="written">YouTube<\/bdi><\/a>/,
+  );
   assert.match(page, /PromptPay.*Card/s);
   assert.doesNotMatch(page, /LINE Pay/);
   // An empty form switches everything off again.
