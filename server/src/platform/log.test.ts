@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hostileTexts } from '../../test/hostile-texts.ts';
 import { createLog } from './log.ts';
 import { redactUrl } from './redact.ts';
 
@@ -81,4 +82,18 @@ test('hostile text costs a log line no more than its length', () => {
       const ms = performance.now() - before;
       assert.ok(ms < 3000, `${part}: ${ms} ms`);
     }
+});
+
+test('security 43: a text in the log is whole, on its line, and moves nothing on the screen', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', stream: { write: (line) => void lines.push(line) } });
+  for (const text of Object.values(hostileTexts)) {
+    log.info({ text }, text);
+    log.line(`${JSON.stringify({ text })}\n`);
+    for (const line of lines.splice(0)) {
+      assert.equal(line.indexOf('\n'), line.length - 1);
+      assert.doesNotMatch(line, /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]|\p{M}{5}/u);
+      assert.equal(JSON.parse(line).text, text);
+    }
+  }
 });

@@ -24,13 +24,28 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
       level: options.level,
       base: null,
       serializers: { err: serializeError },
-      hooks: { streamWrite: redactLine },
+      hooks: { streamWrite: (line) => escapeHidden(redactLine(line)) },
     },
     stream,
   );
-  const unbuffered = options.stream || options.pretty;
-  return Object.assign(logger, { line: unbuffered ? (text: string) => void stream.write(text) : bufferLines(stream) });
+  const write = options.stream || options.pretty ? (text: string) => void stream.write(text) : bufferLines(stream);
+  return Object.assign(logger, { line: (text: string) => write(escapeHidden(text)) });
 }
+
+/**
+ * What a terminal would obey, turn around or draw over other lines is written as its escape: in a JSON line that changes
+ * the spelling of a value and not the value. Line breaks of ours stay.
+ */
+function escapeHidden(text: string): string {
+  if (!/[^\n\x20-\x7e]/.test(text)) return text;
+  return text.replace(hidden, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+      '',
+    ),
+  );
+}
+
+const hidden = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]|\p{M}{5,}/gu;
 
 /** `code` is what tells one failure of a connection or a database from another. */
 function serializeError(error: unknown): unknown {
@@ -64,5 +79,5 @@ function writePretty(line: string): void {
     msg === 'request'
       ? `${method} ${url} ${status} ${ms} ms`
       : `${level >= 50 ? 'error: ' : level >= 40 ? 'warning: ' : ''}${msg}${Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : ''}`;
-  process.stdout.write(`${clock}  ${text}${err ? `\n${err.stack ?? err.message}` : ''}\n`);
+  process.stdout.write(escapeHidden(`${clock}  ${text}${err ? `\n${err.stack ?? err.message}` : ''}\n`));
 }
