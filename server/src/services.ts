@@ -2,6 +2,7 @@ import type { Config } from './config.ts';
 import {
   createAccounts,
   createPasskeys,
+  createPasswords,
   createRecovery,
   createSessions,
   createSignIn,
@@ -34,12 +35,13 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(platform: Platform & { readonly config: Config }) {
   const { config, db, hub, limiter, clock, wait, newId, log, metrics, vault, zone, fetch } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
-  const accounts = createAccounts({ db, clock, newId, authUrl: config.authUrl });
+  const passwords = createPasswords();
+  const accounts = createAccounts({ db, clock, newId, passwords, authUrl: config.authUrl });
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait });
-  const signIn = createSignIn({ db, sessions, throttle });
+  const signIn = createSignIn({ db, sessions, throttle, passwords });
   const passkeys = createPasskeys({ db, clock, newId, vault, sessions, authUrl: config.authUrl });
-  const recovery = createRecovery({ db, clock, sessions, throttle });
+  const recovery = createRecovery({ db, clock, sessions, throttle, passwords });
   const apps = createApps({ db, clock, newId, limiter, development: config.development, authUrl: config.authUrl });
   const keys = createKeys({ db, vault, clock });
   const tokens = createTokens({

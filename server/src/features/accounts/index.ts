@@ -1,5 +1,6 @@
 export { accountPages } from './pages.ts';
 export { createPasskeys } from './passkeys/service.ts';
+export { createPasswords } from './passwords.ts';
 export { createRecovery } from './recovery/service.ts';
 export { type CreatorRow, setAvatarId } from './repo.ts';
 export { AccountError, checkDisplayName } from './rules.ts';

@@ -10,6 +10,7 @@ import { createVault } from '../../platform/secrets.ts';
 import {
   createAccounts,
   createPasskeys,
+  createPasswords,
   createRecovery,
   createSessions,
   createSignIn,
@@ -22,13 +23,14 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   await migrate(db);
   const clock = systemClock;
   const newId = createIds(clock);
-  const accounts = createAccounts({ db, clock, newId, authUrl: 'http://localhost:8080' });
+  const passwords = createPasswords();
+  const accounts = createAccounts({ db, clock, newId, passwords, authUrl: 'http://localhost:8080' });
   const sessions = createSessions({ db, clock, newId });
   const throttle = createThrottle({ db, clock, wait: async () => {} });
-  const signIn = createSignIn({ db, sessions, throttle });
+  const signIn = createSignIn({ db, sessions, throttle, passwords });
   const authUrl = 'http://localhost:8080';
   const passkeys = createPasskeys({ db, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
-  const recovery = createRecovery({ db, clock, sessions, throttle });
+  const recovery = createRecovery({ db, clock, sessions, throttle, passwords });
   const from = (address: string) => ({ address, userAgent: '' });
 
   const { id } = await accounts.add({ username: 'mali', password: 'correct horse battery' });

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import { UniqueViolation } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Passwords } from './passwords.ts';
 import * as repo from './repo.ts';
 import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
 export interface AccountsParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
+  readonly passwords: Passwords;
   readonly authUrl: string;
 }
 
-export function createAccounts({ db, clock, newId, authUrl }: AccountsParts) {
+export function createAccounts({ db, clock, newId, passwords, authUrl }: AccountsParts) {
   const { hostname } = new URL(authUrl);
 
   async function known(username: string) {
@@ -34,7 +35,7 @@ export function createAccounts({ db, clock, newId, authUrl }: AccountsParts) {
         id: newId('crt'),
         username: input.username,
         display_name: displayName,
-        password_hash: await hash(input.password),
+        password_hash: await passwords.hash(input.password),
         demo: input.demo ? 1 : 0,
         created_at: clock(),
       };
@@ -51,7 +52,7 @@ export function createAccounts({ db, clock, newId, authUrl }: AccountsParts) {
     /** Ends every session but the one that is kept: whoever knew the old password is out. */
     async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
-      await db.write(repo.writes.setPassword, creatorId, await hash(password), keepSession);
+      await db.write(repo.writes.setPassword, creatorId, await passwords.hash(password), keepSession);
     },
 
     /** Suspension pauses; `null` restores. */

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { StorageUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
+import { QueueFull } from '../work-queue.ts';
 import { HttpError, type HttpErrorCode, httpError, httpErrors } from './http-error.ts';
 
 /** How an error is written for a part of the site other than /v1: the token endpoint, the pages. */
@@ -19,6 +20,9 @@ const frameworkErrors: Readonly<Record<string, HttpErrorCode>> = {
   FST_ERR_BAD_URL: 'not_found',
   FST_ERR_ASYNC_CONSTRAINT: 'not_found',
 };
+
+/** A queue of costly work moves on within a second or two. */
+const queueRetrySeconds = '2';
 
 /** Turns everything that is thrown into a response. `elsewhere` may write it for a request without a route. */
 export function useErrorHandler(
@@ -61,6 +65,7 @@ export function envelope({ code, message, details }: HttpError, requestId: strin
 
 export function toHttpError(error: unknown, request: FastifyRequest, log: Log): HttpError {
   if (error instanceof HttpError) return error;
+  if (error instanceof QueueFull) return httpError('rate_limited', { headers: { 'retry-after': queueRetrySeconds } });
   if (error instanceof StorageUnavailable) {
     log.error({ request_id: request.id, err: error }, 'storage unavailable');
     return httpError('upstream_failed');

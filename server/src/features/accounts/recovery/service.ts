@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
+import type { Passwords } from '../passwords.ts';
 import { creatorByUsername } from '../repo.ts';
 import { checkPassword } from '../rules.ts';
 import type { Sessions } from '../sessions/service.ts';
@@ -13,6 +13,7 @@ import * as repo from './repo.ts';
 export interface RecoveryParts extends Pick<Platform, 'db' | 'clock'> {
   readonly sessions: Sessions;
   readonly throttle: Throttle;
+  readonly passwords: Passwords;
 }
 
 export type Recovery = ReturnType<typeof createRecovery>;
@@ -22,7 +23,7 @@ const codeCount = 10;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Codes that stand in for a lost password, since there is no e-mail to send a link to. */
-export function createRecovery({ db, clock, sessions, throttle }: RecoveryParts) {
+export function createRecovery({ db, clock, sessions, throttle, passwords }: RecoveryParts) {
   const hashOf = (creatorId: string, code: string) => hashSecret(`${creatorId}\n${normalize(code)}`);
 
   return {
@@ -43,7 +44,7 @@ export function createRecovery({ db, clock, sessions, throttle }: RecoveryParts)
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await creatorByUsername(db, username);
       // Also for a name that nobody has, so that both last the same.
-      const passwordHash = await hash(password);
+      const passwordHash = await passwords.hash(password);
       if (!creator) return { outcome: 'wrong' };
       const { token, row } = sessions.prepare(creator.id, 'recovery', visitor);
       const signedIn = await db.write(repo.writes.signInByCode, hashOf(creator.id, code), passwordHash, row, clock());

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
+import type { Passwords } from '../passwords.ts';
 import * as repo from '../repo.ts';
 import { writes as sessionWrites } from '../sessions/repo.ts';
 import type { Sessions, SignInMethod } from '../sessions/service.ts';
@@ -12,6 +11,7 @@ export interface SignInParts {
   readonly db: Database;
   readonly sessions: Sessions;
   readonly throttle: Throttle;
+  readonly passwords: Passwords;
 }
 
 export type SignIn = ReturnType<typeof createSignIn>;
@@ -23,10 +23,7 @@ export type SignInResult =
   | { readonly outcome: 'suspended' }
   | { readonly outcome: 'throttled'; readonly retryAfter: number };
 
-export function createSignIn({ db, sessions, throttle }: SignInParts) {
-  /** Checked in place of the hash of a creator who does not exist, so that both last the same. */
-  let nobody: Promise<string> | undefined;
-
+export function createSignIn({ db, sessions, throttle, passwords }: SignInParts) {
   return {
     /** Starts a session for someone known already, as after signing up; returns its token. */
     async begin(creatorId: string, method: SignInMethod, visitor: Visitor): Promise<string> {
@@ -36,11 +33,10 @@ export function createSignIn({ db, sessions, throttle }: SignInParts) {
     },
 
     async withPassword(username: string, password: string, visitor: Visitor): Promise<SignInResult> {
-      nobody ??= hash(randomBytes(32));
-      const [retryAfter, spare] = [await throttle.enter(username, visitor.address), await nobody];
+      const retryAfter = await throttle.enter(username, visitor.address);
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await repo.creatorByUsername(db, username);
-      const right = await verify(creator?.password_hash ?? spare, password);
+      const right = await passwords.verify(creator?.password_hash ?? undefined, password);
       if (!creator?.password_hash || !right) return { outcome: 'wrong' };
       await throttle.clear(username, visitor.address);
       const { token, row } = sessions.prepare(creator.id, 'password', visitor);

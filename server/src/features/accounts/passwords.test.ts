@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { makePair } from '../../../test/factories.ts';
+import { createVisitor } from '../../../test/visitor.ts';
+
+const forms: Record<string, Record<string, string>> = {
+  '/login': { username: 'nobody_%', password: 'wrong password' },
+  '/login/recovery': { username: 'nobody_%', code: 'aaaa-bbbb-cccc-dddd', password: 'a new password' },
+  '/signup': { username: 'newcomer_%', password: 'a new password' },
+};
+
+for (const [path, form] of Object.entries(forms))
+  test(`security 37: three hundred posts of ${path} at once keep no fresh token waiting`, async (t) => {
+    const app = await buildApp(t);
+    const pair = await makePair(app.runtime);
+    const post = await poster(app, path, form);
+    const statuses: number[] = [];
+    const attack = Array.from({ length: 300 }, async (_, n) => {
+      const answer = await post(n);
+      statuses.push(answer.statusCode);
+      if (answer.statusCode !== 429) return;
+      assert.match(String(answer.headers['retry-after']), /^\d+$/);
+      assert.match(String(answer.headers['content-type']), /^text\/html/);
+    });
+    // The queue of hashes is full as soon as the first is refused.
+    await Promise.race(attack);
+    const { headers } = await makePair(app.runtime, { creator: pair, app: pair });
+    const before = hashed(statuses);
+    const me = await app.http.inject({ url: '/v1/me', headers });
+    assert.equal(me.statusCode, 200);
+    const meanwhile = hashed(statuses) - before;
+    assert.ok(meanwhile <= 8, `${meanwhile} hashes were made before the token was verified`);
+    await Promise.all(attack);
+    assert.deepEqual([...new Set(statuses)].sort(), path === '/signup' ? [303, 429] : [401, 429]);
+    assert.ok(hashed(statuses) >= 20 && hashed(statuses) < 150, `${hashed(statuses)} of 300 were let through`);
+  });
+
+const hashed = (statuses: readonly number[]): number => statuses.filter((status) => status !== 429).length;
+
+/** Posts the form from one of fifty addresses. */
+async function poster(app: TestApp, path: string, form: Record<string, string>) {
+  const visitors = await Promise.all(
+    Array.from({ length: 50 }, async (_, n) => {
+      const visitor = createVisitor(app, { address: `192.0.2.${n + 1}` });
+      await visitor.get(path);
+      return visitor;
+    }),
+  );
+  return async (n: number) => {
+    const fields = Object.entries(form).map(([name, value]) => [name, value.replace('%', String(n))]);
+    const visitor = visitors[n % visitors.length];
+    assert.ok(visitor);
+    return visitor.post(path, Object.fromEntries(fields));
+  };
+}
