@@ -13,4 +13,6 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 const { enableCompileCache } = await import('node:module');
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/namjai', import.meta.url)));
 const { main } = await import('../src/cli/main.ts');
-process.exitCode = await main(process.argv.slice(2));
+const code = await main(process.argv.slice(2));
+// A server that runs has returned 0. After a failure nothing that is still open may keep the process alive.
+if (code !== 0) process.exit(code);

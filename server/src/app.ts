@@ -34,8 +34,11 @@ export interface App {
   readonly http: FastifyInstance;
   /** The API document, once `http` is ready. */
   readonly document: () => object;
-  /** From now on `/readyz` says no, and sockets are asked to move; waits until they have, at most so long. */
-  drain(socketsMs: number): Promise<void>;
+  /**
+   * From now on `/readyz` says no. After DRAIN_SECONDS, in which balancers notice, sockets are asked to move; waits until
+   * they have, at most so long.
+   */
+  drain(socketsMs: number, noticeMs?: number): Promise<void>;
 }
 
 /** The contents page: every feature, in order. */
@@ -99,9 +102,10 @@ export function createApp(runtime: Runtime): App {
   return {
     http,
     document,
-    drain(socketsMs) {
+    async drain(socketsMs, noticeMs = 0) {
       draining = true;
-      return streams.move(socketsMs);
+      if (noticeMs > 0) await runtime.wait(noticeMs);
+      await streams.move(socketsMs);
     },
   };
 }

@@ -82,13 +82,23 @@ const pattern: Parse<string> = (text) => {
   }
 };
 
+/** Trusting every address would let anybody say who they are, and the framework refuses it without naming the setting. */
+const proxies: Parse<string[]> = (text) =>
+  cidrs(text).map((range) => {
+    if (/\/0+$/.test(range))
+      throw new InvalidSetting(
+        `has "${range}", which is every address; name the addresses of your proxies, such as 10.0.0.0/8`,
+      );
+    return range;
+  });
+
 const cidrs: Parse<string[]> = (text) =>
   text
     .split(/[\s,]+/)
     .filter(Boolean)
     .map((range) => {
       const [address = '', bits, ...rest] = range.split('/');
-      const family = isIP(address);
+      const family = address.includes('%') ? 0 : isIP(address);
       const most = family === 6 ? 128 : 32;
       if (!family || rest.length > 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))
         throw new InvalidSetting(`has "${range}", which is not an address range such as 10.0.0.0/8`);
@@ -163,7 +173,7 @@ const settings = {
     '10',
   ),
   webhookAllowCidrs: setting('WEBHOOK_ALLOW_CIDRS', 'Non-public ranges webhooks may reach, for development', cidrs, ''),
-  trustProxy: setting('TRUST_PROXY', 'Ranges of proxies whose X-Forwarded-* count', cidrs, ''),
+  trustProxy: setting('TRUST_PROXY', 'Ranges of proxies whose X-Forwarded-* count', proxies, ''),
   signup: optional('SIGNUP', 'open or closed (default: open in development, else closed)', oneOf('open', 'closed')),
   logLevel: setting(
     'LOG_LEVEL',
@@ -171,7 +181,14 @@ const settings = {
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     'info',
   ),
-  metricsPort: optional('METRICS_PORT', 'Port for /metrics on loopback; unset: off', integer(1, 65_535)),
+  metricsPort: optional('METRICS_PORT', 'Port for /metrics; unset: off', integer(1, 65_535)),
+  metricsHost: setting('METRICS_HOST', 'Address to listen on for /metrics', anyText, '127.0.0.1'),
+  drainMs: setting(
+    'DRAIN_SECONDS',
+    'How long /readyz says no before anything closes, once the server is told to go away',
+    (text) => integer(0, 3600)(text) * 1000,
+    '0',
+  ),
 } satisfies Record<string, Setting<unknown>>;
 
 type Key = keyof typeof settings;
@@ -185,6 +202,15 @@ export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
     this.problems = problems;
+  }
+}
+
+/** A setting that is well-formed but cannot be used. The message names it and is for the person who set it. */
+export class SettingFailure extends Error {
+  readonly code: 'database_unavailable' | 'port_in_use' | 'address_refused';
+  constructor(code: SettingFailure['code'], message: string) {
+    super(message);
+    this.code = code;
   }
 }
 

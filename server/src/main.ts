@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import { type App, createApp } from './app.ts';
-import type { Config } from './config.ts';
+import { type Config, SettingFailure } from './config.ts';
 import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { serveMetrics } from './platform/metrics.ts';
@@ -15,16 +15,20 @@ const requestsMs = 5_000;
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
   const runtime = await createRuntime(config, { writingThread: true });
+  /** What a start that fails closes again: whatever stays open would keep the process alive. */
+  const opened: { close(): unknown }[] = [runtime];
   try {
     await checkDemo(runtime);
     // Opens the signing key: a wrong SECRET_KEY stops the start, not the first request.
     await runtime.keys.signing();
     const app = createApp(runtime);
-    const metrics =
-      config.metricsPort === undefined ? undefined : await serveMetrics(runtime.metrics, config.metricsPort);
-    const stopHousekeeping = startHousekeeping(runtime);
+    opened.push(app.http);
+    const metrics = await startMetrics(runtime);
+    if (metrics) opened.push(metrics);
+    const { host, port } = config;
+    await listening('HOST', 'PORT', app.http.listen({ host, port }));
     const webhookWorker = createWebhookWorker(runtime);
-    await app.http.listen({ host: config.host, port: config.port });
+    const stopHousekeeping = startHousekeeping(runtime);
     process.stdout.write(await welcome(runtime));
     await webhookWorker.start();
     // Else it is written when the process ends by itself, and a server that is killed starts slowly again.
@@ -32,11 +36,37 @@ export async function serve(config: Config): Promise<void> {
     onSignal(async (signal) => {
       stopHousekeeping();
       // Nobody who presses Ctrl-C wants to wait.
-      await drain(app, signal === 'SIGINT' ? 0 : socketsMs, webhookWorker, metrics, runtime);
+      const [noticeMs, moveMs] = signal === 'SIGINT' ? [0, 0] : [config.drainMs, socketsMs];
+      await drain(app, noticeMs, moveMs, webhookWorker, metrics, runtime);
     });
   } catch (error) {
-    await runtime.close();
+    for (const part of opened.reverse()) await part.close();
     throw error;
+  }
+}
+
+async function startMetrics({ metrics, config }: Runtime): Promise<Server | undefined> {
+  if (config.metricsPort === undefined) return undefined;
+  return listening('METRICS_HOST', 'METRICS_PORT', serveMetrics(metrics, config.metricsHost, config.metricsPort));
+}
+
+/** Says which setting to change where an address or a port cannot be had. */
+async function listening<T>(host: string, port: string, listen: Promise<T>): Promise<T> {
+  try {
+    return await listen;
+  } catch (error) {
+    const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+    if (code === 'EADDRINUSE')
+      throw new SettingFailure(
+        'port_in_use',
+        `${message}. Another program uses this port: stop it, or set ${port} to another.`,
+      );
+    if (code === 'EACCES')
+      throw new SettingFailure(
+        'address_refused',
+        `${message}. Ports below 1024 need root: set ${port} to a larger one.`,
+      );
+    throw new SettingFailure('address_refused', `${message}. Set ${host} to an address of this machine.`);
   }
 }
 
@@ -50,13 +80,14 @@ async function checkDemo({ config, demo }: Runtime): Promise<void> {
 
 async function drain(
   { http, drain }: App,
+  noticeMs: number,
   socketsMs: number,
   webhookWorker: WebhookWorker,
   metrics: Server | undefined,
   runtime: Runtime,
 ): Promise<void> {
   runtime.log.info('going away: moving sockets, finishing requests');
-  await drain(socketsMs);
+  await drain(socketsMs, noticeMs);
   const late = setTimeout(() => {
     http.server.closeAllConnections();
     void runtime.fetch.close();

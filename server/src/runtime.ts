@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import { createIds } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
 import { createLog, type Log } from './platform/log.ts';
+import { makeDirectory } from './platform/make-directory.ts';
 import { createMetrics } from './platform/metrics.ts';
 import type { Platform } from './platform/platform.ts';
 import { createSafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
@@ -76,7 +77,7 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
 function developmentKey({ database }: Config): string {
   const directory = database.engine === 'sqlite' ? dirname(database.file) : './data';
   const file = join(directory, 'secret.key');
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   try {
     writeFileSync(file, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx' });
   } catch (error) {

@@ -1,9 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Counter } from 'prom-client';
-import type { Config } from './config.ts';
+import { type Config, SettingFailure } from './config.ts';
 import type { Clock } from './platform/clock.ts';
-import type { Database } from './platform/db/database.ts';
+import { type Database, StorageUnavailable } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
 import type { Hub } from './platform/hub/hub.ts';
@@ -34,14 +32,37 @@ export interface StorageParts {
   readonly writingThread: boolean;
 }
 
-export function openStorage(parts: StorageParts): Promise<Storage> {
-  return parts.config.database.engine === 'sqlite'
-    ? openEmbedded(parts.config.database.file, parts)
-    : openShared(parts.config.database.url, parts);
+export async function openStorage(parts: StorageParts): Promise<Storage> {
+  const { database } = parts.config;
+  const name = database.engine === 'sqlite' ? database.file : describeAddress(database.url);
+  const storage = await naming(name, () =>
+    database.engine === 'sqlite' ? openEmbedded(database.file, parts) : openShared(database.url, parts),
+  );
+  return { ...storage, migrate: (now) => naming(name, () => storage.migrate(now)) };
+}
+
+/** Says which setting leads to a database that cannot be used. */
+async function naming<T>(name: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable || isRefusal(error))) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingFailure('database_unavailable', `DATABASE_URL: ${name} cannot be used: ${reason}`);
+  }
+}
+
+/** PostgreSQL refuses a user or a password (class 28), or has no database of this name (3D000). */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^(?:28...|3D000)$/.test(String(error.code));
+
+/** Without user, password and options. */
+function describeAddress(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `PostgreSQL at ${host}${pathname}`;
 }
 
 async function openEmbedded(file: string, { log, writingThread }: StorageParts): Promise<Storage> {
-  mkdirSync(dirname(file), { recursive: true });
   const db = openSqlite({ file, thread: writingThread });
   const hub = createMemoryHub({ onListenerError: (err) => log.error({ err }, 'a listener failed') });
   const limiter = createMemoryLimiter();

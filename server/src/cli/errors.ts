@@ -18,10 +18,6 @@ export class Failure extends Error {
 export function describeError(error: unknown): { code: string; lines: readonly string[] } {
   if (error instanceof ConfigError) return { code: 'config_invalid', lines: error.problems };
   const { code = '', message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-  if (code === 'EADDRINUSE')
-    return { code: 'port_in_use', lines: [`${message}. Another server uses this port: stop it, or set PORT.`] };
-  if (code === 'EACCES' && message.startsWith('listen'))
-    return { code: 'port_refused', lines: [`${message}. Ports below 1024 need root: set PORT to another.`] };
   // Codes in lower case are ours. Those of Node.js and of PostgreSQL have capitals or digits.
   return { code: /^[a-z_]+$/.test(code) ? code : 'failed', lines: [message] };
 }

@@ -5,7 +5,7 @@ import { createMetrics, serveMetrics } from './metrics.ts';
 
 test('the page has the process’s own metrics and the requests, each on lines of its own', async (t) => {
   const metrics = createMetrics();
-  const server = await serveMetrics(metrics, 0);
+  const server = await serveMetrics(metrics, '127.0.0.1', 0);
   t.after(() => server.close());
   metrics.requests.count('GET', '/v1/me', 200, 0.002);
   const { port } = server.address() as AddressInfo;

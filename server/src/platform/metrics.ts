@@ -22,13 +22,13 @@ export function createMetrics(): Metrics {
   return { registry, requests: createRequestCounts(), clockOffset };
 }
 
-/** Serves /metrics for Prometheus on a separate port, on loopback only. */
-export async function serveMetrics(metrics: Metrics, port: number): Promise<Server> {
+/** Serves /metrics for Prometheus on a port of its own. */
+export async function serveMetrics(metrics: Metrics, host: string, port: number): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end();
     const text = `${await metrics.registry.metrics()}\n${metrics.requests.text()}`;
     response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text);
   });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   return server;
 }

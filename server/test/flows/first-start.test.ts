@@ -3,33 +3,13 @@ import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '../build-app.ts';
+import { namjai } from '../namjai.ts';
 import { startServer } from '../server-process.ts';
 import { execute } from '../sql.ts';
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL('../../bin/namjai.js', import.meta.url));
-
-interface Result {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** The command line as a process of its own. */
-async function namjai(env: Record<string, string>, ...args: string[]): Promise<Result> {
-  try {
-    const { stdout, stderr } = await run(process.execPath, [program, ...args], {
-      env: { PATH: process.env.PATH, ...env },
-    });
-    return { code: 0, stdout, stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
-}
 
 async function json(env: Record<string, string>, ...args: string[]) {
   const { code, stdout, stderr } = await namjai(env, ...args, '--json');
@@ -232,7 +212,7 @@ test('a database of a newer version is refused in one line', async (t) => {
 
 test('SIGTERM finishes what is in flight and ends with 0; the port in use is one clear line', async (t) => {
   const env = settings(t);
-  const server = await startServer({ env });
+  const server = await startServer({ env: { ...env, DRAIN_SECONDS: '1' } });
   t.after(() => server.kill());
   const second = await namjai({ ...env, PORT: new URL(server.url).port }, 'serve');
   assert.equal(second.code, 1);

@@ -6,9 +6,10 @@
  * - Whatever is not a `Value` is refused (statement.ts): `node:sqlite` takes an object in first place for named
  *   parameters and binds NULL, as it does for a parameter that is missing.
  */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makeDirectory } from '../make-directory.ts';
 import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
@@ -159,7 +160,7 @@ function rowOf(prepared: Prepared, values: unknown): never {
 
 /** The main file decides the mode of the WAL and the shared memory beside it. */
 function ensurePrivateFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file), 0o700);
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   // Never opened here when it exists: closing it would drop the locks that this process may hold on it.
   else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
