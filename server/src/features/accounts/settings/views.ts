@@ -17,10 +17,9 @@ import type { SessionRow } from '../sessions/repo.ts';
 import { deviceOf } from './user-agent.ts';
 import type { AccountWords } from './words.ts';
 
-/** The cards of the page "Account and security". */
 export interface View {
   readonly t: AccountWords;
-  /** Whether what needs a recent sign-in is offered. */
+  /** The sign-in is recent enough to change credentials. */
   readonly recent: boolean;
   readonly csrf: string;
   readonly time: (at: number) => Html;
@@ -89,10 +88,10 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
   const used =
     passkey.last_used_at === null
       ? html`${t('passkeyUnused')}`
-      : dated(t('passkeyUsed', { date: mark }), time(passkey.last_used_at));
+      : dated(t('passkeyUsed', { date: datePlaceholder }), time(passkey.last_used_at));
   return {
     title: html`${passkey.name}`,
-    text: html`!${dated(t('passkeyAdded', { date: mark }), time(passkey.created_at))} · !${used}`,
+    text: html`!${dated(t('passkeyAdded', { date: datePlaceholder }), time(passkey.created_at))} · !${used}`,
     aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
   };
 }
@@ -115,7 +114,6 @@ export function codesCard({ t, csrf, recent }: View, left: number): Html {
   });
 }
 
-/** The codes are shown this once. */
 export const newCodesCard = (t: AccountWords, codes: readonly string[]): Html =>
   card({
     body: html`
@@ -152,15 +150,15 @@ function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boole
   });
   return {
     title: html`${deviceOf(session.user_agent) || t('unknownDevice')}`,
-    text: html`!${dated(t('signedInAt', { date: mark }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: mark }), time(session.last_seen_at))} · ${session.address}`,
+    text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))} · ${session.address}`,
     aside: current ? badge(t('thisSession'), 'ok') : end,
   };
 }
 
-/** Marks the place of the date, which is markup, in a translated sentence. */
-const mark = '\u0000';
+/** A placeholder in a translated sentence for the date, which is markup. */
+const datePlaceholder = '\u0000';
 
 function dated(sentence: string, date: Html): Html {
-  const [before = '', after = ''] = sentence.split(mark);
+  const [before = '', after = ''] = sentence.split(datePlaceholder);
   return html`${before}!${date}${after}`;
 }
