@@ -25,10 +25,10 @@ const pageSize = 50;
 /** A search may read 10,000 tips, an export all of them. */
 const searchLimit = { limit: 60, windowMs: 60_000 };
 const exportLimit = { limit: 10, windowMs: 60_000 };
-/** An export that the client does not read for so long is aborted. */
-const patienceMs = 30_000;
+/** The server aborts an export whose client reads nothing for this long. */
+const exportTimeoutMs = 30_000;
 
-/** /dashboard/tips: search, and what it finds as a file. */
+/** /dashboard/tips: search, and the export of its results. */
 export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   const { pages, tips, grants, times, limiter, vault, clock, zone } = parts;
   const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
@@ -43,7 +43,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 
-  async function pace(key: string, rate: typeof searchLimit): Promise<void> {
+  async function limit(key: string, rate: typeof searchLimit): Promise<void> {
     const { allowed, resetSeconds } = await limiter.take(key, rate);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
   }
@@ -62,7 +62,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
-    await pace(`dashboard-search:${creatorId}`, searchLimit);
+    await limit(`dashboard-search:${creatorId}`, searchLimit);
     const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
@@ -79,10 +79,10 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, username, typed, parsed } = await read(request);
     if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
-    await pace(`dashboard-export:${creatorId}`, exportLimit);
+    await limit(`dashboard-export:${creatorId}`, exportLimit);
     const until = typed.to || zone.local(clock()).slice(0, 10);
     const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
-    reply.raw.setTimeout(patienceMs, () => reply.raw.destroy());
+    reply.raw.setTimeout(exportTimeoutMs, () => reply.raw.destroy());
     return reply
       .headers({
         'content-type': 'text/csv; charset=utf-8; header=present',

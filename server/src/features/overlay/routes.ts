@@ -36,8 +36,8 @@ const Acks = Type.Object({
 });
 
 const maxOverlays = 20;
-/** Requests a minute of all pages of one overlay together. It bounds the cost of a leaked key. */
-const askLimit = { limit: 2400, windowMs: 60_000 };
+/** For all pages of one overlay together. It bounds the cost of a leaked key. */
+const requestLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
  * The endpoints of an overlay page. The key in the URL, or in the socket's first frame, allows to read and acknowledge
@@ -52,7 +52,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   async function creatorOf(key: string): Promise<string> {
     const creatorId = await overlays.creatorOf(key);
     if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
-    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit);
+    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, requestLimit);
     if (allowed) return creatorId;
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
   }

@@ -1,5 +1,5 @@
 import { badge, button, card, fold, heading, linkButton } from '../../platform/web/blocks.ts';
-import { checkbox, field, form, textArea } from '../../platform/web/forms.ts';
+import { buttonForm, checkbox, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import {
   bioLength,
@@ -43,11 +43,7 @@ function pictureCard({ t, csrf, profile, wrong }: ProfileView): Html {
 !${field({ name: 'avatar', type: 'file', label: t('pictureFile'), hint: t('pictureHint'), error: wrong.avatar, accept: 'image/png,image/jpeg,image/webp' })}
 <div class="actions">!${button(t('upload'), { kind: 'plain' })}</div>`;
   const remove = profile.avatar_url
-    ? form({
-        action: `${home}/avatar/remove`,
-        csrf,
-        body: html`<div class="actions">!${button(t('remove'), { kind: 'plain' })}</div>`,
-      })
+    ? buttonForm({ action: `${home}/avatar/remove`, csrf, label: t('remove'), kind: 'plain', row: true })
     : '';
   return card({
     title: t('picture'),

@@ -9,7 +9,7 @@ import {
   notice,
   rows,
 } from '../../../platform/web/blocks.ts';
-import { field, form } from '../../../platform/web/forms.ts';
+import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { PasskeyRow } from '../passkeys/repo.ts';
 import { passkeyNameLength } from '../passkeys/service.ts';
@@ -83,7 +83,7 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
   const remove = confirm({
     summary: t('remove'),
     text: t('removeText'),
-    action: form({ action: `${action}/remove`, csrf, body: button(t('remove'), { kind: 'danger' }) }),
+    action: buttonForm({ action: `${action}/remove`, csrf, label: t('remove'), kind: 'danger' }),
   });
   const used =
     passkey.last_used_at === null
@@ -98,11 +98,7 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
 
 export function codesCard({ t, csrf, recent }: View, left: number): Html {
   const make = (label: string, kind: 'primary' | 'danger') =>
-    form({
-      action: '/account/recovery-codes',
-      csrf,
-      body: html`<div class="actions">!${button(label, { kind })}</div>`,
-    });
+    buttonForm({ action: '/account/recovery-codes', csrf, label, kind, row: true });
   const action =
     left === 0
       ? make(t('makeCodes'), 'primary')
@@ -125,11 +121,8 @@ export const newCodesCard = (t: AccountWords, codes: readonly string[]): Html =>
 
 export function sessionsCard(view: View, sessions: SessionRow[], current: string): Html {
   const { t, csrf } = view;
-  const others = form({
-    action: '/account/sessions/end-others',
-    csrf,
-    body: html`<div class="actions">!${button(t('endOthers'), { kind: 'plain' })}</div>`,
-  });
+  const action = '/account/sessions/end-others';
+  const others = buttonForm({ action, csrf, label: t('endOthers'), kind: 'plain', row: true });
   return card({
     title: t('sessionsTitle'),
     intro: t('sessionsIntro'),
@@ -143,11 +136,8 @@ const methods = ['password', 'passkey', 'recovery', 'signup'] as const;
 
 function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boolean) {
   const method = methods.find((each) => each === session.method) ?? 'password';
-  const end = form({
-    action: `/account/sessions/${session.id}/end`,
-    csrf,
-    body: button(t('endSession'), { kind: 'plain' }),
-  });
+  const action = `/account/sessions/${session.id}/end`;
+  const end = buttonForm({ action, csrf, label: t('endSession'), kind: 'plain' });
   return {
     title: html`${deviceOf(session.user_agent) || t('unknownDevice')}`,
     text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))} · ${session.address}`,

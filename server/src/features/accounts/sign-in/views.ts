@@ -1,5 +1,5 @@
 import { button, card } from '../../../platform/web/blocks.ts';
-import { field, form } from '../../../platform/web/forms.ts';
+import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { EntryWords } from './words.ts';
 
@@ -52,7 +52,7 @@ export const signOutView = ({ t, csrf }: View): Html =>
   card({
     body: html`
       <h1>${t('signOut')}</h1><p class="intro">${t('signOutIntro')}</p>
-      !${form({ action: '/logout', csrf, body: html`<div class="actions">!${button(t('signOut'))}</div>` })}`,
+      !${buttonForm({ action: '/logout', csrf, label: t('signOut'), row: true })}`,
   });
 
 export interface SignUpForm {
