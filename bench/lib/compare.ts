@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { Bench } from './bench.ts';
 import type { Child } from './child.ts';
 import { type Measured, median, type Part } from './row.ts';
@@ -64,7 +65,7 @@ export async function compareRates(
       await profile(sides[side], `${bench.profiles}-${side}.cpuprofile`);
     }
   const ratios = (of: (one: Taken) => number): number[] =>
-    taken.ours.map((one, round) => of(one) / of(taken.reference[round]!));
+    taken.ours.map((one, round) => of(one) / of(at(taken.reference, round)));
   const rates = ratios(({ rate }) => rate);
   const told = (side: (typeof both)[number]): Part[] => [
     { label: sides[side].label, unit, values: taken[side].map(({ rate }) => rate) },
@@ -125,7 +126,7 @@ export async function compareValues(
       if (one.busy !== undefined) busy.push(one.busy);
     }
   return {
-    values: taken.ours.map((value, round) => value / taken.reference[round]!),
+    values: taken.ours.map((value, round) => value / at(taken.reference, round)),
     parts: [
       { label: sides.ours.label, unit, values: taken.ours },
       { label: sides.reference.label, unit, values: taken.reference },

@@ -15,7 +15,7 @@ export interface Namjai {
 
 const program = new URL('../../server/bin/namjai.js', import.meta.url);
 
-export type StoreEnv = Record<string, string>;
+export type StoreEnv = Record<string, string> & { readonly DATABASE_URL: string };
 
 /** Settings that open a store; `withStore` takes them too. */
 export function storeEnv(databaseUrl: string): StoreEnv {

@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { at } from './at.ts';
 import { type Goal, median, type Part, type Row } from './row.ts';
 
 /** What became of a row. */
@@ -104,15 +105,15 @@ export function table(lines: readonly Line[]): string {
     each.verdict,
     each.what,
   ]);
-  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]!.length)));
+  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => at(row, i).length)));
   const print = (row: readonly string[]) =>
     row
-      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!)))
+      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(at(widths, i))))
       .join('  ')
       .trimEnd();
   const out = [print(header)];
   for (const [i, each] of lines.entries()) {
-    out.push(print(cells[i]!));
+    out.push(print(at(cells, i)));
     for (const { label, text } of partsText(each.parts)) out.push(`     ${label}: ${text}`);
     if (each.note) out.push(`     ${each.note}`);
   }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { Bench } from './bench.ts';
 
 /** One line of the table: what is measured, against what, and what it must reach. */
@@ -46,7 +47,7 @@ export const reported: Goal = { kind: 'reported', value: 0, unit: '' };
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return sorted.length % 2 === 1 ? at(sorted, middle) : (at(sorted, middle - 1) + at(sorted, middle)) / 2;
 }
 
 export const quantile = (values: readonly number[], q: number): number =>

@@ -17,6 +17,7 @@ import { createIds } from '../../server/src/platform/ids.ts';
 import { createZone, type Zone } from '../../server/src/platform/zone.ts';
 import { makeApp, makeCreator } from '../../server/test/factories.ts';
 import { withStore } from '../../server/test/store.ts';
+import { at } from './at.ts';
 import { storeEnv } from './namjai.ts';
 
 export interface Seed {
@@ -81,7 +82,8 @@ async function fill(file: string, { tips, creators, events = false, onProgress, 
     for (let done = 0; done < tips; ) {
       const end = Math.min(tips, done + perTransaction);
       db.exec('BEGIN');
-      for (; done < end; done++) insert.tip(heads[done % creators]!, from + Math.floor(((done + 1) / tips) * spanMs));
+      for (; done < end; done++)
+        insert.tip(at(heads, done % creators), from + Math.floor(((done + 1) / tips) * spanMs));
       db.exec('COMMIT');
       onProgress?.(done);
       // So that an interruption is heard.

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makePairs, withStore } from '../../server/test/store.ts';
+import { at } from '../lib/at.ts';
 import type { Bench } from '../lib/bench.ts';
 import { compareRates } from '../lib/compare.ts';
 import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
@@ -54,12 +55,12 @@ export async function startDeliveries(bench: Bench, { origin, endpoints }: { ori
     const pairs = await makePairs(runtime, 1, endpoints);
     for (const { clientId } of pairs)
       await runtime.webhooks.add(clientId, { url: `${origin}/hook`, types: null, description: null });
-    return pairs[0]!;
+    return at(pairs, 0);
   });
   const record = (count: number) =>
     withStore(env, ({ tips }) => Promise.all(Array.from({ length: count }, () => tips.record({ creatorId, ...tip }))));
   const { child } = await startNamjai(bench, env);
-  const watch = watchDeliveries(env.DATABASE_URL!.slice('sqlite:'.length));
+  const watch = watchDeliveries(env.DATABASE_URL.slice('sqlite:'.length));
   bench.after(watch.close);
 
   return {
@@ -80,7 +81,7 @@ export async function startDeliveries(bench: Bench, { origin, endpoints }: { ori
     },
     async sampleBody(): Promise<string> {
       await record(1);
-      return withStore(env, async ({ events }) => (await events.after(creatorId, 0, 1))[0]!.body);
+      return withStore(env, async ({ events }) => at(await events.after(creatorId, 0, 1), 0).body);
     },
   };
 }

@@ -135,18 +135,20 @@ test('a lost position is told once, then live events follow', async (t) => {
 
 test('live events wait until onReset is done, so it can catch up first', async (t) => {
   const { server, connect, lines, seen, saw } = await setUp(t);
+  const frames: string[] = [];
   server.record(9);
   server.oldest = 5;
   connect({
     after: 2,
+    onFrame: (type) => frames.push(type),
     onReset: async () => {
-      await until('a live event is sent', () => server.log.length === 10);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await until('a live event and what follows it have come', () => frames.includes('later'));
       seen.push(5, 6, 7, 8, 9);
     },
   });
   await lines(1);
   server.record(1);
+  server.last().send({ type: 'later' });
   await saw([5, 6, 7, 8, 9, 10]);
 });
 
@@ -211,22 +213,30 @@ test('the token callback can hang, and can end it with StopEvents', async (t) =>
   assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
   assert.equal(clock.pending, 0);
   answer('too late');
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.equal(server.lines.length, 0);
+  // A connection made because of the late token would be on its way before this one.
+  const probe = new WebSocket(server.url);
+  await until('a later connection has come', () => server.lines.length > 0);
+  probe.close();
+  assert.equal(server.lines.length, 1);
 });
 
 test('close() drops what waits, stops the timers and closes the line', async (t) => {
   const { server, clock, connect, lines, seen, statuses } = await setUp(t);
+  let arrived = false;
   const connection = connect({
     after: 0,
+    onFrame: () => {
+      arrived = true;
+    },
     onEvent: async ({ sequence }) => {
       seen.push(sequence);
-      await new Promise((resolve) => setTimeout(resolve, 20)); // the others arrive meanwhile
+      await until('the others have arrived', () => arrived);
       connection.close();
     },
   });
   await lines(1);
   server.record(5);
+  server.last().send({ type: 'later' });
   await until('the line is closed', () => server.lines[0]?.closed === true);
   assert.equal(connection.position, 1);
   assert.deepEqual(seen, [1]);

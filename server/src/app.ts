@@ -17,8 +17,18 @@ import { createHttp } from './platform/http/server.ts';
 import { useWebSockets } from './platform/http/websocket.ts';
 import { createAssets } from './platform/web/assets.ts';
 import { createTimes } from './platform/web/format.ts';
+import type { Navigation } from './platform/web/layout.ts';
 import { createPages } from './platform/web/pages.ts';
 import type { Runtime } from './runtime.ts';
+
+const navigation: Navigation = {
+  dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
+  overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
+  apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
+  profile: { href: '/dashboard/profile', en: 'Profile', th: 'โปรไฟล์' },
+  developers: { href: '/developers', en: 'Developers', th: 'นักพัฒนา' },
+  docs: { href: '/docs', en: 'Docs', th: 'เอกสาร' },
+};
 
 export interface App {
   readonly http: FastifyInstance;
@@ -34,7 +44,8 @@ export function createApp(runtime: Runtime): App {
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
   const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, lastUsed } = runtime;
   let draining = false;
-  const pages = createPages({ authUrl: config.authUrl, assets: createAssets(), sessions, vault, clock, log });
+  const assets = createAssets();
+  const pages = createPages({ authUrl: config.authUrl, assets, navigation, sessions, vault, clock, log });
   const times = createTimes(config.timeZone);
   const http = createHttp({
     config,

@@ -49,7 +49,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   },
   'accounts/passkeys/repo.ts': {
     insertChallenge: none,
-    takeChallenge: none,
+    consumeChallenge: none,
     deleteChallengesBefore: none,
     insertPasskey: 'passkey.added',
     signInByPasskey: 'session.started',
@@ -66,9 +66,9 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     deleteSessionsBefore: none,
   },
   'accounts/sign-in/repo.ts': {
-    enter: none,
-    forgetTries: none,
-    forgetTriesBefore: none,
+    countAttempt: none,
+    clearAttempts: none,
+    deleteAttemptsBefore: none,
     signInWithPassword: 'session.started',
   },
   'alerts/repo.ts': { appendAlert: none },

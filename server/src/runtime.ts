@@ -7,13 +7,15 @@ import { createIds } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
+import type { Platform } from './platform/platform.ts';
 import { createSafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
 import { createVault } from './platform/secrets.ts';
 import { createZone } from './platform/zone.ts';
-import { createServices, type Platform, type Services } from './services.ts';
+import { createServices, type Services } from './services.ts';
 import { openStorage } from './storage.ts';
 
 export interface Runtime extends Platform, Services {
+  readonly config: Config;
   close(): Promise<void>;
 }
 
@@ -39,7 +41,6 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
   try {
     await storage.migrate(clock);
     const platform: Platform = {
-      config,
       clock,
       wait: options.wait ?? systemWait,
       newId: createIds(clock),
@@ -52,9 +53,10 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
       zone: createZone(config.timeZone),
       fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...options.outgoing }),
     };
-    const services = createServices(platform);
+    const services = createServices({ ...platform, config });
     await services.events.applyTimeZone();
     return {
+      config,
       ...platform,
       ...services,
       async close() {

@@ -25,37 +25,12 @@ import { createProfiles } from './features/profile/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips } from './features/tips/index.ts';
 import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
-import type { Clock, Wait } from './platform/clock.ts';
-import type { Database } from './platform/db/database.ts';
-import type { Hub } from './platform/hub/hub.ts';
-import type { NewId } from './platform/ids.ts';
-import type { Limiter } from './platform/limiter/limiter.ts';
-import type { Log } from './platform/log.ts';
-import type { Metrics } from './platform/metrics.ts';
-import type { SafeFetch } from './platform/safe-fetch.ts';
-import type { Vault } from './platform/secrets.ts';
-import type { Zone } from './platform/zone.ts';
+import type { Platform } from './platform/platform.ts';
 
-/** The parts below every feature. */
-export interface Platform {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly wait: Wait;
-  readonly newId: NewId;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly limiter: Limiter;
-  readonly vault: Vault;
-  readonly zone: Zone;
-  readonly fetch: SafeFetch;
-}
-
-/** Everything the product can do, without a way in: the server and the command line both stand on this. */
+/** All features without their routes. The server and the command line are both built on them. */
 export type Services = ReturnType<typeof createServices>;
 
-export function createServices(platform: Platform) {
+export function createServices(platform: Platform & { readonly config: Config }) {
   const { config, db, hub, limiter, clock, wait, newId, log, metrics, vault, zone, fetch } = platform;
   const events = createEventLog({ db, hub, clock, newId, zone });
   const accounts = createAccounts({ db, clock, newId });

@@ -67,6 +67,17 @@ async function administer(url: string, statement: string): Promise<void> {
   }
 }
 
+/** Why the server refuses to prepare a statement, for each that it refuses. */
+export async function prepareAll(url: string, statements: readonly string[]): Promise<Map<string, string>> {
+  const errors = new Map<string, string>();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const [i, statement] of statements.entries())
+    await client.query(`PREPARE s${i} AS ${statement}`).catch((error) => errors.set(statement, String(error)));
+  await client.end();
+  return errors;
+}
+
 /** From now on whoever is in a deadlock of this database stays in it until their time is up, so that a test notices. */
 export function neverEndDeadlocks(url: string): Promise<void> {
   return administer(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`);

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { until } from '../../sdk/test/until.ts';
 
 /** A webhook receiver on loopback that keeps what it got. */
 export interface Receiver {
@@ -35,7 +36,6 @@ export async function startReceiver(
 ): Promise<Receiver> {
   const connections: Socket[] = [];
   const requests: Received[] = [];
-  let onRequest: (() => void)[] = [];
   const listener: RequestListener = async (incoming, response) => {
     let body = '';
     incoming.setEncoding('utf8').on('error', () => {});
@@ -44,7 +44,6 @@ export async function startReceiver(
     const request = { method, path, headers, body };
     requests.push(request);
     receiver.answer(response, request);
-    for (const resolve of onRequest.splice(0)) resolve();
   };
   const server = tls
     ? createHttpsServer({ key: fixture('receiver-key.pem'), cert: receiverCertificate }, listener)
@@ -65,8 +64,7 @@ export async function startReceiver(
     connections,
     answer: (response) => response.writeHead(204).end(),
     async waitFor(count) {
-      while (requests.length < count) await new Promise<void>((resolve) => onRequest.push(resolve));
-      onRequest = [];
+      await until(`${count} requests have come`, () => requests.length >= count);
     },
   };
   return receiver;

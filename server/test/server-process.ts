@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
 
 export { freePort };
@@ -60,12 +61,18 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
 }
 
 async function untilReady({ url, child, output, kill }: ServerProcess): Promise<void> {
-  for (const until = Date.now() + 60_000; Date.now() < until; ) {
-    if (child.exitCode !== null || child.signalCode !== null) break;
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-    if (answer?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const ready = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('it has ended');
+    return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
+  };
+  try {
+    await until('the server is ready', ready);
+  } catch (error) {
+    await kill();
+    throw new Error(
+      `the server did not start:
+${output()}`,
+      { cause: error },
+    );
   }
-  await kill();
-  throw new Error(`the server did not start:\n${output()}`);
 }

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { until } from '../../sdk/test/until.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import type { Pair } from './factories.ts';
 
@@ -79,12 +79,3 @@ export async function recordTips(
 
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
-
-/** Waits for what real sockets and processes bring about. */
-export async function until(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(2);
-  }
-}

@@ -2,17 +2,6 @@ import { WebSocket } from 'ws';
 import { connectEvents } from '../../sdk/src/socket.ts';
 import type { Pair } from './factories.ts';
 
-/** mulberry32: a failing run can be repeated with its seed. */
-export function seeded(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** An app that listens with the SDK, and whose line and life can be disturbed. */
 export interface Subscriber {
   readonly sequences: number[];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../sdk/test/until.ts';
 import { skipWithoutRedisServer, startRedisServer } from '../../test/redis.ts';
 import { connectRedis } from './redis.ts';
 
@@ -20,7 +21,7 @@ describe('connection to Redis', { skip: skipWithoutRedisServer }, () => {
     // The server may notice an end a little later.
     const list = async () => String(await other.client.sendCommand(['CLIENT', 'LIST']));
     const count = async () => (await list()).trim().split('\n').length;
-    for (let tries = 0; (await count()) > 1; tries += 1, await sleep(50)) assert.ok(tries < 200, await list());
+    await until('nothing else is open', async () => (await count()) === 1);
   });
 
   test('pulses that come together do not blame the server', async (t) => {

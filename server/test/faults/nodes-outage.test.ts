@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../sdk/test/until.ts';
 import type { Pair } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { follow, prepareNodes } from '../nodes.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
-import { range, until } from '../sockets.ts';
+import { range } from '../sockets.ts';
 import { makePairs, withStore } from '../store.ts';
 
 interface Answer {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { until } from '../../../sdk/test/until.ts';
 import { connectRedis } from '../../src/platform/redis.ts';
 import { makePair, type Pair } from '../factories.ts';
 import { prepareNodes } from '../nodes.ts';
@@ -93,12 +93,15 @@ test('connection slots over two nodes are as many as in one process', {
       },
       /** Waits until Redis was told that the nodes hold so many of its slots. */
       async held(expected: number): Promise<void> {
-        for (const giveUpAt = performance.now() + 30_000; ; await delay(10)) {
-          const entries = await redis.client.hVals(key).catch(() => []); // away
-          const told = entries.reduce((sum, entry) => sum + Number.parseInt(entry, 10), 0);
-          if (told === expected) return;
-          assert.ok(performance.now() < giveUpAt, `${told} slots are held, not ${expected}`);
-        }
+        let known = 0;
+        await until(
+          () => `${expected} slots are held; ${known} are`,
+          async () => {
+            const entries = await redis.client.hVals(key).catch(() => []); // away
+            known = entries.reduce((sum, entry) => sum + Number.parseInt(entry, 10), 0);
+            return known === expected;
+          },
+        );
       },
     };
   }

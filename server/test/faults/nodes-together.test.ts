@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { until } from '../../../sdk/test/until.ts';
 import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
 import { makePair } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
@@ -9,7 +10,7 @@ import { prepareNodes } from '../nodes.ts';
 import { approve, redirectUri } from '../oauth.ts';
 import { startReceiver } from '../receiver.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
-import { range, until } from '../sockets.ts';
+import { range } from '../sockets.ts';
 import { withStore } from '../store.ts';
 
 async function post(url: string, body: object, headers: Record<string, string> = {}) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../sdk/test/until.ts';
 import { type Database, StorageUnavailable } from '../../src/platform/db/database.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -22,7 +23,7 @@ const pair = (db: Database, n: number): Promise<number[]> =>
   executeAll(db, ['INSERT INTO a (n) VALUES ($1)', [n]], ['INSERT INTO b (n) VALUES ($1)', [n]]);
 
 /** Writes without pause until told to stop; every refusal must be the right one, and in time. */
-function load(db: Database): { stop(): Promise<{ answered: number[]; refused: number; slowest: number }> } {
+function load(db: Database) {
   const answered: number[] = [];
   let next = 1;
   let refused = 0;
@@ -46,6 +47,12 @@ function load(db: Database): { stop(): Promise<{ answered: number[]; refused: nu
   }
   const writers = Array.from({ length: 20 }, writer);
   return {
+    /** Waits until that many more writes have succeeded. */
+    moreAnswers(count: number): Promise<boolean> {
+      const enough = answered.length + count;
+      return until(`${enough} writes are answered`, () => answered.length >= enough);
+    },
+    refusals: (count: number) => until(`${count} writes are refused`, () => refused >= count),
     async stop() {
       going = false;
       await Promise.all(writers);
@@ -67,29 +74,26 @@ async function assertWhole(db: Database, answered: readonly number[]): Promise<v
   );
 }
 
-async function eventually(db: Database, n: number): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await pair(db, n);
-      return;
-    } catch (error) {
-      if (tries > 100) throw error;
-      await delay(50);
-    }
-  }
+function eventually(db: Database, n: number): Promise<boolean> {
+  const written = () =>
+    pair(db, n).then(
+      () => true,
+      () => false,
+    );
+  return until('a write succeeds again', written);
 }
 
 describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
   test('is refused in time while it is stopped, and used again by itself', async (t) => {
     const { server, db } = await open(t);
     const running = load(db);
-    await delay(300);
+    await running.moreAnswers(100);
     await server.stop();
-    await delay(500);
+    await running.refusals(100);
     await assert.rejects(db.get('SELECT 1'), StorageUnavailable);
     await server.start();
     await eventually(db, -1);
-    await delay(300);
+    await running.moreAnswers(100);
     const { answered, refused, slowest } = await running.stop();
     assert.ok(refused > 0);
     assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);
@@ -99,7 +103,7 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
   test('is refused in time while it hangs, and used again by itself', async (t) => {
     const { server, db } = await open(t);
     const running = load(db);
-    await delay(300);
+    await running.moreAnswers(100);
     server.pause();
     const started = performance.now();
     await Promise.all([
@@ -110,7 +114,7 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
     assert.ok(performance.now() - started < 5_000);
     server.resume();
     await eventually(db, -1);
-    await delay(300);
+    await running.moreAnswers(100);
     const { answered, refused, slowest } = await running.stop();
     assert.ok(refused > 0);
     assert.ok(slowest < 5_000, `one was answered after ${slowest} ms`);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { until } from '../../../sdk/test/until.ts';
 import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
 import { temporaryDirectory } from '../build-app.ts';
 import { makePair } from '../factories.ts';
@@ -56,7 +57,7 @@ test('kill -9 amid deliveries, five times: every event arrives at each receiver 
       }
     });
     const enough = answered.size + 8 + 8 * round;
-    while (answered.size < enough) await new Promise((resolve) => setImmediate(resolve));
+    await until(`${enough} tips are answered`, () => answered.size >= enough);
     await server.kill('SIGKILL');
     await Promise.all(load);
     server = await startServer({ env, port });
@@ -67,9 +68,11 @@ test('kill -9 amid deliveries, five times: every event arrives at each receiver 
       const seen = new Set(requests.map(({ body }) => JSON.parse(body).data.tip.id));
       return [...answered].filter((id) => !seen.has(id)).length;
     });
-  for (const until = Date.now() + 90_000; Date.now() < until && missing().some((count) => count > 0); )
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.deepEqual(missing(), [0, 0]);
+  await until(
+    () => `every tip has arrived; missing are ${missing()}`,
+    () => missing().every((count) => count === 0),
+    120_000,
+  );
   assert.ok(answered.size > 100, `only ${answered.size} tips were recorded`);
   for (const [i, { requests }] of receivers.entries())
     for (const { body, headers } of requests) new Webhook(secrets[i]!).verify(body, headers as Record<string, string>);
@@ -81,12 +84,8 @@ test('kill -9 amid deliveries, five times: every event arrives at each receiver 
       db.all<{ status: string; n: number }>('SELECT status, COUNT(*) AS n FROM webhook_deliveries GROUP BY status'),
     );
   // What a receiver had before a kill that kept it from being settled goes out once more, after its lease.
-  for (
-    const until = Date.now() + leaseMs + 60_000;
-    Date.now() < until;
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  )
-    if ((await statuses()).every(({ status }) => status !== 'pending')) break;
+  const settled = async () => (await statuses()).every(({ status }) => status !== 'pending');
+  await until('no delivery is pending', settled, leaseMs + 60_000);
   await server.kill('SIGTERM');
   const left = await statuses();
   assert.deepEqual(

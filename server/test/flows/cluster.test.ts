@@ -5,9 +5,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
+import { until } from '../../../sdk/test/until.ts';
 import { freePort } from '../free-port.ts';
 import { skipWithoutRedis } from '../redis.ts';
-import { until } from '../sockets.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/cluster.ts', import.meta.url));
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../../sdk/test/until.ts';
 import { freePort } from '../server-process.ts';
 import { buildWebhooks } from '../webhooks.ts';
 
@@ -24,8 +25,7 @@ test('the receiver of the guide takes what is genuine, once, and refuses the res
   let output = '';
   receiver.stdout.on('data', (chunk) => (output += chunk));
   const url = `http://127.0.0.1:${port}/`;
-  while (!(await fetch(url, { method: 'POST', body: '{}' }).catch(() => undefined)))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await until('the receiver listens', () => fetch(url, { method: 'POST', body: '{}' }).catch(() => undefined));
 
   assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 400, 'unsigned');
   await tip();

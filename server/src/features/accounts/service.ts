@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
-import type { Clock } from '../../platform/clock.ts';
-import { type Database, UniqueViolation } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import { UniqueViolation } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
 import { AccountError, checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 
-export interface AccountsParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
-
 export type Accounts = ReturnType<typeof createAccounts>;
 
-export function createAccounts({ db, clock, newId }: AccountsParts) {
-  async function known(username: string) {
+export function createAccounts({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
+  async function requireByUsername(username: string) {
     const creator = await repo.creatorByUsername(db, username);
     if (!creator) throw new AccountError('creator_unknown', `There is no creator named "${username}".`);
     return creator;
@@ -23,7 +16,7 @@ export function createAccounts({ db, clock, newId }: AccountsParts) {
 
   return {
     byId: (id: string) => repo.creatorById(db, id),
-    byUsername: known,
+    byUsername: requireByUsername,
     findByUsername: (username: string) => repo.creatorByUsername(db, username),
 
     async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
@@ -49,13 +42,12 @@ export function createAccounts({ db, clock, newId }: AccountsParts) {
       return creator;
     },
 
-    /** Ends every session but the one that is kept: whoever knew the old password is out. */
     async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
       await db.write(repo.writes.setPassword, creatorId, await hash(password), keepSession);
     },
 
-    /** Suspension pauses; `null` restores. */
+    /** `null` ends the suspension. */
     setSuspended: async (creatorId: string, at: number | null): Promise<boolean> =>
       (await db.write(repo.writes.setSuspended, creatorId, at)) > 0,
 

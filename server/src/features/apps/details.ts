@@ -1,6 +1,5 @@
 import { type RedirectUriProblem, redirectUriProblem, redirectUriProblems } from './redirect-uris.ts';
 
-/** What a developer says about an app. */
 export interface AppDetails {
   readonly name: string;
   readonly redirectUris: readonly string[];
@@ -14,12 +13,12 @@ export type DetailProblem =
 const longestName = 60;
 export const mostRedirectUris = 20;
 
-/** Everything that is wrong, so that a page can show it all at once. */
+/** All problems, so that a form can show each beside its field. */
 export function detailProblems({ name, redirectUris }: AppDetails, development: boolean): DetailProblem[] {
   const problems: DetailProblem[] = [];
   const visible = name.replace(/[\p{White_Space}\p{Default_Ignorable_Code_Point}]/gu, '');
   if (visible === '' || [...name].length > longestName) problems.push({ field: 'name', problem: 'length' });
-  // The consent page shows the name: nothing in it may hide or reorder what stands beside it.
+  // The consent page shows the name, so it must not hide or reorder the text around it.
   else if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name) || !name.isWellFormed())
     problems.push({ field: 'name', problem: 'characters' });
   if (redirectUris.length === 0) problems.push({ field: 'redirectUris', problem: 'none' });
@@ -31,7 +30,7 @@ export function detailProblems({ name, redirectUris }: AppDetails, development: 
   return problems;
 }
 
-/** The same in words, for the command line. */
+/** For the command line. */
 export function problemText(found: DetailProblem): string {
   if (found.field === 'name')
     return found.problem === 'length'

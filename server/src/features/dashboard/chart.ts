@@ -11,13 +11,13 @@ export interface ChartOptions {
   readonly times: Times;
 }
 
-/** One day's width and the whole height, in units of the drawing; the stylesheet stretches it to the room there is. */
+/** Width of a day and height of the chart, in units of its viewBox. */
 const step = 10;
 const height = 100;
 
 /**
- * A bar a day, drawn here so that it needs no script. Letters stand beside the drawing, not in it: they keep their size
- * on a phone. What the eye sees stands in words above it and as a table below it.
+ * A bar chart by day. The server draws it, so that it needs no script. The texts are outside of the SVG, so that they keep
+ * their size on a phone. A sentence above and a table below give the same numbers as text.
  */
 export function chart({ days, lang, times }: ChartOptions): Html {
   const t = dashboardWords(lang);
@@ -31,20 +31,20 @@ export function chart({ days, lang, times }: ChartOptions): Html {
     tips === 1
       ? t('sumOfOne', { amount: money(minor) })
       : t('sumOf', { amount: money(minor), count: tips.toLocaleString('en') });
-  const told = (day: DayTotal) => `${date(day)}: ${sumOf(day.totalMinor, day.count)}`;
+  const label = (day: DayTotal) => `${date(day)}: ${sumOf(day.totalMinor, day.count)}`;
   const bestDay = t('best', { amount: money(best.totalMinor), day: date(best) });
   const summary = count === 0 ? t('quiet') : `${sumOf(total, count)} ${bestDay}`;
-  const ends = { from: date(days[0]), to: date(days.at(-1)) };
+  const span = { from: date(days[0]), to: date(days.at(-1)) };
 
   return html`
 <p class="intro">${summary}</p>
 <div class="chart">
   <div class="scale" aria-hidden="true"><span>${axis(most)}</span><span>${axis(most / 2)}</span><span>${axis(0)}</span></div>
   <svg viewBox="0 0 ${days.length * step} ${height}" preserveAspectRatio="none" role="img" aria-labelledby="chart-title chart-text">
-    <title id="chart-title">${t('chartTitle', ends)}</title>
+    <title id="chart-title">${t('chartTitle', span)}</title>
     <desc id="chart-text">${summary}</desc>
     <path class="grid" d="M0 0H${days.length * step}M0 ${height / 2}H${days.length * step}" vector-effect="non-scaling-stroke"/>
-    !${days.map((day, index) => bar(day, index, most, told(day)))}
+    !${days.map((day, index) => bar(day, index, most, label(day)))}
     <path class="ground" d="M0 ${height}H${days.length * step}" vector-effect="non-scaling-stroke"/>
   </svg>
   <div class="dates" aria-hidden="true"><span>${date(days[0], 'short')}</span><span>${date(days[Math.floor(days.length / 2)], 'short')}</span><span>${date(days.at(-1), 'short')}</span></div>
@@ -53,7 +53,7 @@ export function chart({ days, lang, times }: ChartOptions): Html {
 
   function dayTable(): Html {
     return table({
-      caption: t('chartTitle', ends),
+      caption: t('chartTitle', span),
       columns: [{ label: t('day') }, { label: t('amount'), numeric: true }, { label: t('tips'), numeric: true }],
       rows: days
         .filter((day) => day.count > 0)
@@ -67,11 +67,11 @@ export function chart({ days, lang, times }: ChartOptions): Html {
   }
 }
 
-/** The whole column of a day answers to the pointer, so that a small bar need not be hit. */
-function bar(day: DayTotal, index: number, most: number, told: string): Html {
+/** The whole column of a day shows the tooltip, because a small bar is hard to hit. */
+function bar(day: DayTotal, index: number, most: number, label: string): Html {
   const tall = day.totalMinor === 0 ? 0 : Math.max(1, (day.totalMinor / most) * height);
   const x = index * step;
-  return html`<g><title>${told}</title><rect class="column" x="${x}" y="0" width="${step}" height="${height}"/><rect class="sum" x="${x + 1.5}" y="${(height - tall).toFixed(2)}" width="${step - 3}" height="${tall.toFixed(2)}"/></g>`;
+  return html`<g><title>${label}</title><rect class="column" x="${x}" y="0" width="${step}" height="${height}"/><rect class="sum" x="${x + 1.5}" y="${(height - tall).toFixed(2)}" width="${step - 3}" height="${tall.toFixed(2)}"/></g>`;
 }
 
 /** The next round amount of at least a baht. */

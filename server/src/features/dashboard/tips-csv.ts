@@ -1,7 +1,7 @@
 import type { Zone } from '../../platform/zone.ts';
 import type { Tip } from '../tips/index.ts';
 
-/** So that Excel takes it for UTF-8 and shows Thai. */
+/** Excel needs it to read the file as UTF-8. */
 const byteOrderMark = '\ufeff';
 
 const columns = [
@@ -19,7 +19,7 @@ const columns = [
 
 export const csvHead = `${byteOrderMark}${columns.join(',')}\r\n`;
 
-/** One tip as a line of RFC 4180, in the order of the columns. */
+/** A record of RFC 4180, in the order of the columns. */
 export function csvLine(tip: Tip, zone: Zone): string {
   const cells = [
     zone.local(Date.parse(tip.created_at)),
@@ -37,8 +37,8 @@ export function csvLine(tip: Tip, zone: Zone): string {
 }
 
 /**
- * What people wrote is never a formula: a spreadsheet shows what follows an apostrophe as it stands
- * (https://owasp.org/www-community/attacks/CSV_Injection; the wide forms are taken for signs too).
+ * An apostrophe keeps a spreadsheet from running a text as a formula
+ * (https://owasp.org/www-community/attacks/CSV_Injection; full-width signs begin a formula too).
  */
 function text(value: string | null): string {
   if (!value) return '';

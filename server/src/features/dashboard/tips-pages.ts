@@ -1,13 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock } from '../../platform/clock.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
-import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
@@ -17,25 +14,21 @@ import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
 import { searchView, tipsHome } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
-export interface TipsPagesParts {
+export interface TipsPagesParts extends Pick<Platform, 'limiter' | 'vault' | 'clock' | 'zone'> {
   readonly pages: Pages;
   readonly tips: Tips;
   readonly grants: Grants;
   readonly times: Times;
-  readonly limiter: Limiter;
-  readonly vault: Vault;
-  readonly clock: Clock;
-  readonly zone: Zone;
 }
 
 const pageSize = 50;
 /** A search may read 10,000 tips, an export all of them. */
 const searchLimit = { limit: 60, windowMs: 60_000 };
 const exportLimit = { limit: 10, windowMs: 60_000 };
-/** A reader of an export who takes nothing for so long is gone. */
-const patienceMs = 30_000;
+/** The server aborts an export whose client reads nothing for this long. */
+const exportTimeoutMs = 30_000;
 
-/** /dashboard/tips: search, and what it finds as a file. */
+/** /dashboard/tips: search, and the export of its results. */
 export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   const { pages, tips, grants, times, limiter, vault, clock, zone } = parts;
   const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
@@ -50,12 +43,12 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 
-  async function pace(key: string, rate: typeof searchLimit): Promise<void> {
+  async function limit(key: string, rate: typeof searchLimit): Promise<void> {
     const { allowed, resetSeconds } = await limiter.take(key, rate);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
   }
 
-  /** Cursors are good for one creator and one search. */
+  /** A cursor is valid for one creator and one search. */
   const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
 
   async function find(creatorId: string, typed: Typed, filter: TipFilter, before: EventPosition | null) {
@@ -69,7 +62,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
-    await pace(`dashboard-search:${creatorId}`, searchLimit);
+    await limit(`dashboard-search:${creatorId}`, searchLimit);
     const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
@@ -86,10 +79,10 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, username, typed, parsed } = await read(request);
     if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
-    await pace(`dashboard-export:${creatorId}`, exportLimit);
+    await limit(`dashboard-export:${creatorId}`, exportLimit);
     const until = typed.to || zone.local(clock()).slice(0, 10);
     const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
-    reply.raw.setTimeout(patienceMs, () => reply.raw.destroy());
+    reply.raw.setTimeout(exportTimeoutMs, () => reply.raw.destroy());
     return reply
       .headers({
         'content-type': 'text/csv; charset=utf-8; header=present',

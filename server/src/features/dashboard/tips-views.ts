@@ -15,18 +15,18 @@ export interface SearchView {
   readonly typed: Typed;
   readonly wrong: Wrong;
   readonly apps: readonly { readonly id: string; readonly name: string }[];
-  /** Nothing where the search was wrong. */
+  /** Not set if the search was invalid. */
   readonly found: Found | undefined;
 }
 
 interface Found {
   readonly tips: readonly Tip[];
   readonly first: boolean;
-  /** Where older ones follow; `reached`: down to when was looked, if that is why it ends here. */
+  /** The next page. `reached` is set if the search ended there because it had read its maximum. */
   readonly next: { readonly cursor: string; readonly reached: Date | undefined } | undefined;
 }
 
-/** One field, on the dashboard itself. */
+/** The search field on the dashboard. */
 export const quickSearch = (t: DashboardT): Html => html`
 <form class="search quick" method="get" action="${tipsHome}" role="search">
   <input type="search" name="q" maxlength="300" aria-label="${t('searchLabel')}" placeholder="${t('searchLabel')}">

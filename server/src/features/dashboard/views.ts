@@ -16,8 +16,8 @@ export interface Overview {
 }
 
 /**
- * The numbers, the chart of the last days, and the newest tips. What carries `data-live` is replaced by its newer self
- * as tips come in; without scripts it is a page like any other.
+ * The totals, the chart of the last days, and the newest tips. A script updates the elements with `data-live` when tips
+ * arrive.
  */
 export function overview({ totals, days, tips, lang, times }: Overview): Html {
   const t = dashboardWords(lang);

@@ -7,15 +7,22 @@ export {
   type PreparedEvent,
   type StoredEvent,
 } from './repo.ts';
-export { Alert, type AlertStatus, alertExample, type GrantEndReason, Tip, tipExample } from './schemas.ts';
+export {
+  Alert,
+  type AlertStatus,
+  alertExample,
+  type GrantEndReason,
+  type SkipReason,
+  Tip,
+  tipExample,
+} from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {
-  type AnyEventType,
   describeEventTypes,
   Event,
-  type EventType,
   eventExample,
   eventTypes,
+  type NoticeType,
   type OverlayTreatment,
   overlayTreatments,
   WebhookEvent,

@@ -3,14 +3,15 @@ import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 
 /**
- * The records that events carry. They stand in the lowest feature, because the table of event types refers to them;
- * `tips` and `alerts` export them again.
+ * The records that events carry. They are in the lowest feature, because the table of event types refers to them.
  */
 const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];
 
 const tipSources = ['api', 'cli'] as const;
 const skipReasons = ['by_creator', 'below_minimum'] as const;
+export type SkipReason = (typeof skipReasons)[number];
+
 export const grantEndReasons = ['creator', 'app', 'operator', 'app_deleted', 'account_deleted'] as const;
 export type GrantEndReason = (typeof grantEndReasons)[number];
 
@@ -59,7 +60,7 @@ export const AlertOutcome = Type.Object(
     alert_id: nullable(Type.String()),
     shown_at: nullable(Timestamp),
     reason: nullable(
-      Type.Unsafe<(typeof skipReasons)[number]>({
+      Type.Unsafe<SkipReason>({
         type: 'string',
         enum: [...skipReasons, null],
         description: 'Why the alert was not shown; null if it was',

@@ -1,4 +1,4 @@
-export { type AuthorizeParts, authorizePages } from './authorize/pages.ts';
+export { authorizePages } from './authorize/pages.ts';
 export { type Access, type AccessLookup, createAccessLookup } from './grants/access.ts';
 export { createLastUsed, type LastUsed } from './grants/last-used.ts';
 export {
@@ -11,11 +11,10 @@ export {
 } from './grants/repo.ts';
 export { accessTopic, createGrants, type Grants } from './grants/service.ts';
 export { createGuard, type Protect, protectedErrors } from './guard.ts';
-export { createKeys, type Keys } from './keys/service.ts';
+export { createKeys } from './keys/service.ts';
 export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
 export { limitPolicy, limits } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
-export { allScopes, formatScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';
+export { allScopes, formatScopes, parseScopes, scopeList, scopes } from './scopes.ts';
 export { oauthRoutes } from './token/routes.ts';
-export type { TokenResponse } from './token/schemas.ts';
 export { createTokenEndpoint } from './token/service.ts';

@@ -5,7 +5,7 @@ interface LimitGroupRow extends LimitRule {
   readonly counts: string;
 }
 
-/** The spec's limits. They have no switch and no setting. */
+/** The spec's limits. They cannot be configured. */
 export const limits = {
   read: { limit: 120, windowMs: 60_000, counts: 'every GET with an access token' },
   tips: { limit: 10, windowMs: 60_000, counts: 'POST /v1/tips' },

@@ -1,55 +1,50 @@
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { EventLog } from '../events/index.ts';
 import type { AlertStatus, Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 import { readSettings } from './settings.ts';
 
 /**
- * What becomes of an alert after its event is in the log.
+ * The outcome of an alert after its event is in the log.
  *
- * - An alert waits as `queued` until the first page says what became of it; every other status is final, and one
- *   conditional update decides who was first. The event that tells of it commits with it.
- * - How far a page has come is noted for that page (an instance) and for the overlay as a whole, and never goes back.
- * - A page begins after its own note; one that has none, after what any page acknowledged. Never with what is older
- *   than the creator's limit.
- * - What has become too old expires when a page begins while no other is open. One that is open may hold it in its
- *   queue, paused or long, and will still play it; every other status being final, it must not be called expired.
+ * - An alert is `queued` until a page acknowledges its outcome. Every other status is final: one conditional update
+ *   decides which acknowledgement counts, and the event that reports the outcome commits with it.
+ * - The position of each page (an instance) and of the overlay as a whole are stored and never go back.
+ * - A page resumes after its own position. A page without one resumes after the overlay's position. No page resumes
+ *   before the creator's age limit.
+ * - Queued alerts beyond the age limit expire when a page begins while no other is open. An open page may still have
+ *   them in its queue and show them, so they must not get the final status `expired` before.
  */
-export interface OutcomesParts {
-  readonly db: Database;
+export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly events: EventLog;
   readonly tips: Tips;
-  readonly clock: Clock;
   readonly row: (creatorId: string) => Promise<repo.OverlayRow>;
   readonly connected: (creatorId: string) => Promise<number>;
 }
 
 export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as const;
 
-/** What a page did with the event of this sequence; `dropped` is one that was already settled otherwise. */
+/** What a page did with the event of this sequence. `dropped`: the alert had been skipped before. */
 export interface Acknowledgement {
   readonly sequence: number;
   readonly outcome: (typeof outcomes)[number];
 }
 
-/** An event that was, or will be, an alert. */
 export interface RecentAlert {
   readonly sequence: number;
   readonly createdAt: string;
   readonly name: string;
   readonly amountMinor: number;
-  /** Nothing for a test alert. */
+  /** Undefined for a test alert. */
   readonly tip: { readonly id: string; readonly status: AlertStatus } | undefined;
 }
 
-/** How many of the newest events are looked through for alerts. */
+/** How many of the newest events are searched for alerts. */
 const recentEvents = 100;
 
 export function createOutcomes({ db, events, tips, clock, row, connected }: OutcomesParts) {
-  const tooOldBefore = ({ settings }: repo.OverlayRow): number =>
-    clock() - readSettings(settings).maxAgeMinutes * 60_000;
+  const ageLimit = ({ settings }: repo.OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
   async function eventAt(creatorId: string, sequence: number) {
     const [event] = await events.after(creatorId, sequence - 1, 1);
@@ -60,7 +55,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     if (sequence !== null) events.announce(creatorId, sequence);
   }
 
-  /** What to write for an acknowledgement; nothing for an event that is no alert or was settled otherwise. */
+  /** The settlement of an acknowledgement; none for a dropped alert and for other events. */
   function settlementOf(creatorId: string, event: AlertEvent, outcome: Acknowledgement['outcome']) {
     const { tip, alert } = event.data;
     const settles = (event.type === 'tip.created' && tip) || (event.type === 'alert.test' && alert);
@@ -84,12 +79,13 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
 
   return {
     /**
-     * Where a page goes on. `noted`: how far it says to have come; a note from before the store was set back counts
-     * for nothing. Ends the wait of what has become too old, unless another page may still play it.
+     * Returns the position where a page resumes. `reported` is the position that the page itself has saved. Positions
+     * beyond the head are ignored: the database was restored from a backup. Expires queued alerts that are too old, unless
+     * another page is open.
      */
-    async begin(creatorId: string, instance: string, noted: number | undefined): Promise<number> {
+    async begin(creatorId: string, instance: string, reported: number | undefined): Promise<number> {
       const overlay = await row(creatorId);
-      const before = tooOldBefore(overlay);
+      const before = ageLimit(overlay);
       const [own, tooOld, oldest, head, open] = await Promise.all([
         repo.instancePosition(db, creatorId, instance),
         tips.newestBefore(creatorId, before),
@@ -99,19 +95,19 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       ]);
       if (open === 0 && overlay.expired_until < before)
         await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
-      const notes = [own?.sequence, noted].filter((note) => note !== undefined && note <= (head?.sequence ?? 0));
-      const last = notes.length > 0 ? Math.max(...notes.map(Number)) : overlay.last_sequence;
+      const known = [own?.sequence, reported].filter((at) => at !== undefined && at <= (head?.sequence ?? 0));
+      const last = known.length > 0 ? Math.max(...known.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);
     },
 
-    /** Tips that a page must not play though their events may come. */
+    /** Tips that a page must not show, although it may receive their events. */
     async skipped(creatorId: string): Promise<string[]> {
-      return tips.skippedSince(creatorId, tooOldBefore(await row(creatorId)));
+      return tips.skippedSince(creatorId, ageLimit(await row(creatorId)));
     },
 
     /**
-     * A page tells what became of alerts. Sequences that are unknown (or forgotten) are passed over, and so is the word
-     * that an amount is too small if it is not: apps are told that reason, so it holds by the creator's own setting.
+     * Records the outcomes that a page reports. Unknown and pruned sequences are ignored. So is `below_minimum` for an
+     * amount that is not below the creator's minimum, because apps receive that reason.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
       const found = await Promise.all(
@@ -121,17 +117,15 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       const newest = known.at(-1);
       if (!newest) return;
       const { minimumMinor } = readSettings((await row(creatorId)).settings);
-      const believed = known.filter(
-        ({ event, outcome }) => outcome !== 'below_minimum' || amountOf(event) < minimumMinor,
-      );
-      const settlements = believed.flatMap(({ event, outcome }) => settlementOf(creatorId, event, outcome));
+      const valid = known.filter(({ event, outcome }) => outcome !== 'below_minimum' || amountOf(event) < minimumMinor);
+      const settlements = valid.flatMap(({ event, outcome }) => settlementOf(creatorId, event, outcome));
       announce(
         creatorId,
         await db.write(repo.writes.acknowledge, creatorId, instance, newest.sequence, settlements, clock()),
       );
     },
 
-    /** The creator does not want to see this one. Answers whether it was still waiting. */
+    /** The creator skips an alert. Returns whether it was still queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
       const skipped = settlement(creatorId, { tipId, alertId: null }, 'by_creator');
       const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
@@ -139,7 +133,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       return sequence !== null;
     },
 
-    /** The creator wants to see the alert of this event again; no status changes. */
+    /** The creator replays the alert of this event. No status changes. */
     async replay(creatorId: string, sequence: number): Promise<void> {
       const event = await eventAt(creatorId, sequence);
       if (event?.type !== 'tip.created' && event?.type !== 'alert.test') throw new ApiError('not_found');
@@ -147,7 +141,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true }, data);
     },
 
-    /** The newest alerts and what became of them, newest first. */
+    /** Newest first. */
     async recent(creatorId: string, limit: number): Promise<RecentAlert[]> {
       const head = await events.head(creatorId);
       const [stored, { tips: newest }] = await Promise.all([
@@ -179,5 +173,5 @@ interface AlertRecord {
   readonly amount_minor: number;
 }
 
-/** Nothing that is not an alert is too small. */
+/** Infinite for an event that is not an alert, so that it is never below the minimum. */
 const amountOf = ({ data: { tip, alert } }: AlertEvent): number => (tip ?? alert)?.amount_minor ?? Infinity;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
+import { until } from '../../../../sdk/test/until.ts';
 import { onNodes } from '../../../test/build-app.ts';
 import { makeCreator, makePair, type Pair } from '../../../test/factories.ts';
-import { type LiveApp, listen, until } from '../../../test/sockets.ts';
+import { type LiveApp, listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
 
 const page = '00000000-0000-4000-8000-00000000000';
@@ -265,6 +266,27 @@ test('overlays that other nodes hold open are counted while those nodes say so',
   const said = () => app.runtime.db.get('SELECT node_id FROM overlay_presence WHERE connected = 1');
   for (const giveUpAt = performance.now() + 30_000; !(await said()); )
     assert.ok(performance.now() < giveUpAt, 'this node says what it holds');
+});
+
+test('pages, test alerts and nodes that were not seen for 30 days are forgotten, and no others', async (t) => {
+  const app = await listen(t);
+  const creator = await makeCreator(app.runtime);
+  const { begin, ack } = await overlay(app, creator);
+  const alertFor = async (instance: string) => {
+    await app.runtime.overlays.sendTest(creator.creatorId);
+    await ack(instance, (await events(app, creator)).at(-1).sequence);
+  };
+  await alertFor(`${page}1`);
+  await sayPresence(app, creator, 'gone', 1, 0);
+  app.clock.advance(2 * 86_400_000);
+  await alertFor(`${page}2`);
+  await sayPresence(app, creator, 'other', 1, 0);
+  app.clock.advance(29 * 86_400_000);
+  await app.runtime.overlays.prune();
+  assert.ok((await begin(`${page}2`)).position > 0);
+  for (const table of ['overlay_instances', 'alert_acks'])
+    assert.equal((await app.runtime.db.all(`SELECT creator_id FROM ${table}`)).length, 1, table);
+  assert.deepEqual(await app.runtime.db.all('SELECT node_id FROM overlay_presence'), [{ node_id: 'other' }]);
 });
 
 test('a replaced key ends what was opened with it within a second, and opens nothing any more', async (t) => {

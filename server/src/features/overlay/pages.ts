@@ -20,9 +20,9 @@ export interface OverlayPagesParts {
 }
 
 const home = '/dashboard/overlay';
-const latest = 20;
+const latestAlerts = 20;
 
-/** /dashboard/overlay: the address, the looks, and what becomes of alerts. */
+/** /dashboard/overlay: the overlay's address and appearance, and the outcomes of alerts. */
 export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
   const { pages, overlays, presence, times, limiter } = parts;
   const stage = createStage(pages.assets);
@@ -41,7 +41,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     const [overlay, connected, recent] = await Promise.all([
       overlays.get(creatorId),
       presence.connected(creatorId),
-      overlays.recent(creatorId, latest),
+      overlays.recent(creatorId, latestAlerts),
     ]);
     const body = overlayView({
       lang: pages.lang(request),
@@ -104,35 +104,37 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       return pages.redirect(reply, home, { tone: 'ok', text: words(request)(done) });
     });
 
-  /** Makes an alert unless there were too many. */
-  async function alert(request: FastifyRequest, reply: FastifyReply, done: 'testSent' | 'replayDone', make: Make) {
+  async function sendAlert(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: 'testSent' | 'replayDone',
+    send: (creatorId: string) => Promise<void>,
+  ) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
-    // As many alerts as an app can send, counted over all the pages that send them.
+    // The limit of an app, shared by all pages that send alerts.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
-    await make(creatorId);
+    await send(creatorId);
     return pages.redirect(reply, home, { tone: 'ok', text: t(done) });
   }
 
-  scope.post(`${home}/test`, (request, reply) => alert(request, reply, 'testSent', overlays.sendTest));
+  scope.post(`${home}/test`, (request, reply) => sendAlert(request, reply, 'testSent', overlays.sendTest));
 
   scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, (request, reply) =>
-    alert(request, reply, 'replayDone', (creatorId) => overlays.replay(creatorId, toSequence(request.params.sequence))),
+    sendAlert(request, reply, 'replayDone', (creatorId) =>
+      overlays.replay(creatorId, toSequence(request.params.sequence)),
+    ),
   );
 
   scope.post<{ Params: { tipId: string } }>(`${home}/skip/:tipId`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const skipped = await overlays.skip(creatorId, request.params.tipId);
-    const flash = skipped
-      ? ({ tone: 'ok', text: t('skipDone') } as const)
-      : ({ tone: 'warn', text: t('skipLate') } as const);
-    return pages.redirect(reply, home, flash);
+    if (!skipped) return pages.redirect(reply, home, { tone: 'warn', text: t('skipLate') });
+    return pages.redirect(reply, home, { tone: 'ok', text: t('skipDone') });
   });
 }
 
-type Make = (creatorId: string) => Promise<void>;
-
-/** 0 is no event's sequence. */
+/** 0 for an invalid text: no event has this sequence. */
 const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

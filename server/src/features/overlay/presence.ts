@@ -1,57 +1,52 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Streams } from '../sockets/index.ts';
 import * as repo from './repo.ts';
 
-export interface PresenceParts {
-  readonly db: Database;
+export interface PresenceParts extends Pick<Platform, 'db' | 'clock' | 'log'> {
   readonly streams: Streams;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export type Presence = ReturnType<typeof createPresence>;
 
-const everyMs = 10_000;
-/** A node that has not said so again for this long is gone. */
+const reportIntervalMs = 10_000;
+/** A count that was not reported again for this long is ignored: its node has died. */
 const staleMs = 30_000;
 
 /**
- * How many overlays of a creator are open, over all nodes. One process just counts; nodes each say in the store how
- * many they hold, again and again while they hold any.
+ * Counts the open overlays of a creator over all nodes. On PostgreSQL each node writes its counts to the database, and
+ * repeats them while they are not zero.
  */
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const node = randomUUID();
-  const held = new Set<string>();
+  const reported = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  const here = (creatorId: string): number => streams.connected(creatorId, 'overlay');
+  const localCount = (creatorId: string): number => streams.connected(creatorId, 'overlay');
 
-  function say(creatorId: string): void {
-    const count = here(creatorId);
-    if (count === 0) held.delete(creatorId);
+  function report(creatorId: string): void {
+    const count = localCount(creatorId);
+    if (count === 0) reported.delete(creatorId);
     db.write(repo.writes.setPresence, creatorId, node, count, clock()).catch((err) =>
-      log.warn({ err }, 'open overlays could not be noted; they will be again'),
+      log.warn({ err }, 'the count of open overlays was not written; it will be tried again'),
     );
   }
 
   return {
-    /** An overlay of this creator came or went. */
+    /** An overlay of this creator was opened or closed. */
     changed(creatorId: string): void {
       if (db.engine === 'sqlite') return;
-      held.add(creatorId);
-      say(creatorId);
+      reported.add(creatorId);
+      report(creatorId);
       timer ??= setInterval(() => {
-        for (const each of held) say(each);
-        if (held.size > 0) return;
+        for (const each of reported) report(each);
+        if (reported.size > 0) return;
         clearInterval(timer);
         timer = undefined;
-      }, everyMs).unref();
+      }, reportIntervalMs).unref();
     },
 
     connected: async (creatorId: string): Promise<number> =>
-      here(creatorId) +
+      localCount(creatorId) +
       (db.engine === 'sqlite' ? 0 : await repo.connectedElsewhere(db, creatorId, node, clock() - staleMs)),
   };
 }

@@ -1,6 +1,6 @@
 import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
-import { appendEvent, type PreparedEvent } from '../events/index.ts';
+import { appendEvent, type PreparedEvent, type SkipReason } from '../events/index.ts';
 import { expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
 
 export interface OverlayRow {
@@ -20,7 +20,7 @@ export function overlayOf(db: Reader, creatorId: string): Promise<OverlayRow | u
   );
 }
 
-/** The creator whose overlay has this key, unless they are suspended. */
+/** Returns nothing if the creator is suspended. */
 export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id: string } | undefined> {
   return db.get<{ creator_id: string }>(
     `SELECT o.creator_id FROM overlays o JOIN creators c ON c.id = o.creator_id
@@ -29,7 +29,6 @@ export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id:
   );
 }
 
-/** Makes the overlay unless there is one. */
 async function insertOverlay(
   tx: Tx,
   creatorId: string,
@@ -60,8 +59,8 @@ function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> 
   return tx.run('UPDATE overlays SET paused = $2 WHERE creator_id = $1', [creatorId, paused ? 1 : 0]);
 }
 
-/** Records how far a page has come; its position never goes back. */
-async function noteProgress(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
+/** Stores the position of a page and of the overlay. Neither goes back. */
+async function advancePosition(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
   await tx.run(
     `INSERT INTO overlay_instances (creator_id, id, sequence, seen_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id, id) DO UPDATE SET seen_at = excluded.seen_at,
@@ -82,7 +81,7 @@ export function instancePosition(db: Reader, creatorId: string, instance: string
   ]);
 }
 
-/** Answers whether this is the first acknowledgement of the test alert. */
+/** Returns whether this is the first acknowledgement of the test alert. */
 async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shownAt: number): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO alert_acks (creator_id, alert_id, shown_at) VALUES ($1, $2, $3)
@@ -92,7 +91,6 @@ async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shown
   return inserted > 0;
 }
 
-/** Alerts recorded from one instant until another no longer wait. */
 async function expire(tx: Tx, creatorId: string, from: number, until: number): Promise<void> {
   await expireAlerts(tx, creatorId, from, until);
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
@@ -109,7 +107,7 @@ async function setPresence(tx: Tx, creatorId: string, nodeId: string, connected:
   );
 }
 
-/** Overlays that other nodes hold open. */
+/** The open overlays of all other nodes. */
 export async function connectedElsewhere(
   db: Reader,
   creatorId: string,
@@ -124,24 +122,23 @@ export async function connectedElsewhere(
   return row?.connected ?? 0;
 }
 
-/** Pages not seen, and test alerts acknowledged, before this instant. */
 async function deleteBefore(tx: Tx, before: number): Promise<void> {
   await tx.run('DELETE FROM overlay_instances WHERE seen_at < $1', [before]);
   await tx.run('DELETE FROM alert_acks WHERE shown_at < $1', [before]);
   await tx.run('DELETE FROM overlay_presence WHERE seen_at < $1', [before]);
 }
 
-/** What became of one alert. */
+/** The outcome of one alert. */
 export interface Settlement {
   readonly tipId: string | null;
   readonly alertId: string | null;
   readonly status: 'shown' | 'skipped' | 'expired';
-  readonly reason: 'by_creator' | 'below_minimum' | null;
-  /** The event that tells of it; an alert that expires has none. */
+  readonly reason: SkipReason | null;
+  /** The event that reports the outcome; an expired alert has none. */
   readonly event: PreparedEvent | null;
 }
 
-/** Settles one alert, unless it is settled already. Answers the sequence of the event that tells of it. */
+/** Settles an alert unless it is settled already. Returns the sequence of the event that reports the outcome, if any. */
 async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
   const { tipId, alertId, status, reason, event } = settlement;
   const shownAt = status === 'shown' ? now : null;
@@ -153,7 +150,7 @@ async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: nu
   return (await appendEvent(tx, event, () => data)).sequence;
 }
 
-/** A page has come as far as `sequence`. Answers the newest sequence that the settlements added, if any. */
+/** A page has handled events up to `sequence`. Returns the newest sequence that the settlements appended, if any. */
 async function acknowledge(
   tx: Tx,
   creatorId: string,
@@ -162,7 +159,7 @@ async function acknowledge(
   settlements: readonly Settlement[],
   now: number,
 ): Promise<number | null> {
-  await noteProgress(tx, creatorId, instance, sequence, now);
+  await advancePosition(tx, creatorId, instance, sequence, now);
   let newest: number | null = null;
   for (const settlement of settlements) newest = (await settle(tx, creatorId, settlement, now)) ?? newest;
   return newest;

@@ -1,13 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import type { Limiter } from '../../platform/limiter/limiter.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
 import { overlayTreatments } from '../events/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
@@ -16,14 +13,10 @@ import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
 
-export interface OverlayRoutesParts {
+export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
   readonly presence: Presence;
   readonly streams: Streams;
-  readonly limiter: Limiter;
-  readonly hub: Hub;
-  readonly log: Log;
-  readonly clock: Clock;
   readonly webSockets: WebSockets;
   readonly pages: Pages;
 }
@@ -43,12 +36,12 @@ const Acks = Type.Object({
 });
 
 const maxOverlays = 20;
-/** What the pages of one overlay may ask in a minute, all together: a bound on what a leaked key can cost. */
-const askLimit = { limit: 2400, windowMs: 60_000 };
+/** For all pages of one overlay together. It bounds the cost of a leaked key. */
+const requestLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
- * What an overlay page talks to. The key in the address (in the socket's first frame) is all it has: it reads its
- * creator's alerts and acknowledges them, and nothing else.
+ * The endpoints of an overlay page. The key in the URL, or in the socket's first frame, allows to read and acknowledge
+ * one creator's alerts, and nothing else.
  */
 export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
   const { overlays, limiter, clock, pages } = parts;
@@ -59,7 +52,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   async function creatorOf(key: string): Promise<string> {
     const creatorId = await overlays.creatorOf(key);
     if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
-    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit);
+    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, requestLimit);
     if (allowed) return creatorId;
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
   }

@@ -1,7 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import { hashSecret, newSecret, type Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import type { Alerts } from '../alerts/index.ts';
 import type { EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
@@ -10,38 +8,33 @@ import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
 import { type OverlaySettings, readSettings } from './settings.ts';
 
-export interface OverlaysParts {
-  readonly db: Database;
-  readonly hub: Hub;
+export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault'> {
   readonly events: EventLog;
   readonly tips: Tips;
   readonly alerts: Alerts;
-  readonly clock: Clock;
-  readonly vault: Vault;
   /** How many overlays of the creator are open, over all nodes. */
   readonly connected: (creatorId: string) => Promise<number>;
 }
 
 export type Overlays = ReturnType<typeof createOverlays>;
 
-/** A creator's overlay as pages and settings see it. */
 export interface Overlay {
   readonly settings: OverlaySettings;
   readonly paused: boolean;
   readonly lastAckAt: number | null;
 }
 
-/** Hints that an overlay's settings or pause changed go here. */
+/** The topic of hints that an overlay's settings or its pause have changed. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
 
-/** Pages that were not seen for so long begin anew; events are kept no longer either. */
-const keptMs = 30 * 86_400_000;
+/** The position of a page is deleted after this time. Events are not retained longer either. */
+const retentionMs = 30 * 86_400_000;
 
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
-/** A creator's overlay: its key, its looks, and (in outcomes.ts) what becomes of alerts. */
+/** A creator's overlay: its key, its settings, and the outcomes of alerts (outcomes.ts). */
 export function createOverlays({ db, hub, events, tips, alerts, clock, vault, connected }: OverlaysParts) {
-  /** The creator's overlay; made when it is first asked for. */
+  /** Creates the overlay on first use. */
   async function row(creatorId: string): Promise<repo.OverlayRow> {
     const known = await repo.overlayOf(db, creatorId);
     if (known) return known;
@@ -67,11 +60,10 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       return vault.open(sealed_key, sealContext(creatorId));
     },
 
-    /** Whose overlay this is, now. */
     creatorOf: async (key: string): Promise<string | undefined> =>
       (await repo.creatorByKey(db, hashSecret(key)))?.creator_id,
 
-    /** A new key; connections opened with the old one end within a second. */
+    /** Replaces the key. Connections opened with the old key end within a second. */
     async replaceKey(creatorId: string): Promise<void> {
       await row(creatorId);
       const key = newSecret('njo');
@@ -91,12 +83,12 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       hub.publish(overlayTopic(creatorId), 'paused');
     },
 
-    /** A test alert that the creator's own smallest amount does not hide. */
+    /** Sends a test alert that is not below the creator's minimum. */
     async sendTest(creatorId: string): Promise<void> {
       const { minimumMinor } = (await get(creatorId)).settings;
       await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) });
     },
 
-    prune: () => db.write(repo.writes.deleteBefore, clock() - keptMs),
+    prune: () => db.write(repo.writes.deleteBefore, clock() - retentionMs),
   };
 }

@@ -6,7 +6,7 @@ import { attributes, type Html, html } from '../../platform/web/html.ts';
 import { overlayTreatments } from '../events/index.ts';
 import type { OverlaySettings } from './settings.ts';
 
-/** Headers of a page that is nothing but a transparent stage; `framed`: our own pages may frame it. */
+/** Headers of a page with nothing but a transparent stage. With `framed`, our own pages may frame it. */
 export const stageHeaders = ({ framed = false } = {}) => ({
   'content-security-policy': contentSecurityPolicy(framed ? { 'frame-ancestors': ["'self'"] } : {}),
   'content-type': 'text/html; charset=utf-8',
@@ -36,15 +36,15 @@ export function createStage(assets: Assets) {
 `;
 
   return {
-    /** The overlay's service worker; it stands at an address of its own, because that says what it may serve. */
+    /** The overlay's service worker. It has a path of its own, because the path limits what it controls. */
     worker(): string {
       worker ??= stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8'));
       return worker;
     },
-    /** What OBS opens. */
+    /** The page that OBS opens. */
     overlay: (creatorId: string): Html =>
       stage(overlay(), { 'data-creator': creatorId, 'data-treatments': treatments }),
-    /** A sample alert in these looks, again and again. It is connected to nothing. */
+    /** Repeats a sample alert with these settings, without a connection. */
     preview: (settings: OverlaySettings): Html => stage(preview(), { 'data-settings': JSON.stringify(settings) }),
   };
 }

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
-import type { Zone } from '../../platform/zone.ts';
 import type { Pages } from '../accounts/index.ts';
 import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
@@ -13,20 +12,18 @@ import { webhookPages } from './webhook-pages.ts';
 import { webhooksCard } from './webhook-views.ts';
 import { tooManyText, words } from './words.ts';
 
-export interface PortalParts {
+export interface PortalParts extends Pick<Platform, 'zone' | 'clock'> {
   readonly pages: Pages;
   readonly apps: Apps;
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
-  readonly zone: Zone;
-  readonly clock: Clock;
   readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
 
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
-/** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
+/** /developers: the apps of the signed-in person. The app of another owner is answered with 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   const { pages, apps, grants, times, zone, clock, config } = parts;
 
@@ -56,7 +53,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     return pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body });
   });
 
-  // Registering makes a secret, so the sign-in must be recent; asked for before anything is typed.
+  // Registering creates a secret, so the sign-in must be recent. Checked before the person fills in the form.
   scope.get('/developers/apps/new', async (request, reply) => {
     pages.requireRecent(request);
     return showRegister(request, reply, { name: '', redirectUris: '' });

@@ -2,7 +2,7 @@ import type { AvatarType } from './repo.ts';
 
 export const avatarBytes = 512 * 1024;
 
-/** The type by the first bytes. A name or a type that came with the file is only a claim. */
+/** The type by the first bytes: the name and the type that come with an upload can be wrong. */
 export function avatarType(bytes: Uint8Array): AvatarType | undefined {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -11,13 +11,13 @@ export function avatarType(bytes: Uint8Array): AvatarType | undefined {
   return undefined;
 }
 
-/** Even if a browser took it for a document, it could run nothing and reach nothing. */
+/** A browser that renders the picture as a document may run and load nothing. */
 export const avatarHeaders = (type: AvatarType) => ({
   'content-type': type,
   'content-disposition': 'inline',
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
-  // Apps show it on their own pages. Not for long: a picture that is removed is soon gone everywhere.
+  // Apps show the picture on their pages. The short cache lets a removed picture disappear soon.
   'cross-origin-resource-policy': 'cross-origin',
   'cache-control': 'public, max-age=300',
 });

@@ -10,7 +10,7 @@ import type { Profiles } from './service.ts';
 import { home, profileView, publicView } from './views.ts';
 import { profileWords } from './words.ts';
 
-/** /dashboard/profile, the public page and the pictures. */
+/** /dashboard/profile, the public page /@username, and avatars. */
 export function profilePages(scope: FastifyInstance, { pages, profiles }: { pages: Pages; profiles: Profiles }): void {
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
@@ -51,7 +51,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles }: { page
   });
 
   scope.post(`${home}/avatar`, {
-    // Room for the form around the picture.
+    // 64 KiB for the form around the picture.
     bodyLimit: avatarBytes + 64 * 1024,
     errorHandler: async (error, request, reply) => {
       if (error.statusCode !== 413) throw error;

@@ -11,7 +11,7 @@ export interface AvatarRow {
   created_at: number;
 }
 
-/** A suspended creator's picture is not shown. */
+/** Returns nothing if the creator is suspended. */
 export function avatarById(db: Reader, id: string): Promise<Pick<AvatarRow, 'type' | 'bytes'> | undefined> {
   return db.get(
     `SELECT a.type, a.bytes FROM avatars a JOIN creators c ON c.id = a.creator_id
@@ -20,7 +20,7 @@ export function avatarById(db: Reader, id: string): Promise<Pick<AvatarRow, 'typ
   );
 }
 
-/** The creator's picture from now on, or none. The creator's row comes first: of two uploads at once one waits there. */
+/** Replaces or removes the avatar. Updates the creator's row first: its lock orders concurrent uploads. */
 async function setAvatar(tx: Tx, creatorId: string, avatar: Omit<AvatarRow, 'creator_id'> | null): Promise<void> {
   await setAvatarId(tx, creatorId, avatar?.id ?? null);
   await tx.run('DELETE FROM avatars WHERE creator_id = $1', [creatorId]);

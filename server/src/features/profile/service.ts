@@ -1,15 +1,11 @@
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
 import { type AvatarType, avatarById, writes } from './repo.ts';
 import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
 
-export interface ProfilesParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface ProfilesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly accounts: Accounts;
   readonly authUrl: string;
   readonly timeZone: string;
@@ -42,8 +38,8 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
     };
   }
 
-  // What it says is all in the access, which is replaced when any of it changes.
-  const written = new WeakMap<Access, string>();
+  // The answer depends only on the access, which is a new object whenever something of it changes.
+  const meCache = new WeakMap<Access, string>();
 
   const toProfile = (creator: CreatorRow): Profile => ({
     id: creator.id,
@@ -57,12 +53,12 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
   });
 
   return {
-    /** As JSON, written once for as long as the access is remembered. */
+    /** As JSON, serialized once for each cached access. */
     me(access: Access): string {
-      let text = written.get(access);
+      let text = meCache.get(access);
       if (text === undefined) {
         text = JSON.stringify(me(access));
-        written.set(access, text);
+        meCache.set(access, text);
       }
       return text;
     },
@@ -73,7 +69,7 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
       return toProfile(creator);
     },
 
-    /** What anyone may see; nothing while the page is switched off or the creator suspended. */
+    /** Returns nothing while the public page is switched off or the creator is suspended. */
     async publicProfile(username: string): Promise<Profile | undefined> {
       const creator = await accounts.findByUsername(username);
       return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
@@ -90,13 +86,13 @@ export function createProfiles({ db, clock, newId, accounts, authUrl, timeZone }
 
     avatar: (id: string) => avatarById(db, id),
 
-    /** The picture from now on, or none. */
+    /** `null` removes the avatar. */
     setAvatar: (creatorId: string, picture: { type: AvatarType; bytes: Uint8Array } | null): Promise<void> =>
       db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() }),
   };
 }
 
-/** Stored is the list of those switched on. */
+/** All channels in order. The database stores the enabled ones. */
 function channels(enabled: readonly ChannelType[]): Profile['tip_channels'] {
   return Object.entries(channelTypes).map(([type, name]) => ({
     type: type as ChannelType,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { range, until } from '../../../test/sockets.ts';
+import { until } from '../../../../sdk/test/until.ts';
+import { range } from '../../../test/sockets.ts';
 import type { Connection } from './connection.ts';
 import { CreatorStream } from './creator-stream.ts';
 import { EncodedEvents } from './encoded-events.ts';

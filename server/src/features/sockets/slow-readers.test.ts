@@ -4,8 +4,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { until } from '../../../../sdk/test/until.ts';
 import { makePair } from '../../../test/factories.ts';
-import { connect, listen, range, recordTips, socketToken, until } from '../../../test/sockets.ts';
+import { connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { makePair } from '../../../test/factories.ts';
-import { type Client, connect, listen, range, recordTips, socketToken, until } from '../../../test/sockets.ts';
+import { type Client, connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
 
 async function setUp(t: TestContext) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { seed, seeded } from '../../../../sdk/test/seeded.ts';
 import { makePair } from '../../../test/factories.ts';
 import { connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 import { writes as eventWrites } from '../events/repo.ts';
@@ -126,7 +127,8 @@ test('one creator’s events reach no other’s sockets', async (t) => {
   assert.deepEqual(client.sequences(), [1]);
 });
 
-test('connections that come and go while events are recorded miss none and get none twice', async (t) => {
+test(`connections that come and go while events are recorded miss none and get none twice (TEST_SEED=${seed})`, async (t) => {
+  const random = seeded(seed);
   const { token, tips, start } = await setUp(t);
   let writing = true;
   const writer = (async () => {
@@ -136,7 +138,7 @@ test('connections that come and go while events are recorded miss none and get n
   const seen: number[] = [];
   for (let after = 0; writing; after = seen.length) {
     const { client } = await start({ token, after });
-    await client.frame(1 + Math.ceil(Math.random() * 20)).catch(() => {});
+    await client.frame(1 + Math.ceil(random() * 20)).catch(() => {});
     client.webSocket.terminate();
     await client.closed;
     seen.push(...client.sequences());

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { makePair } from '../../../test/factories.ts';
-import { connect, listen, range, recordTips, socketToken, until } from '../../../test/sockets.ts';
+import { connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 
 async function setUp(t: TestContext) {
   const app = await listen(t);

@@ -10,11 +10,8 @@
  * - A permission check that fails (the storage is away) closes nothing; the next sweep checks again.
  * - Timers and subscriptions exist only while there is a connection.
  */
-import type { Database } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
 import type { ConnectionSlots } from '../../platform/limiter/limiter.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { CloseReason } from './close-reasons.ts';
@@ -34,13 +31,9 @@ const checkConcurrency = 16;
 const movesPerSecond = 250;
 const maxSpreadMs = 20_000;
 
-export interface StreamsParts {
-  readonly db: Database;
-  readonly hub: Hub;
+export interface StreamsParts extends Pick<Platform, 'db' | 'hub' | 'log' | 'metrics'> {
   readonly slots: ConnectionSlots;
   readonly events: EventLog;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 export type Streams = ReturnType<typeof createStreams>;

@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import { type ErrorDetail, validationFailed } from '../../errors.ts';
 import { HttpError } from '../../platform/http/http-error.ts';
 import { Type } from '../../platform/http/type.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Vault } from '../../platform/secrets.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { tipExample } from '../events/index.ts';
@@ -13,11 +14,9 @@ import { parseBound, type Range } from './range.ts';
 import { Tip, TipPage, TipQuery, type TipRules, TipStats, tipRequest } from './schemas.ts';
 import type { Tips } from './service.ts';
 
-export interface TipRoutesParts {
+export interface TipRoutesParts extends Pick<Platform, 'vault' | 'zone'> {
   readonly tips: Tips;
   readonly protect: Protect;
-  readonly vault: Vault;
-  readonly zone: Zone;
   readonly rules: TipRules;
 }
 
@@ -28,7 +27,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
     method: 'GET',
     url: '/v1/tips',
     ...protect({ scope: 'tips.read', limit: 'read' }),
-    // What the schema finds is told together with what only the handler can find.
+    // The handler finds further problems; the answer reports all of them together.
     attachValidation: true,
     schema: {
       operationId: 'listTips',

@@ -1,23 +1,23 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Range } from './range.ts';
 import { type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
-/** What is looked for. All of it must hold; `null` and an empty text hold for every tip. */
+/** A tip matches if every condition holds; `null` and an empty text match every tip. */
 export interface TipFilter extends Range {
-  /** Words that stand in the names or the message, whatever their case. */
+  /** Words to find in the names or the message, ignoring case. */
   readonly text: string;
   readonly minMinor: number | null;
   readonly maxMinor: number | null;
-  /** The app that recorded it, or `cli`. */
+  /** The id of the app that recorded the tip, or `cli`. */
   readonly source: string | null;
 }
 
-/** Read at a time; other requests run between two batches. */
+/** Other requests run between two batches. */
 const batchSize = 250;
-/** How many tips one search reads before it asks whether to go on. */
+/** A page ends after so many tips were read, with a link that continues the search. */
 const maxRead = 10_000;
 
 /**
@@ -28,7 +28,7 @@ export function createSearch({ db }: { db: Database }) {
   /** Batches of the history, newest first: the matches of each and the position where it ends. */
   async function* batches(creatorId: string, filter: TipFilter, before: EventPosition | null) {
     const matches = matcher(filter);
-    for (let position = before; ; await nextTurn()) {
+    for (let position = before; ; await yieldToOthers()) {
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
       position = last ? positionOf(last) : position;
@@ -38,7 +38,7 @@ export function createSearch({ db }: { db: Database }) {
   }
 
   return {
-    /** One page of matches. `next`: where the next page begins; `far`: the search stopped because it has read enough. */
+    /** One page of matches. `next` is the position of the next page; `far` means that `maxRead` ended the page. */
     async search(
       creatorId: string,
       filter: TipFilter,
@@ -69,16 +69,16 @@ const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
 const positionOf = (row: TipRow): EventPosition => ({ createdAt: row.created_at, sequence: row.sequence });
 
 function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow) => boolean {
-  const words = plain(text).split(/\s+/).filter(Boolean);
+  const words = normalize(text).split(/\s+/).filter(Boolean);
   const [least, most] = [minMinor ?? 0, maxMinor ?? Number.POSITIVE_INFINITY];
   return (row) => {
     if (row.amount_minor < least || row.amount_minor > most) return false;
     if (source !== null && (row.client_id ?? 'cli') !== source) return false;
     if (words.length === 0) return true;
-    const inside = plain(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);
+    const inside = normalize(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);
     return words.every((word) => inside.includes(word));
   };
 }
 
-/** Texts that look alike are alike: Thai sara am in one piece or in two, full-width letters, capitals. */
-const plain = (text: string): string => text.normalize('NFKC').toLowerCase();
+/** Texts that look alike compare equal: composed and decomposed Thai sara am, full-width letters, capitals. */
+const normalize = (text: string): string => text.normalize('NFKC').toLowerCase();

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
-import { type Clock, toTimestamp } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { NewId } from '../../platform/ids.ts';
-import type { Zone } from '../../platform/zone.ts';
+import { toTimestamp } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal } from './days.ts';
@@ -12,17 +10,13 @@ import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
 import { createSearch } from './search.ts';
 
-export interface TipsParts {
-  readonly db: Database;
+export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
   readonly events: EventLog;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly zone: Zone;
 }
 
 export interface NewTip {
   readonly creatorId: string;
-  /** The app that records it; `null` from the command line. */
+  /** The app that records the tip; `null` from the command line. */
   readonly app: { readonly id: string; readonly name: string } | null;
   readonly amount: number;
   readonly name: string;
@@ -42,11 +36,11 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   async function headOf(creatorId: string) {
     const head = await events.head(creatorId);
     if (!head) throw new Error(`creator ${creatorId} has no head`);
-    // A tip may carry a later time than this node's clock; now is that of the creator's own history.
+    // Another node's clock may be ahead: the newest event can be later than this node's time.
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
 
-  /** Records a completed tip, or answers as the first use of its key was answered; the tip as it is sent. */
+  /** Records a completed tip, or returns the tip that the first use of its idempotency key recorded. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
     const tip = newRow(id, input);
@@ -82,7 +76,7 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       return repo.toTip(row);
     },
 
-    /** One page, newest first, and the place where the next one begins. */
+    /** One page, newest first, and the cursor of the next one. */
     async page(
       creatorId: string,
       range: Range,
@@ -115,13 +109,13 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       };
     },
 
-    /** The sum of each of the last days, today's last. */
+    /** The totals of the last `count` days, oldest first. */
     async days(creatorId: string, count: number): Promise<DayTotal[]> {
       const { head, asOf } = await headOf(creatorId);
       return daysUntil(creatorId, asOf, head.last_at, count);
     },
 
-    /** The newest sequence of a tip recorded before this instant; 0 if there is none. */
+    /** The sequence of the newest tip recorded before this instant; 0 if there is none. */
     newestBefore: async (creatorId: string, before: number): Promise<number> =>
       (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
 
@@ -149,7 +143,7 @@ function newRow(id: string, input: NewTip): repo.NewTipRow {
   };
 }
 
-/** Two requests are the same if these fields are, after parsing. */
+/** Requests with equal fields, after parsing, count as the same request. */
 function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
   return createHash('sha256')
     .update(JSON.stringify([amount, name, message, displayName]))

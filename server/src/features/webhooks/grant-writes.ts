@@ -24,7 +24,7 @@ async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   await cancelDeliveries(tx, ended.clientId, ended.grantId);
   if (!subscribes(ended.scope)) return true;
   const { creatorId, reason, now, newEventId } = grantEnd;
-  const type = 'grant.revoked';
+  const type = 'grant.revoked' as const;
   const notice = { eventId: newEventId, type, creatorId, data: { creator_id: creatorId, reason }, now };
   const newId = createIds(() => now);
   for (const endpoint of await endpointsOf(tx, ended.clientId))

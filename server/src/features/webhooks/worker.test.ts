@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
+import { until } from '../../../../sdk/test/until.ts';
 import { createTestClock, storageSettings } from '../../../test/build-app.ts';
 import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
@@ -69,10 +70,11 @@ test('two nodes on one database share the work: every event once, both send', as
   const pair = await makePair(one!.runtime);
   await endpointOf(one!.runtime, pair, receiver.url);
   await tips(one!.runtime, pair, 200);
-  const share = async ({ worker }: { worker: { pass(): Promise<void> } }) => {
-    do await worker.pass();
-    while (!both());
-  };
+  const share = ({ worker }: { worker: { pass(): Promise<void> } }) =>
+    until('both nodes have sent', async () => {
+      await worker.pass();
+      return both();
+    });
   await Promise.all([share(one!), share(two!)]);
   await Promise.all([one!.worker.pass(), two!.worker.pass()]);
   const ids = receiver.requests.map(({ headers }) => headers['webhook-id']);
@@ -133,7 +135,7 @@ test('one receiver that never answers leaves the others’ latency unchanged', a
     for (let i = 0; i < 30; i++) {
       const recorded = await tip();
       const started = performance.now();
-      while (!arrived.has(recorded.id)) await new Promise((resolve) => setImmediate(resolve));
+      await until('it has arrived', () => arrived.has(recorded.id));
       latencies.push(arrived.get(recorded.id)! - started);
     }
     return latencies.sort((a, b) => a - b)[15]!;
@@ -217,15 +219,15 @@ test('what waits to be sent is not sent any more once its grant has ended or its
   await tips(runtime, pair, 1);
   await receiver.waitFor(1);
   await tips(runtime, second, 3);
-  await waitUntil(async () => (await statusesOf(runtime)).length === 4);
+  await until('there are 4 deliveries', async () => (await statusesOf(runtime)).length === 4);
   await runtime.grants.revoke(second.creatorId, pair.clientId, 'creator');
   await new Promise((resolve) => setImmediate(resolve));
   await tips(runtime, pair, 3);
-  await waitUntil(async () => (await statusesOf(runtime)).length === 7);
+  await until('there are 7 deliveries', async () => (await statusesOf(runtime)).length === 7);
   await call('PATCH', `/${id}`, { enabled: false });
   await new Promise((resolve) => setImmediate(resolve));
   for (const release of held) release();
-  await waitUntil(async () => !(await statusesOf(runtime)).includes('pending'));
+  await until('none is pending', async () => !(await statusesOf(runtime)).includes('pending'));
   assert.equal(receiver.requests.length, 1);
   assert.deepEqual((await statusesOf(runtime)).sort(), [
     ...Array(3).fill('cancelled'),
@@ -270,7 +272,7 @@ test('what is recalled while its lease is on its way from the database is not se
   await makePair(runtime, { app: pair, creator: pair });
   await tips(runtime, pair, 1);
   await receiver.waitFor(1);
-  await waitUntil(async () => !(await statusesOf(runtime)).includes('pending'));
+  await until('none is pending', async () => !(await statusesOf(runtime)).includes('pending'));
   const [delivered] = await deliveries(id, '?status=succeeded');
   await revokeDuring('leaseDue', () => call('POST', `/${id}/deliveries/${delivered!.id}/retry`));
   assert.equal(receiver.requests.length, 1);
@@ -329,7 +331,7 @@ test('nor for long from itself: once it is given up, what waited for room is mad
   await tips(runtime, pair, 400);
   // Looks at every log once.
   const passing = worker.pass();
-  await waitUntil(async () => (await statusesOf(runtime)).length === 400);
+  await until('there are 400 deliveries', async () => (await statusesOf(runtime)).length === 400);
   await worker.stop();
   await passing;
   assert.deepEqual(await statusesOf(runtime), Array(400).fill('pending'));
@@ -350,11 +352,3 @@ test('an event whose delivery exists is not delivered again, and those made besi
   assert.deepEqual([ids.length, new Set(ids).size], [3, 3]);
   assert.deepEqual(await statusesOf(runtime), Array(3).fill('succeeded'));
 });
-
-async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  const until = performance.now() + 10_000;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < until, 'it did not come to be so');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

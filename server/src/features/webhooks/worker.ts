@@ -1,11 +1,6 @@
 /** Delivers webhooks: events → deliveries → leases → requests → settlements. One worker runs in each process. */
 import type { Registry } from 'prom-client';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Hub } from '../../platform/hub/hub.ts';
-import type { Log } from '../../platform/log.ts';
-import type { SafeFetch } from '../../platform/safe-fetch.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createLeases, EndpointQueue, RequestSlots } from './delivery/endpoint-queue.ts';
@@ -16,13 +11,7 @@ import type { Kinds } from './delivery/transport.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
 import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
 
-export interface WorkerParts {
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly vault: Vault;
-  readonly fetch: SafeFetch;
-  readonly log: Log;
+export interface WorkerParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault' | 'fetch' | 'log'> {
   readonly metrics: { readonly registry: Registry };
   readonly random?: () => number;
 }

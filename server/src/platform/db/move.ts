@@ -123,10 +123,12 @@ function tablesOf(source: DatabaseSync): Table[] {
 
 type Row = Record<string, unknown>;
 
-function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
+const listOf = ({ columns }: Table): string => columns.map(({ name }) => `"${name}"`).join(', ');
+
+function* batches(source: DatabaseSync, table: Table): Generator<Row[]> {
   let batch: Row[] = [];
   let bytes = 0;
-  for (const row of source.prepare(`SELECT * FROM "${name}"`).iterate()) {
+  for (const row of source.prepare(`SELECT ${listOf(table)} FROM "${table.name}"`).iterate()) {
     batch.push(row);
     for (const value of Object.values(row)) if (value instanceof Uint8Array) bytes += value.length;
     if (batch.length < rowsAtOnce && bytes < bytesAtOnce) continue;
@@ -138,11 +140,15 @@ function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
 }
 
 /** A batch travels as one JSON text; bytes in it as PostgreSQL writes them. */
-async function insert(tx: Tx, { name }: Table, rows: readonly Row[]): Promise<void> {
+async function insert(tx: Tx, table: Table, rows: readonly Row[]): Promise<void> {
   const json = JSON.stringify(rows, (_, value) =>
     value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value,
   );
-  await tx.run(`INSERT INTO "${name}" SELECT * FROM json_populate_recordset(NULL::"${name}", $1)`, [json]);
+  const [name, columns] = [table.name, listOf(table)];
+  await tx.run(
+    `INSERT INTO "${name}" (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::"${name}", $1)`,
+    [json],
+  );
 }
 
 /** As many rows, and for each column the same sum: of its numbers, or of the bytes of its texts. */

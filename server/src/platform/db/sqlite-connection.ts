@@ -28,9 +28,8 @@ const checkpointPages = 4_000;
 
 interface Prepared extends StatementText {
   readonly statement: StatementSync;
-  columns: number;
   /** A row from its values. What it holds is known only to who wrote the statement. */
-  toRow: (values: unknown[]) => never;
+  readonly toRow: (values: unknown) => never;
 }
 
 export class SqliteConnection {
@@ -87,7 +86,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const rows: unknown[] = prepared.statement.all(...params.map(bindable));
-      return rows.map((values): Row => rowOf(prepared, values));
+      return rows.map((values): Row => prepared.toRow(values));
     } catch (error) {
       throw toPortError(error);
     }
@@ -97,7 +96,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const values: unknown = prepared.statement.get(...params.map(bindable));
-      return values === undefined ? undefined : rowOf(prepared, values);
+      return values === undefined ? undefined : prepared.toRow(values);
     } catch (error) {
       throw toPortError(error);
     }
@@ -127,7 +126,7 @@ export class SqliteConnection {
       try {
         const statement = this.#db.prepare(read.questionMarks);
         statement.setReturnArrays(true);
-        prepared = { ...read, statement, ...rowMaker(statement) };
+        prepared = { ...read, statement, toRow: rowMaker(statement) };
       } catch (error) {
         throw toPortError(error);
       }
@@ -142,19 +141,11 @@ export class SqliteConnection {
 /**
  * `node:sqlite` hands out rows without a prototype, which V8 keeps as hash tables: reading the fields of fifty tips
  * took longer than reading the tips. So it is asked for the values alone, and each statement gets a function that
- * puts its own into an object. The columns' names are those of our statements.
+ * puts its own into an object. A statement names its columns (no `SELECT *`), so they stay what they are.
  */
-function rowMaker(statement: StatementSync): Pick<Prepared, 'columns' | 'toRow'> {
+function rowMaker(statement: StatementSync): Prepared['toRow'] {
   const fields = statement.columns().map(({ name }, i) => `${JSON.stringify(name)}: values[${i}]`);
-  const toRow = new Function('values', `return { ${fields.join(', ')} };`) as Prepared['toRow'];
-  return { columns: fields.length, toRow };
-}
-
-function rowOf(prepared: Prepared, values: unknown): never {
-  const list = values as unknown[];
-  // `SELECT *` of a table that has got a column.
-  if (list.length !== prepared.columns) Object.assign(prepared, rowMaker(prepared.statement));
-  return prepared.toRow(list);
+  return new Function('values', `return { ${fields.join(', ')} };`) as Prepared['toRow'];
 }
 
 /** The main file decides the mode of the WAL and the shared memory beside it. */

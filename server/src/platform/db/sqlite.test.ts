@@ -72,15 +72,6 @@ databaseConformance('SQLite', async (t) => open(t));
 databaseConformance('SQLite on its writing thread', async (t) => open(t, { thread: true }), { thread: true });
 
 describe('SQLite', () => {
-  test('names the values of a row rightly after its table got a column', async (t) => {
-    const db = await withTables(open(t), 'things');
-    await add(db, 'things');
-    const read = () => db.get('SELECT *, 7 AS last FROM things');
-    assert.deepEqual(await read(), { id: 1, last: 7 });
-    await execute(db, 'ALTER TABLE things ADD COLUMN size INTEGER');
-    assert.deepEqual(await read(), { id: 1, size: null, last: 7 });
-  });
-
   test('takes a limit for what it is, and text that looks like one for text', async (t) => {
     const db = await withTables(open(t), 'things');
     for (let i = 0; i < 3; i++) await add(db, 'things');

@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify';
 import { type Log, redactUrl } from '../log.ts';
 
-/** Who called, if that is known: ids of ours, which need no escaping. */
+/** The caller, if known: our own ids, which need no escaping. */
 export interface Caller {
   readonly clientId: string;
   readonly creatorId: string;
 }
 
 /**
- * One line for each answered request. It is put together by hand, because handing pino an object, which it copies,
- * redacts and serializes, cost a quarter of a whole GET /v1/me. What a client chose is escaped.
+ * Logs one line for each answered request. The line is built by hand: to let pino copy, redact and serialize an object
+ * cost a quarter of a whole GET /v1/me. Text that a client chose is escaped.
  */
 export function createAccessLog(log: Log, caller: (request: FastifyRequest) => Caller | undefined) {
   return (request: FastifyRequest, status: number, ms: number): void => {

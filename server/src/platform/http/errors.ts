@@ -20,7 +20,7 @@ const frameworkErrors: Readonly<Record<string, HttpErrorCode>> = {
   FST_ERR_ASYNC_CONSTRAINT: 'not_found',
 };
 
-/** The one place where anything thrown becomes an answer; `elsewhere` may write that of a request without a route. */
+/** Turns everything that is thrown into a response. `elsewhere` may write it for a request without a route. */
 export function useErrorHandler(
   app: FastifyInstance,
   log: Log,
@@ -46,8 +46,8 @@ export function answerError(
 }
 
 /**
- * Fastify would close the connection, and a client that is still sending would see it break before it sees the answer.
- * What is left of the body is read and dropped instead, for as long as any body may take to arrive.
+ * Reads and drops the rest of the body. Fastify would close the connection instead, and a client that is still sending
+ * would see a broken connection before it reads the response.
  */
 export function readOn(request: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection');
@@ -76,7 +76,7 @@ export function toHttpError(error: unknown, request: FastifyRequest, log: Log): 
 const isClientGone = (error: unknown): boolean =>
   ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as FastifyError).code);
 
-/** For requests that never become a request: too slow, too large, not HTTP. Written by hand to the socket. */
+/** A whole response for input that is not a complete request: too slow, too large, not HTTP. */
 export function rawErrorResponse(code: HttpErrorCode | 'bad_request', requestId: string): string {
   const [status, message] = code === 'bad_request' ? [400, 'This is not an HTTP request.'] : httpErrors[code];
   const body = JSON.stringify({ error: { code, message, request_id: requestId } });

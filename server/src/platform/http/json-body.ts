@@ -16,10 +16,10 @@ export function useJsonBodies(app: FastifyInstance): void {
   });
 }
 
-/** Reads every body of these routes with one function, which throws what is answered. */
+/** Parses every body of these routes with one function. What the function throws becomes the response. */
 export function useBodies(app: FastifyInstance, parse: (body: Buffer, contentType: string) => unknown): void {
   app.removeAllContentTypeParsers();
-  // The usual ones by name, because Fastify would take the header apart before it turns to `*`.
+  // The usual types by name, because for `*` Fastify parses the header first, which costs time.
   const types = ['application/json', 'application/x-www-form-urlencoded', '*'];
   app.addContentTypeParser(types, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) return done(null, undefined);
@@ -54,7 +54,7 @@ export function parseJson(body: Buffer): unknown {
 
 const malformed = (message: string): HttpError => validationFailed({ field: null, message });
 
-/** Hardly any body has so many that it could be too deep; to look for these is quicker than to go through the text. */
+/** Counting brackets is faster than measuring the depth, and hardly any body has enough brackets to be too deep. */
 function hasManyBrackets(text: string): boolean {
   let count = 0;
   for (const bracket of ['{', '['])

@@ -177,7 +177,7 @@ function requestContent(schema: FastifySchema, components: Json): Json {
   };
 }
 
-/** A response that brings its own examples is an error of another form than the common envelope. */
+/** A response with examples of its own is an error that does not use the common envelope. */
 function responseContent(body: Json, components: Json, example: unknown, type: string | undefined): Json {
   const { 'x-examples': examples, description: _, ...plain } = body;
   return examples === undefined

@@ -22,7 +22,7 @@ export interface HttpParts {
   readonly metrics: Metrics;
   /** What the access log says about who called. */
   readonly caller: (request: FastifyRequest) => Caller | undefined;
-  /** Who writes the error of a request that has no route, when it is not the API. */
+  /** Writes the error of a request that has no route and does not belong to the API. */
   readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
-    // An id of any length is an id: one that is too long names nothing, like any other wrong one.
+    // An id that is too long is unknown, like any other wrong id, and not an error of the router.
     routerOptions: { maxParamLength: bodyLimit },
     rewriteUrl: ({ url = '/' }) => originForm(url),
     http: {
@@ -45,11 +45,11 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
       requireHostHeader: false,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 1000,
-      // The longest `state`, percent-encoded, fits into an address; twice encoded, into the one of the sign-in on the way.
+      // The longest `state` of an authorization request fits into the URL, even encoded twice in a `return_to`.
       maxHeaderSize: bodyLimit,
       shouldUpgradeCallback: isWebSocketUpgrade,
     },
-    // A request that reaches a closing server is still answered; the balancer is told by /readyz.
+    // A closing server still answers requests; /readyz tells the balancer to send no more.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
@@ -68,7 +68,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     },
   });
 
-  // Whatever else is expected is not ours to keep (RFC 9110, section 10.1.1); Node would answer 417 on its own.
+  // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.setValidatorCompiler(createValidatorCompiler());
   useJsonBodies(app);
@@ -78,7 +78,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request)) return refuseRaw(request, reply);
     setCommonHeaders(request, reply);
-    // Before the body is read: an unknown path is 404 whatever was sent to it.
+    // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
@@ -96,7 +96,9 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
 /** `GET http://host/path`, as to a proxy, means the same as `GET /path` (RFC 9112, section 3.2.2). */
 const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));
 
-/** RFC 9112, section 3.2. Of two the one that counts for us might not be the one that counted for a proxy. */
+const pathOf = (url: string): string => url.replace(/\?.*/s, '');
+
+/** RFC 9112, section 3.2. With two Host headers, a proxy and this server might each believe another one. */
 function namesOneHost(request: FastifyRequest): boolean {
   const count = countHeader(request, 'host');
   return count === 1 || (count === 0 && request.raw.httpVersion === '1.0');
@@ -123,7 +125,7 @@ function misdirected(request: FastifyRequest, isProxy: (address: string) => bool
   const forwarded = Object.keys(request.headers).find(
     (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
   );
-  // On a socket for both families an IPv4 address comes mapped.
+  // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
   const sender = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (forwarded && !isProxy(sender))
     return httpError('misdirected_request', {
@@ -132,9 +134,9 @@ function misdirected(request: FastifyRequest, isProxy: (address: string) => bool
   return undefined;
 }
 
-/** PostgreSQL cannot look for a NUL: a path with one names nothing, like one that cannot be decoded at all. */
+/** PostgreSQL accepts no NUL in a parameter, so a path that contains one is 404, like one that cannot be decoded. */
 const undecodable = ({ url }: FastifyRequest): HttpError | undefined =>
-  url.includes('%00') && url.split('?', 1)[0]!.includes('%00') ? httpError('not_found') : undefined;
+  url.includes('%00') && pathOf(url).includes('%00') ? httpError('not_found') : undefined;
 
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
 function useNotFound(
@@ -148,7 +150,7 @@ function useNotFound(
     paths.set(url, known);
   });
   const notFound = (request: FastifyRequest, reply: FastifyReply): unknown => {
-    const path = request.url.split('?', 1)[0]!;
+    const path = pathOf(request.url);
     const known = [...paths.values()].filter(({ matches }) => matches.test(path));
     const [first] = known;
     if (!first) return answerError(httpError('not_found'), request, reply, elsewhere(request));

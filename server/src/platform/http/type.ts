@@ -1,13 +1,12 @@
 /**
- * TypeBox's builders, as many as are used here: its types, with schemas made by hand.
- * The library itself is 373 modules, more than a quarter of all that the server loaded to start; what these builders
- * do is to write down plain JSON Schema. That both write the same is tested.
+ * The builders of TypeBox that are used here: its types, with plain JSON Schema built by hand. A test compares both.
+ * The library itself has 373 modules, more than a quarter of all that the server loaded at start.
  */
 import type { Type as TypeBox } from 'typebox';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Not enumerable, so that no schema shows it; like TypeBox's own mark it is gone from a copy. */
+/** Not enumerable, so that it is no part of the schema. A copy of the schema loses it, as with TypeBox's own mark. */
 const optional = Symbol('optional');
 
 const of =
@@ -15,7 +14,7 @@ const of =
   (options?: Schema): Schema => ({ type, ...options });
 
 function object(properties: Readonly<Record<string, Schema>>, options?: Schema): Schema {
-  const required = Object.keys(properties).filter((name) => !(optional in properties[name]!));
+  const required = Object.entries(properties).flatMap(([name, schema]) => (optional in schema ? [] : [name]));
   return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options };
 }
 
@@ -33,5 +32,5 @@ const builders = {
   Unsafe: (schema: Schema): Schema => ({ ...schema }),
 };
 
-// What a schema stands for exists in types alone, so nothing written by hand could have them.
+// The type that a schema stands for exists only at compile time, so the builders cannot declare it themselves.
 export const Type = builders as unknown as Pick<typeof TypeBox, keyof typeof builders>;

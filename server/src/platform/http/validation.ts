@@ -3,19 +3,19 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { type ErrorDetail, validationFailed } from './http-error.ts';
 
 /**
- * Schemas are checked by Ajv, every rule of them, and each broken rule becomes one entry of `details`.
- * Bodies are taken as they are: "5" is no number. Query parameters are text, so those of an integer type are read.
+ * Ajv checks every rule of a schema, and each broken rule becomes one entry of `details`. Bodies are not converted:
+ * "5" is not a number. Query parameters are text, so those of an integer type are converted first.
  */
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly [key: string]: unknown }>>;
 }
 
-/** Tells which rules of the schema the data breaks. */
+/** Returns the rules of the schema that the data breaks. */
 export type Check = (data: unknown) => ErrorDetail[];
 
 export function createChecker(): (schema: object) => Check {
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, allowUnionTypes: true });
-  // Ours, for what JSON Schema cannot say well.
+  // Keywords of our own, for rules that JSON Schema cannot express well.
   ajv.addVocabulary(['x-rule']);
   ajv.addKeyword({
     keyword: 'x-decimals',
@@ -34,7 +34,7 @@ export function createChecker(): (schema: object) => Check {
 export function createValidatorCompiler(): FastifySchemaCompiler<ObjectSchema> {
   const checker = createChecker();
   return ({ schema, httpPart }) => {
-    // Compiled when the first request comes: all of them together would take a tenth of the server's start.
+    // Compiled at the first request: compiling all schemas would take a tenth of the server's start.
     let check: Check | undefined;
     const integers = httpPart === 'body' ? [] : integerNames(schema);
     return (data: unknown) => {

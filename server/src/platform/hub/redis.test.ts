@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../../sdk/test/until.ts';
 import { hubConformance } from '../../../test/conformance/hub.ts';
 import {
   openTestRedis,
@@ -30,14 +30,6 @@ async function openNode(t: TestContext, url: string, heartbeatMs = 1_000) {
 async function settle(clients: RedisClient[]): Promise<void> {
   await new Promise(setImmediate);
   for (const client of [...clients, ...clients]) await client.ping();
-}
-
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 30_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
-    await sleep(10);
-  }
 }
 
 async function subscriberCount(client: RedisClient, topic: string): Promise<number> {
@@ -138,7 +130,7 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     await settle([here.client, there.client]);
 
     await server.kill();
-    await until(() => !here.client.isReady && !there.client.isReady, 'both notice');
+    await until('both notice', () => !here.client.isReady && !there.client.isReady);
     listenTo('asked for');
     giveUp();
     thinkAgain();
@@ -148,7 +140,7 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     assert.deepEqual(heard, ['kept alone']);
 
     await server.restart();
-    await until(() => here.client.isReady && there.client.isReady, 'both return');
+    await until('both return', () => here.client.isReady && there.client.isReady);
     await settle([here.client, there.client]);
     for (const topic of ['kept', 'asked for', 'given up', 'thought again']) there.hub.publish(topic, 'again');
     await settle([here.client, there.client]);
@@ -165,11 +157,11 @@ describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisS
     here.hub.subscribe('topic', (message) => heard.push(message));
     await settle([here.client, there.client]);
     line.silence();
-    await until(() => {
+    await until('hints arrive again', () => {
       here.hub.publish('elsewhere', 'still writing');
       there.hub.publish('topic', 'hint');
       return heard.length > 0;
-    }, 'hints arrive again');
+    });
   });
 });
 

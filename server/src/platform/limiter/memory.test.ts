@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { seed } from '../../../../sdk/test/seeded.ts';
 import { connectionSlotsConformance, limiterConformance } from '../../../test/conformance/limiter.ts';
 import type { LimitRule, LimitVerdict } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
@@ -58,7 +59,7 @@ const steps = fc.array(
 );
 
 describe('memory limiter', () => {
-  it('agrees with the naive model in every interleaving of keys, rules and time', () => {
+  it(`agrees with the naive model in every interleaving of keys, rules and time (TEST_SEED=${seed})`, () => {
     fc.assert(
       fc.property(rules, steps, (ruleOfKey, script) => {
         const { limiter, now, advance } = withFakeClock();
@@ -77,7 +78,7 @@ describe('memory limiter', () => {
         }
         for (const [index, times] of allowedAt) assertNeverOverLimit(times, ruleOfKey[index]!);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, seed },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../../sdk/test/until.ts';
 import { connectionSlotsConformance } from '../../../test/conformance/limiter.ts';
 import {
   openTestRedis,
@@ -45,11 +46,6 @@ async function counts({ client }: Node, key: string): Promise<number[]> {
 async function take({ slots }: Node, key: string, max: number, times: number): Promise<number> {
   const taken = await Promise.all(Array.from({ length: times }, () => slots.acquire(key, max)));
   return taken.filter(Boolean).length;
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const giveUpAt = performance.now() + 30_000; !(await holds()); await sleep(10))
-    assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
 }
 
 describe('connection slots in redis', { skip: skipWithoutRedis }, () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../../sdk/test/until.ts';
 import { limiterConformance } from '../../../test/conformance/limiter.ts';
 import {
   openTestRedis,
@@ -38,14 +39,6 @@ async function openNode(t: TestContext, url: string, options: { deadlineMs?: num
     close();
   });
   return Object.assign(node, { client, limiter });
-}
-
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 30_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < giveUpAt, `never happened: ${what}`);
-    await sleep(10);
-  }
 }
 
 describe('redis limiter', { skip: skipWithoutRedis }, () => {
@@ -117,7 +110,7 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
     const times = await client.lRange(stored, 0, -1);
     assert.equal(times.length, 3);
     for (const time of times) assert.match(time, /^\d{16}$/, 'whole microseconds');
-    await until(async () => (await client.exists(stored)) === 0, 'the key expires');
+    await until('the key expires', async () => (await client.exists(stored)) === 0);
   });
 
   it('forgets what a clock that was set back left in the far future, and nothing else', async (t) => {
@@ -229,7 +222,7 @@ describe('redis limiter with a Redis of its own, that comes and goes', { skip: s
     assert.equal((await node.limiter.take(taken, rule)).remaining, 2, 'refused ones count nowhere');
 
     await server.restart();
-    await until(() => node.client.isReady, 'the connection returns');
+    await until('the connection returns', () => node.client.isReady);
     assert.equal((await node.limiter.take(key, rule)).remaining, 2, 'Redis starts anew');
     assert.equal(node.fallbacks, 5);
   });
@@ -251,11 +244,11 @@ describe('redis limiter with a Redis of its own, that comes and goes', { skip: s
     assert.equal(node.fallbacks, 51);
 
     server.resume();
-    await until(async () => {
+    await until('Redis decides again', async () => {
       const fallbacks = node.fallbacks;
       await node.limiter.take(randomUUID(), rule);
       return node.fallbacks === fallbacks;
-    }, 'Redis decides again');
+    });
   });
 
   it('answers all that were asked for at once when Redis is killed before it answers', async (t) => {
@@ -281,9 +274,9 @@ describe('redis limiter with a Redis of its own, that comes and goes', { skip: s
     const node = await openNode(t, server.url);
     assert.equal((await node.limiter.take('key', rule)).allowed, true);
     assert.equal(node.fallbacks, 1);
-    await until(() => node.errors >= 3, 'it keeps trying');
+    await until('it keeps trying', () => node.errors >= 3);
     await server.restart();
-    await until(() => node.client.isReady, 'the connection appears');
+    await until('the connection appears', () => node.client.isReady);
     await node.limiter.take('key', rule);
     assert.equal(node.fallbacks, 1);
   });

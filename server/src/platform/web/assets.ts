@@ -1,6 +1,6 @@
 /**
- * Stylesheets, images and browser modules, read once at start and served from memory; types are taken out of a
- * module when it is first asked for.
+ * Stylesheets, images and browser modules, read once at start and served from memory. Types are stripped from a
+ * module at its first request.
  *
  * - A file is served under its path in the repository, so the relative `.ts` imports of browser modules
  *   resolve in the browser as they stand. What a module imports is added with it.

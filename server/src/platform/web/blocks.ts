@@ -1,9 +1,9 @@
-/** The building blocks of pages. What is typed `Html` is markup; every `string` is text and gets escaped. */
+/** The building blocks of pages. `Html` is markup; every `string` is text and is escaped. */
 import { attributes, type Html, html } from './html.ts';
 
 export type Tone = 'info' | 'ok' | 'warn' | 'error';
 
-/** The top of a page: its one `h1`, a sentence, and what can be done with the whole page. */
+/** The top of a page: its one `h1`, a sentence, and actions on the whole page. */
 export const heading = (o: { title: string; intro?: string; actions?: Html }): Html => html`
 <div class="heading">
   <div><h1>${o.title}</h1>!${o.intro ? html`<p>${o.intro}</p>` : ''}</div>
@@ -18,11 +18,11 @@ export const card = (o: { title?: string; intro?: string; body: Html; actions?: 
   !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
 </section>`;
 
-/** Errors interrupt a screen reader, the rest waits its turn. */
+/** An error interrupts a screen reader; other notices wait. */
 export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`
 <div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${text}</p>!${more}</div></div>`;
 
-type ButtonKind = 'primary' | 'plain' | 'danger';
+export type ButtonKind = 'primary' | 'plain' | 'danger';
 
 export const button = (
   label: string,
@@ -39,7 +39,7 @@ export const badge = (label: string, tone: Tone | 'plain' = 'plain'): Html =>
 export const definitions = (items: [term: string, value: Html][]): Html => html`
 <dl class="definitions">!${items.map(([term, value]) => html`<div><dt>${term}</dt><dd>!${value}</dd></div>`)}</dl>`;
 
-/** A divided list: what it is, a line about it, and what can be done with it. */
+/** A divided list. Each item has a title, a line of text, and actions. */
 export const rows = (items: { title: Html; text?: Html; aside?: Html }[]): Html => html`
 <ul class="rows">!${items.map(
   (item) => html`
@@ -57,7 +57,7 @@ export const stats = (items: { label: string; value: string; note?: string }[]):
 )}
 </dl>`;
 
-/** What stands where nothing is yet, and what to do next. */
+/** Shown in place of an empty list: why it is empty, and what to do next. */
 export const emptyState = (o: { title: string; text: string; action?: Html }): Html => html`
 <div class="empty"><h3>${o.title}</h3><p>${o.text}</p>!${o.action ?? ''}</div>`;
 
@@ -69,7 +69,7 @@ export function table(o: {
   caption: string;
   columns: { label: string; numeric?: boolean }[];
   rows: Html[][];
-  /** By which scripts know a row again. */
+  /** Scripts recognise a row by its key. */
   keys?: string[];
 }): Html {
   const numeric = (index: number) => (o.columns[index]?.numeric ? html` class="numeric"` : '');
@@ -86,7 +86,7 @@ export function table(o: {
 </table>`;
 }
 
-/** A value to take along. The button shows itself only where scripts run; without them the text is selectable. */
+/** A value to copy. The button is visible only where scripts run; without them the text can be selected. */
 export const copyable = (o: { id: string; label: string; value: string; copy: string; copied: string }): Html => html`
 <div class="field">
   <label for="${o.id}">${o.label}</label>
@@ -96,7 +96,7 @@ export const copyable = (o: { id: string; label: string; value: string; copy: st
   </div>
 </div>`;
 
-/** Asks before something that cannot be undone, by unfolding what it means and the form that does it. */
+/** Asks before something that cannot be undone: unfolds an explanation and the form that does it. */
 export const confirm = (o: { summary: string; text: string; action: Html; open?: boolean }): Html => html`
 <details class="confirm"!${attributes({ open: o.open })}>
   <summary class="button danger">${o.summary}</summary>

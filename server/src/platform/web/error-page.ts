@@ -44,7 +44,7 @@ const words = messages({
 
 const known = [400, 403, 404, 421, 429, 500, 502] as const;
 
-/** What people see instead of an error envelope. `detail` is for words made for the reader, and says it better. */
+/** The page that people see instead of an error envelope. `detail` replaces the general text of the status. */
 export function errorPage(
   page: Page,
   o: { status: number; lang: Lang; url: string; requestId: string; detail?: string },

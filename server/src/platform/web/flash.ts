@@ -18,7 +18,7 @@ export function createFlash({ vault, secure }: { vault: Vault; secure: boolean }
       const text = Buffer.from(JSON.stringify(flash)).toString('base64url');
       reply.header('set-cookie', fastifyCookie.serialize(name, `${text}.${sign(text)}`, { ...options, maxAge: 60 }));
     },
-    /** Gives it back once: the answer takes the cookie away. */
+    /** Returns the message once: the response removes the cookie. */
     take(request: FastifyRequest, reply: FastifyReply): Flash | undefined {
       const [text, signature] = fastifyCookie.parse(request.headers.cookie ?? '')[name]?.split('.') ?? [];
       if (!text || !signature) return undefined;

@@ -18,7 +18,7 @@ export interface Times {
 
 /** Times as people of the platform's zone read them; the machine-readable value stays UTC. */
 export function createTimes(timeZone: string): Times {
-  // Each is made when it is first needed: together they take as long as opening the database.
+  // Created when first needed: all of them together take as long as opening the database.
   const formats = (style: Intl.DateTimeFormatOptions) => {
     const made: Partial<Record<Lang, Intl.DateTimeFormat>> = {};
     return (lang: Lang): Intl.DateTimeFormat => {
@@ -36,7 +36,7 @@ export function createTimes(timeZone: string): Times {
   return {
     time: (at, lang) => element(at, times(lang).format(at), lang),
     date: (at, lang) => element(at, dates(lang).format(at), lang),
-    // Never broken over two lines, like the others.
+    // Non-breaking spaces, because `<time>` elements do not wrap either.
     dateText: (at, lang, style) => (style ? short : dates)(lang).format(at).replaceAll(' ', '\u00a0'),
   };
 }

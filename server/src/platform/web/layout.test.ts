@@ -9,7 +9,9 @@ import { html } from './html.ts';
 import { languages } from './i18n.ts';
 import { createPage } from './layout.ts';
 
-const page = createPage(createAssets());
+const page = createPage(createAssets(), {
+  apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
+});
 const evil = `"><script>alert('x')</script>&`;
 const safe = '&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;&#38;';
 

@@ -9,11 +9,6 @@ const words = messages({
     skip: 'Skip to content',
     home: 'Namjai, home',
     navigation: 'Main',
-    dashboard: 'Dashboard',
-    overlay: 'Overlay',
-    apps: 'Connected apps',
-    profile: 'Profile',
-    developers: 'Developers',
     docs: 'Docs',
     account: 'Account and security',
     signIn: 'Sign in',
@@ -24,11 +19,6 @@ const words = messages({
     skip: 'ข้ามไปยังเนื้อหา',
     home: 'น้ำใจ หน้าแรก',
     navigation: 'เมนูหลัก',
-    dashboard: 'ภาพรวม',
-    overlay: 'โอเวอร์เลย์',
-    apps: 'แอปที่เชื่อมต่อ',
-    profile: 'โปรไฟล์',
-    developers: 'นักพัฒนา',
     docs: 'เอกสาร',
     account: 'บัญชีและความปลอดภัย',
     signIn: 'เข้าสู่ระบบ',
@@ -37,14 +27,8 @@ const words = messages({
   },
 });
 
-const sections = {
-  dashboard: '/dashboard',
-  overlay: '/dashboard/overlay',
-  apps: '/dashboard/apps',
-  profile: '/dashboard/profile',
-  developers: '/developers',
-  docs: '/docs',
-} as const;
+/** The sections of the site for people who are signed in, in order: each with its address and its names. */
+export type Navigation = Readonly<Record<string, { readonly href: string } & Readonly<Record<Lang, string>>>>;
 
 export interface PageOptions {
   lang: Lang;
@@ -53,7 +37,7 @@ export interface PageOptions {
   title: string;
   body: Html;
   /** The section that is open. */
-  nav?: keyof typeof sections;
+  nav?: string;
   /** Who is signed in; `csrf` is this session's token, for signing out. */
   user?: { displayName: string; csrf: string } | undefined;
   flash?: { tone: Tone; text: string } | undefined;
@@ -66,7 +50,7 @@ export interface PageOptions {
 
 export type Page = (options: PageOptions) => Html;
 
-export function createPage(assets: Assets): Page {
+export function createPage(assets: Assets, sections: Navigation): Page {
   const own = (path: string) => assets.add(new URL(path, import.meta.url));
   const style = own('./style.css');
   const logo = own('./logo.svg');
@@ -94,7 +78,7 @@ export function createPage(assets: Assets): Page {
     <a class="brand" href="/" aria-label="${t('home')}"><img src="${logo()}" alt="" width="28" height="28"><span>Namjai</span><span lang="th">น้ำใจ</span></a>
     <div class="tools">!${o.url === undefined ? '' : languageSwitch(o.lang, o.url)}!${o.user ? userMenu(o.user, t) : width === 'narrow' ? '' : html`<a class="button plain" href="/login">${t('signIn')}</a>`}</div>
   </div>
-  !${o.user && width !== 'narrow' ? navigation(o.nav, t) : ''}
+  !${o.user && width !== 'narrow' ? navigation(sections, o, t) : ''}
 </header>
 <main id="content" tabindex="-1">
 !${o.flash ? notice(o.flash.tone, o.flash.text) : ''}
@@ -109,10 +93,12 @@ export function createPage(assets: Assets): Page {
 
 type T = ReturnType<typeof words>;
 
-function navigation(current: PageOptions['nav'], t: T): Html {
-  const link = ([key, href]: [key: string, href: string]) =>
-    html`<li><a!${attributes({ href, 'aria-current': key === current ? 'page' : undefined })}>${t(key as keyof typeof sections)}</a></li>`;
-  return html`<nav aria-label="${t('navigation')}"><ul>!${Object.entries(sections).map(link)}</ul></nav>`;
+function navigation(sections: Navigation, { nav, lang }: PageOptions, t: T): Html {
+  const links = Object.entries(sections).map(([key, { href, [lang]: name }]) => {
+    const current = key === nav ? 'page' : undefined;
+    return html`<li><a!${attributes({ href, 'aria-current': current })}>${name}</a></li>`;
+  });
+  return html`<nav aria-label="${t('navigation')}"><ul>!${links}</ul></nav>`;
 }
 
 function languageSwitch(lang: Lang, url: string): Html {

@@ -24,7 +24,12 @@ let address: string;
 before(async () => {
   if (skip) return;
   const assets = createAssets();
-  const page = createPage(assets);
+  const page = createPage(assets, {
+    dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
+    overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
+    apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
+    developers: { href: '/developers', en: 'Developers', th: 'นักพัฒนา' },
+  });
   const module = assets.add(new URL('./fixtures/browser/main.ts', import.meta.url));
   const { time } = createTimes('Asia/Bangkok');
   const long = 'njs_'.padEnd(47, 'w');

@@ -1,5 +1,5 @@
 /**
- * What every page stands on: the session, its CSRF token, the layout and error pages. For other features:
+ * The base of every page: session, CSRF token, layout and error pages. How a feature uses it:
  *
  *   // app.ts, inside pages.register: one line for each feature
  *   portalPages(scope, { pages, apps });
@@ -20,9 +20,9 @@
  * Invariants:
  * - Every request but GET and HEAD in the scope has been checked before its handler runs: our `Origin`, and the CSRF
  *   token (field `csrf`) of the very cookie it came with. A handler cannot forget it.
- * - One cookie. Before signing in it holds a random token that names nothing (a pre-session, enough for CSRF); signing
- *   in always makes a new token. Its name and `Secure` follow AUTH_URL, never the request.
- * - Whatever is thrown becomes an error page in the reader's language; `HttpError` and `PageError` too.
+ * - One cookie. Before sign-in it holds a random token without a session, which is enough for CSRF; sign-in always
+ *   makes a new token. Its name and `Secure` follow AUTH_URL, never the request.
+ * - Everything that is thrown becomes an error page in the reader's language.
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -37,7 +37,7 @@ import { createFlash, type Flash } from './flash.ts';
 import { formText, useFormBodies } from './form-body.ts';
 import { contentSecurityPolicy, pageHeaders } from './headers.ts';
 import { type Lang, languageOf, messages, rememberLanguage } from './i18n.ts';
-import { createPage, type PageOptions } from './layout.ts';
+import { createPage, type Navigation, type PageOptions } from './layout.ts';
 import { PageError, Redirect } from './page-error.ts';
 import { safeReturn } from './return-address.ts';
 
@@ -65,6 +65,7 @@ interface PageSessions<Session extends PageSession> {
 export interface PagesParts<Session extends PageSession> {
   readonly authUrl: string;
   readonly assets: Assets;
+  readonly navigation: Navigation;
   readonly sessions: PageSessions<Session>;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -84,17 +85,17 @@ const words = messages({
 
 /** What is known about a request once it reaches the scope. */
 interface State<Session> {
-  /** The cookie's token: a session's, or one that names nothing yet. */
+  /** The token in the cookie: of a session, or of a browser that has not signed in. */
   token: string | undefined;
   session: Session | undefined;
 }
 
 export function createPages<Session extends PageSession>(parts: PagesParts<Session>) {
-  const { authUrl, assets, sessions, vault, clock, log } = parts;
+  const { authUrl, assets, navigation, sessions, vault, clock, log } = parts;
   const secure = authUrl.startsWith('https:');
   const cookieName = secure ? '__Host-namjai' : 'namjai';
   const cookieOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
-  const page = createPage(assets);
+  const page = createPage(assets, navigation);
   const flashes = createFlash({ vault, secure });
   const states = new WeakMap<FastifyRequest, State<Session>>();
   const stateOf = (request: FastifyRequest): State<Session> => {
@@ -113,7 +114,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     reply.header('set-cookie', fastifyCookie.serialize(cookieName, token, { ...cookieOptions, ...life }));
   }
 
-  /** This browser's token; one that has none yet is given one. */
+  /** The token of this browser. A browser without one gets a new one. */
   function tokenOf(request: FastifyRequest, reply: FastifyReply): string {
     const state = stateOf(request);
     if (state.token === undefined) {
@@ -139,7 +140,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     const body = page({
       ...options,
       lang: languageOf(request),
-      // What a form was answered with, a secret perhaps, is shown once: a link to the same address would lose it.
+      // The response to a form may show a secret once. A language link to the same URL would lose it.
       url: request.method === 'POST' && status < 400 ? undefined : request.url,
       user,
       flash: flash ?? flashes.take(request, reply),
@@ -199,13 +200,13 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
       return session;
     },
 
-    /** After a POST: to a page of ours, with a message on it. */
+    /** After a POST: to one of our pages, which shows a message. */
     redirect(reply: FastifyReply, path: string, flash?: Flash) {
       if (flash) flashes.set(reply, flash);
       return reply.redirect(path, 303);
     },
 
-    /** The browser is signed in from now on; what it held before is worth nothing. */
+    /** Signs this browser in. The token that it had before becomes invalid. */
     async signedIn(request: FastifyRequest, reply: FastifyReply, token: string): Promise<void> {
       const state = stateOf(request);
       if (state.token !== undefined) await sessions.endToken(state.token);
@@ -222,7 +223,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     returnTo: (request: FastifyRequest, fallback = '/dashboard'): string =>
       safeReturn(new URLSearchParams(request.url.split('?')[1]).get('return_to'), authUrl, fallback),
 
-    /** Whether the session that a request came with still lives: for what goes on long after it was looked at. */
+    /** Whether the session of this request is still valid, for responses that stay open for long. */
     async stillSignedIn(request: FastifyRequest): Promise<boolean> {
       const { token } = stateOf(request);
       return token !== undefined && (await sessions.find(token, visitorOf(request))) !== undefined;
@@ -233,7 +234,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
       if (request.url.startsWith('/v1') || !/\btext\/html\b/.test(request.headers.accept ?? '')) return undefined;
       return (error, request, reply) => {
         reply.headers({ 'content-security-policy': contentSecurityPolicy(), 'cache-control': 'no-store' });
-        // The address of a form's answer, opened again: the page it belongs to is the one above.
+        // A reload of a form's target, which takes only POST, leads to the page above it.
         if (request.method === 'GET' && error instanceof HttpError && error.code === 'method_not_allowed')
           return reply.removeHeader('allow').redirect(request.url.replace(/\/[^/?]*(?=\?|$)/, '') || '/', 303);
         return writeError(error, request, reply);
@@ -243,7 +244,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     register(app: FastifyInstance, build: (scope: FastifyInstance) => void): void {
       assets.register(app);
       app.register(async (scope) => {
-        // Only for its parser and serializer, which load with it: an answer may set a cookie in any hook.
+        // Registered for its parser and serializer only: a hook of ours reads the cookie.
         await scope.register(fastifyCookie, { hook: false });
         useFormBodies(scope);
         scope.setErrorHandler(writeError);

@@ -1,7 +1,7 @@
 /**
- * Where to go after signing in, made from text that anyone could have put into a link: a path of ours, or `fallback`.
- * The text is read as a browser reads it (`\` is a slash, tabs and line breaks vanish, `/.//x` is `//x`), and what
- * comes out is looked at again, because a path that begins with two slashes is another host.
+ * Where to go after sign-in. Anyone can put any text into a link, so only a path of our own is accepted, else
+ * `fallback`. The text is parsed as a browser parses it (`\` is a slash, tabs and line breaks vanish, `/.//x` is
+ * `//x`), and the result is checked again, because a path that begins with two slashes names another host.
  */
 export function safeReturn(text: string | null | undefined, origin: string, fallback: string): string {
   if (!text?.startsWith('/') || !URL.canParse(text, origin)) return fallback;

@@ -28,26 +28,26 @@ async function insertChallenge(
   ]);
 }
 
-/** Whoever deletes it has used it. */
-async function takeChallenge(
+/** Returns whether the challenge was valid. Each can be consumed once: the deletion decides. */
+async function consumeChallenge(
   tx: Tx,
   challenge: { hash: string; purpose: string; boundTo: string; now: number },
 ): Promise<boolean> {
-  const taken = await tx.run(
+  const deleted = await tx.run(
     'DELETE FROM webauthn_challenges WHERE hash = $1 AND purpose = $2 AND bound_to = $3 AND expires_at > $4',
     [challenge.hash, challenge.purpose, challenge.boundTo, challenge.now],
   );
-  return taken === 1;
+  return deleted === 1;
 }
 
 function deleteChallengesBefore(tx: Tx, now: number): Promise<number> {
   return tx.run('DELETE FROM webauthn_challenges WHERE expires_at <= $1', [now]);
 }
 
-/** Adds it unless the creator has `most` already; answers whether it did. */
-async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, most: number): Promise<boolean> {
+/** Returns false if the creator has `max` passkeys, or if the credential is registered already. */
+async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, max: number): Promise<boolean> {
   const held = await tx.all('SELECT id FROM passkeys WHERE creator_id = $1', [passkey.creator_id]);
-  if (held.length >= most) return false;
+  if (held.length >= max) return false;
   const added = await tx.run(
     `INSERT INTO passkeys (creator_id, id, credential_id, public_key, counter, transports, name, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
@@ -73,7 +73,7 @@ export function passkeyByCredential(db: Reader, credentialId: string): Promise<P
   return db.get(`SELECT ${columns} FROM passkeys WHERE credential_id = $1`, [credentialId]);
 }
 
-/** Only forward: of two answers with the same counter, one is a copy. Many passkeys never count and stay at 0. */
+/** The counter must grow: a repeated value means a cloned passkey. Many passkeys do not count and stay at 0. */
 async function usePasskey(
   tx: Tx,
   creatorId: string,
@@ -111,7 +111,7 @@ async function signInByPasskey(
 
 export const writes = defineWrites(import.meta.url, {
   insertChallenge,
-  takeChallenge,
+  consumeChallenge,
   deleteChallengesBefore,
   insertPasskey,
   signInByPasskey,

@@ -1,25 +1,21 @@
 /**
  * Passkeys (WebAuthn): signing in without a name and without a password.
  *
- * - A challenge is good once, for five minutes, for one purpose, and only in the browser that asked for it. Even an
- *   answer that is refused uses it up.
- * - The authenticator must verify its user (PIN, finger, face), because nothing else is asked for.
- * - The relying party is the host of AUTH_URL, and answers made on any other origin are refused.
+ * - A challenge is valid once, for five minutes, for one purpose, and only in the browser that requested it. A refused
+ *   credential consumes it too.
+ * - The authenticator must verify its user (PIN, finger, face), because passkeys are the only factor.
+ * - The relying party is the host of AUTH_URL. Credentials from any other origin are refused.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { Clock } from '../../../platform/clock.ts';
-import { type Database, StorageUnavailable } from '../../../platform/db/database.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import { StorageUnavailable } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor } from '../../../platform/web/pages.ts';
 import type { Session, Sessions } from '../sessions/service.ts';
 import type { SignInResult } from '../sign-in/service.ts';
 import * as repo from './repo.ts';
 
-export interface PasskeysParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly sessions: Sessions;
   readonly authUrl: string;
 }
@@ -27,21 +23,21 @@ export interface PasskeysParts {
 export type Passkeys = ReturnType<typeof createPasskeys>;
 type Purpose = 'add' | 'sign-in';
 
-/** EdDSA, ES256 and RS256: what authenticators have, and what Node verifies without a warning. */
+/** EdDSA, ES256 and RS256: common in authenticators, and Node verifies them without a warning. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 const challengeMs = 5 * 60_000;
-const mostPasskeys = 20;
+const maxPasskeys = 20;
 export const passkeyNameLength = 40;
 
-/** Brings a hundred modules with it, so it is loaded when the first passkey is: the server starts sooner. */
+/** Loaded on first use: the library has a hundred modules, which would slow the start of the server. */
 const webAuthn = () => import('@simplewebauthn/server');
 
 export function createPasskeys({ db, clock, newId, sessions, authUrl }: PasskeysParts) {
   const rpID = new URL(authUrl).hostname;
   const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
 
-  /** `browser` is the token of the cookie that asked. */
-  async function remember(challenge: string, purpose: Purpose, browser: string): Promise<void> {
+  /** `browser` is the token of the browser's cookie. */
+  async function storeChallenge(challenge: string, purpose: Purpose, browser: string): Promise<void> {
     await db.write(repo.writes.insertChallenge, {
       hash: hashSecret(challenge),
       purpose,
@@ -50,8 +46,8 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
     });
   }
 
-  const take = (purpose: Purpose, browser: string) => (challenge: string) =>
-    db.write(repo.writes.takeChallenge, {
+  const consume = (purpose: Purpose, browser: string) => (challenge: string) =>
+    db.write(repo.writes.consumeChallenge, {
       hash: hashSecret(challenge),
       purpose,
       boundTo: hashSecret(browser),
@@ -75,21 +71,21 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
         })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       });
-      await remember(options.challenge, 'add', browser);
+      await storeChallenge(options.challenge, 'add', browser);
       return options;
     },
 
-    /** `answer` is what the browser made of the options, as text. Answers whether the passkey was added. */
-    async add(creatorId: string, browser: string, answer: string, name: string): Promise<boolean> {
-      const response = readAnswer<RegistrationResponseJSON>(answer);
+    /** `credential` is JSON from the browser. Returns whether the passkey was added. */
+    async add(creatorId: string, browser: string, credential: string, name: string): Promise<boolean> {
+      const response = parseCredential<RegistrationResponseJSON>(credential);
       if (!response) return false;
       const { verifyRegistrationResponse } = await webAuthn();
-      const { registrationInfo } = await orRefuse(
+      const { registrationInfo } = await verified(
         verifyRegistrationResponse({
           ...expected,
           supportedAlgorithmIDs,
           response,
-          expectedChallenge: take('add', browser),
+          expectedChallenge: consume('add', browser),
         }),
       );
       if (!registrationInfo) return false;
@@ -104,7 +100,7 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
         name,
         created_at: clock(),
       };
-      return db.write(repo.writes.insertPasskey, passkey, mostPasskeys);
+      return db.write(repo.writes.insertPasskey, passkey, maxPasskeys);
     },
 
     async signInOptions(browser: string) {
@@ -113,20 +109,20 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
         timeout: challengeMs,
         userVerification: 'required',
       });
-      await remember(options.challenge, 'sign-in', browser);
+      await storeChallenge(options.challenge, 'sign-in', browser);
       return options;
     },
 
-    async signIn(browser: string, answer: string, visitor: Visitor): Promise<SignInResult> {
-      const response = readAnswer<AuthenticationResponseJSON>(answer);
+    async signIn(browser: string, credential: string, visitor: Visitor): Promise<SignInResult> {
+      const response = parseCredential<AuthenticationResponseJSON>(credential);
       const passkey = response && (await repo.passkeyByCredential(db, response.id));
       if (!passkey) return { outcome: 'wrong' };
       const { verifyAuthenticationResponse } = await webAuthn();
-      const { authenticationInfo } = await orRefuse(
+      const { authenticationInfo } = await verified(
         verifyAuthenticationResponse({
           ...expected,
           response,
-          expectedChallenge: take('sign-in', browser),
+          expectedChallenge: consume('sign-in', browser),
           credential: {
             id: passkey.credential_id,
             publicKey: new Uint8Array(passkey.public_key),
@@ -148,8 +144,8 @@ export function createPasskeys({ db, clock, newId, sessions, authUrl }: Passkeys
   };
 }
 
-/** The verifier throws for every answer it does not accept; only trouble with our own storage is not the answer's. */
-async function orRefuse<Verified extends { verified: boolean }>(
+/** The library throws for every credential that it refuses. Only a failure of our storage is an error here. */
+async function verified<Verified extends { verified: boolean }>(
   verifying: Promise<Verified>,
 ): Promise<Partial<Verified>> {
   try {
@@ -161,19 +157,19 @@ async function orRefuse<Verified extends { verified: boolean }>(
   }
 }
 
-/** The outer shape of an answer; what is inside is the verifier's to judge. */
-function readAnswer<Answer extends RegistrationResponseJSON | AuthenticationResponseJSON>(
+/** Checks the outer shape only; the library checks the rest. */
+function parseCredential<Json extends RegistrationResponseJSON | AuthenticationResponseJSON>(
   text: string,
-): Answer | undefined {
+): Json | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isAnswer<Answer>(value) ? value : undefined;
+    return isCredential<Json>(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isAnswer<Answer>(value: unknown): value is Answer {
+function isCredential<Json>(value: unknown): value is Json {
   if (value === null || typeof value !== 'object' || !('response' in value) || !('id' in value)) return false;
   const { id, response } = value;
   return typeof id === 'string' && response !== null && typeof response === 'object' && 'clientDataJSON' in response;

@@ -1,23 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import type { Visitor, Pages as WebPages } from '../../../platform/web/pages.ts';
 import * as repo from './repo.ts';
 
-export interface SessionsParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
-
 export type Sessions = ReturnType<typeof createSessions>;
-/** Pages of people who sign in here. */
 export type Pages = WebPages<Session>;
 export type SignInMethod = 'password' | 'passkey' | 'recovery' | 'signup';
 
-/** Someone who is signed in. */
 export interface Session {
   readonly id: string;
   readonly creatorId: string;
@@ -29,19 +19,19 @@ export interface Session {
 const day = 86_400_000;
 const idleMs = 30 * day;
 const maxMs = 180 * day;
-/** How stale `last_seen_at` may be: a page view costs a write no more often than this. */
-const seenStepMs = 5 * 60_000;
+/** A page view updates `last_seen_at` at most this often. */
+const touchIntervalMs = 5 * 60_000;
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
-export function createSessions({ db, clock, newId }: SessionsParts) {
-  const alive = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
+export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
+  const liveSince = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
 
   return {
     maxMs,
     newToken,
 
-    /** Always a new session under a new token, so that nothing known before signing in is worth anything after. */
+    /** Every sign-in gets a new token, so that a token known before it is worthless (session fixation). */
     prepare(creatorId: string, method: SignInMethod, visitor: Visitor): { token: string; row: repo.SessionRow } {
       const token = newToken();
       const row = {
@@ -58,9 +48,9 @@ export function createSessions({ db, clock, newId }: SessionsParts) {
     },
 
     async find(token: string, visitor: Visitor): Promise<Session | undefined> {
-      const row = await repo.liveSession(db, hashSecret(token), alive());
+      const row = await repo.liveSession(db, hashSecret(token), liveSince());
       if (!row) return undefined;
-      if (row.last_seen_at + seenStepMs < clock())
+      if (row.last_seen_at + touchIntervalMs < clock())
         await db.write(repo.writes.touchSession, row.hash, clock(), visitor.address);
       return {
         id: row.id,
@@ -71,14 +61,13 @@ export function createSessions({ db, clock, newId }: SessionsParts) {
       };
     },
 
-    list: (creatorId: string) => repo.sessionsOf(db, creatorId, alive()),
+    list: (creatorId: string) => repo.sessionsOf(db, creatorId, liveSince()),
 
-    /** Ends the session of this token; of an unknown one, nothing. */
     endToken: (token: string) => db.write(repo.writes.deleteSession, hashSecret(token)),
     end: (creatorId: string, id: string) => db.write(repo.writes.deleteSessionById, creatorId, id),
     endOthers: (creatorId: string, keepId: string | null) =>
       db.write(repo.writes.deleteSessionsExcept, creatorId, keepId),
 
-    prune: () => db.write(repo.writes.deleteSessionsBefore, alive()),
+    prune: () => db.write(repo.writes.deleteSessionsBefore, liveSince()),
   };
 }

@@ -36,15 +36,15 @@ export interface SignInPagesParts {
 }
 
 /**
- * Limits on what strangers can ask for and what costs a slow hash or a row, by address over all accounts.
- * Wide enough for the many people who share the address of a mobile network.
+ * Limits by address, over all accounts, for requests that cost a slow hash or a row. They are wide enough for the many
+ * people who share an address of a mobile network.
  */
 const rates = {
   'sign-in': { limit: 120, windowMs: 60_000 },
   'sign-up': { limit: 10, windowMs: 60_000 },
 } as const;
 
-const wrongField = {
+const fieldErrors = {
   username_invalid: ['username', 'usernameInvalid'],
   username_taken: ['username', 'usernameTaken'],
   password_invalid: ['password', 'passwordInvalid'],
@@ -121,7 +121,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
 
   scope.get('/login', async (request, reply) => {
     const session = pages.session(request);
-    // Whoever is signed in already was sent here because that is too long ago, or came by a stale link.
+    // A signed-in person comes here by a stale link, or because the sign-in is too long ago.
     if (session && pages.isRecent(session)) return reply.redirect(pages.returnTo(request), 303);
     return showSignIn(request, reply);
   });
@@ -160,7 +160,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
 
   scope.get('/login/recovery', async (request, reply) => showRecovery(request, reply));
 
-  // A code and a new password in one step, so that nobody is let in halfway.
+  // The code and the new password are one step, so that a code alone signs nobody in.
   scope.post('/login/recovery', async (request, reply) => {
     await limit('sign-in', request);
     const t = words(request);
@@ -206,7 +206,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
       const errors: Record<string, string> = {};
       for (const { code } of [error, ...brokenRules({ username, displayName, password })]) {
         if (code === 'creator_unknown') throw error;
-        const [name, text] = wrongField[code];
+        const [name, text] = fieldErrors[code];
         errors[name] = t(text);
       }
       return showSignUp(request, reply, { username, displayName, errors }, 422);

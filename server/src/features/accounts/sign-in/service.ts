@@ -16,7 +16,7 @@ export interface SignInParts {
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-/** A session's token, or why there is none; `retryAfter` in seconds. */
+/** `token` is the new session's, `retryAfter` is in seconds. */
 export type SignInResult =
   | { readonly outcome: 'ok'; readonly token: string }
   | { readonly outcome: 'wrong' }
@@ -24,11 +24,11 @@ export type SignInResult =
   | { readonly outcome: 'throttled'; readonly retryAfter: number };
 
 export function createSignIn({ db, sessions, throttle }: SignInParts) {
-  /** Checked in place of the hash of a creator who does not exist, so that both last the same. */
-  let nobody: Promise<string> | undefined;
+  /** Verified for an unknown username, so that both cases take the same time. */
+  let unknownCreatorHash: Promise<string> | undefined;
 
   return {
-    /** Starts a session for someone known already, as after signing up; returns its token. */
+    /** Starts a session without a password check, as after signing up. Returns its token. */
     async begin(creatorId: string, method: SignInMethod, visitor: Visitor): Promise<string> {
       const { token, row } = sessions.prepare(creatorId, method, visitor);
       await db.write(sessionWrites.insertSession, row);
@@ -36,11 +36,11 @@ export function createSignIn({ db, sessions, throttle }: SignInParts) {
     },
 
     async withPassword(username: string, password: string, visitor: Visitor): Promise<SignInResult> {
-      nobody ??= hash(randomBytes(32));
-      const [retryAfter, spare] = [await throttle.enter(username, visitor.address), await nobody];
+      unknownCreatorHash ??= hash(randomBytes(32));
+      const [retryAfter, spareHash] = [await throttle.enter(username, visitor.address), await unknownCreatorHash];
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await repo.creatorByUsername(db, username);
-      const right = await verify(creator?.password_hash ?? spare, password);
+      const right = await verify(creator?.password_hash ?? spareHash, password);
       if (!creator?.password_hash || !right) return { outcome: 'wrong' };
       await throttle.clear(username, visitor.address);
       const { token, row } = sessions.prepare(creator.id, 'password', visitor);

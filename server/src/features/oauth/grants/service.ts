@@ -1,28 +1,21 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Hub } from '../../../platform/hub/hub.ts';
-import type { NewId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
+import type { GrantEndReason } from '../../events/index.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import { type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import * as repo from './repo.ts';
 
-export interface GrantsParts extends NewFamilyParts {
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>, NewFamilyParts {
   readonly accounts: Pick<Accounts, 'setSuspended'>;
   readonly apps: Pick<Apps, 'setSuspended'>;
   readonly tokens: Tokens;
   readonly writes: repo.GrantWrites;
 }
 
-/** What a creator approves on the consent page. */
 export interface CodeRequest {
   readonly clientId: string;
   readonly scopes: readonly Scope[];
@@ -32,17 +25,17 @@ export interface CodeRequest {
 
 export type Grants = ReturnType<typeof createGrants>;
 
-/** Hints that grants, apps or creators changed go here; the message is the creator's id, or `*` for many. */
+/** The topic of hints that a grant, an app or a creator has changed. The message is the creator's id, or `*` for many. */
 export const accessTopic = 'access';
 
 /** The spec: five minutes after issue. */
 const codeLifeMs = 5 * 60_000;
-const unusedCodesKeptMs = 86_400_000;
-const deletedAtOnce = 500;
-/** Long enough to look into what happened. */
-const endedGrantsKeptMs = 30 * 86_400_000;
+const unusedCodesRetentionMs = 86_400_000;
+const deleteBatch = 500;
+/** Long enough to investigate an incident. */
+const endedGrantsRetentionMs = 30 * 86_400_000;
 
-export class ScopeError extends Error {
+class ScopeError extends Error {
   readonly code = 'scope_unknown';
 }
 
@@ -51,12 +44,12 @@ export function createGrants(parts: GrantsParts) {
 
   async function approve(approval: Omit<repo.Approval, 'newGrantId'>): Promise<string> {
     const grantId = await db.write(writes.approveGrant, { ...approval, newGrantId: newId('grt') });
-    // The grant may have lost scopes: whoever holds a connection open checks again.
+    // The grant may have lost scopes, so open connections are rechecked.
     announce(approval.creatorId);
     return grantId;
   }
 
-  async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: repo.EndReason): Promise<boolean> {
+  async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
     const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
     const found = await db.write(writes.endGrant, ended);
     announce(creatorId);
@@ -66,7 +59,7 @@ export function createGrants(parts: GrantsParts) {
   const announce = (creatorId: string): void => hub.publish(accessTopic, creatorId);
 
   return {
-    /** Approves what an app asked for and answers the code: exactly these scopes from now on. */
+    /** Grants exactly these scopes. Returns the authorization code. */
     async approve(creatorId: string, request: CodeRequest): Promise<string> {
       const code = newSecret('njc');
       const now = clock();
@@ -82,7 +75,7 @@ export function createGrants(parts: GrantsParts) {
       return code;
     },
 
-    /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
+    /** Issues a grant without the consent page, for tests and the operator's tools. The creator's page marks it. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
       const { scopes, unknown } = parseScopes(scopeText);
       if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
@@ -95,48 +88,46 @@ export function createGrants(parts: GrantsParts) {
       return toTokenResponse(sign(subject), refreshToken, scope);
     },
 
-    /** Called after a commit that ended a family. A lost hint costs a socket's end up to ten seconds. */
+    /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */
     announce,
 
     isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
 
-    /** What a creator is connected to. */
     connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
     appsEver: (creatorId: string) => repo.appsEver(db, creatorId),
 
-    /** Deletes an app of this owner and ends its grants. Answers whether there was one. */
+    /** Returns whether the owner has such an app. */
     async deleteApp(ownerId: string, clientId: string): Promise<boolean> {
       const deleted = await db.write(repo.writes.deleteAppAndGrants, ownerId, clientId, clock());
       if (deleted) announce('*');
       return deleted;
     },
 
-    /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
-    revoke: (creatorId: string, clientId: string, reason: repo.EndReason) => end(creatorId, { clientId }, reason),
+    /** Ends the live grant with its families, codes and sockets. Returns whether there was one. */
+    revoke: (creatorId: string, clientId: string, reason: GrantEndReason) => end(creatorId, { clientId }, reason),
 
-    /** The same for one grant by its id: a token of an older grant ends nothing newer. */
-    revokeById: (creatorId: string, grantId: string, reason: repo.EndReason) => end(creatorId, { grantId }, reason),
+    /** Ends only this grant: an old token must not end a newer grant. */
+    revokeById: (creatorId: string, grantId: string, reason: GrantEndReason) => end(creatorId, { grantId }, reason),
 
-    /** Suspends a creator or an app; `null` restores. Answers whether there was one. */
+    /** `null` ends the suspension. Returns whether the creator or app exists. */
     async suspend(kind: 'creator' | 'app', id: string, at: number | null): Promise<boolean> {
       const found = await (kind === 'app' ? apps : accounts).setSuspended(id, at);
       announce('*');
       return found;
     },
 
-    /** Forgets what hung on grants that ended a while ago; whoever still shows it is refused as for anything unknown. */
+    /** Deletes the codes and tokens of grants that ended 30 days ago. From then on they are answered as unknown. */
     async pruneEnded(): Promise<void> {
       for (;;) {
-        const grant = await repo.unsweptGrant(db, clock() - endedGrantsKeptMs);
+        const grant = await repo.unsweptGrant(db, clock() - endedGrantsRetentionMs);
         if (!grant) return;
         await db.write(repo.writes.sweepGrant, grant.creator_id, grant.id);
       }
     },
 
-    /** Forgets codes that expired unused. */
     async pruneCodes(): Promise<void> {
-      const before = clock() - unusedCodesKeptMs;
-      while ((await db.write(repo.writes.deleteUnusedCodes, before, deletedAtOnce)) > 0);
+      const before = clock() - unusedCodesRetentionMs;
+      while ((await db.write(repo.writes.deleteUnusedCodes, before, deleteBatch)) > 0);
     },
   };
 }

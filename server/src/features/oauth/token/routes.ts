@@ -44,7 +44,7 @@ const TokenRequest = Type.Object(
   { title: 'TokenRequest' },
 );
 
-/** In a scope of their own, because here bodies can be forms. */
+/** In a separate Fastify scope, because these bodies can be forms. */
 export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts): void {
   instance.register(async (scope) => {
     useOAuthBodies(scope);
@@ -125,7 +125,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
       const token = required(request.body, 'token');
       const client = await authenticateClient(apps, request, request.body);
       await tokenEndpoint.revoke(client.id, token);
-      // The RFC wants no body; clients that read every answer as JSON want one.
+      // The RFC needs no body, but some clients parse every response as JSON.
       return {};
     },
   });
@@ -166,7 +166,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
 
 const fields = new Set([...Object.keys(TokenRequest.properties), ...Object.keys(TokenReference.properties)]);
 
-/** An address ends up in the logs of every server along the way. */
+/** Credentials in a URL would get into the logs of proxies. */
 function queryProblem({ query }: FastifyRequest): OAuthError | undefined {
   const sent = Object.keys(query ?? {}).find((name) => fields.has(name));
   return sent === undefined

@@ -10,17 +10,14 @@
  */
 import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { Vault } from '../../../platform/secrets.ts';
 import { sealContext, webhookKey } from './format.ts';
 import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from './repo.ts';
 import type { QueuedDelivery, Settler } from './settle.ts';
 import type { Kinds } from './transport.ts';
 
-export interface QueueParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly vault: Vault;
+export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly kinds: Kinds;
   readonly leases: Leases;
   readonly slots: RequestSlots;

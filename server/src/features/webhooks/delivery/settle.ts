@@ -3,8 +3,8 @@
  * While the storage cannot write, settlements are kept until their lease has ended and somebody else may send.
  */
 import { Counter, type Registry } from 'prom-client';
-import { type Clock, toTimestamp } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import { toTimestamp } from '../../../platform/clock.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { Answer } from '../../../platform/safe-fetch.ts';
 import { type Lease, type LeasedDelivery, type Settlement, settlementsText, writes } from './repo.ts';
 
@@ -30,11 +30,9 @@ export interface SentAttempt {
   readonly answer: Answer;
 }
 
-export interface SettlerParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly random: () => number;
+export interface SettlerParts extends Pick<Platform, 'db' | 'clock'> {
   readonly metrics: { readonly registry: Registry };
+  readonly random: () => number;
   readonly onError: (error: unknown) => void;
 }
 

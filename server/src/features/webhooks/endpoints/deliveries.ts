@@ -1,15 +1,12 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
-import { type Clock, toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { firstId, type NewId } from '../../../platform/ids.ts';
+import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
+import { firstId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
 import * as repo from './repo.ts';
 import type { Delivery } from './schemas.ts';
 
-export interface DeliveriesParts {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly newId: NewId;
+export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   /** Something of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
   /** The app's own endpoint, or a 404. */
@@ -34,7 +31,13 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
   return {
     async ping(clientId: string, id: string): Promise<Delivery> {
       const { enabled } = await endpoint(clientId, id);
-      const notice = { eventId: newId('evt'), type: 'webhook.ping', creatorId: null, data: {}, now: clock() };
+      const notice: repo.Notice = {
+        eventId: newId('evt'),
+        type: 'webhook.ping',
+        creatorId: null,
+        data: {},
+        now: clock(),
+      };
       const row = await db.write(repo.writes.insertNotice, { id, enabled }, notice, newId('dlv'));
       announce(id);
       return toDelivery(row);

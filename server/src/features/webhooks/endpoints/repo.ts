@@ -1,6 +1,7 @@
 /** All SQL of managing endpoints and their delivery log. */
 import { toTimestamp } from '../../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import type { NoticeType } from '../../events/index.ts';
 import {
   type DeliveryStatus,
   type DisabledReason,
@@ -134,7 +135,7 @@ const deliveryColumns = 'id, event_id, event_type, status, attempts, due_at, cre
 
 export interface Notice {
   readonly eventId: string;
-  readonly type: string;
+  readonly type: NoticeType;
   readonly creatorId: string | null;
   readonly data: object;
   readonly now: number;

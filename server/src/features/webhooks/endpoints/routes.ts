@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { validationFailed } from '../../../errors.ts';
 import { readCursor, writeCursor } from '../../../platform/cursor.ts';
 import { Type } from '../../../platform/http/type.ts';
-import type { Vault } from '../../../platform/secrets.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { Zone } from '../../../platform/zone.ts';
 import type { Apps } from '../../apps/index.ts';
 import { parseBound } from '../../tips/index.ts';
@@ -11,11 +11,9 @@ import { clientErrors, createClientGuard } from './client-guard.ts';
 import * as schemas from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
-export interface WebhookRoutesParts {
+export interface WebhookRoutesParts extends Pick<Platform, 'vault' | 'zone'> {
   readonly webhooks: Webhooks;
   readonly apps: Apps;
-  readonly vault: Vault;
-  readonly zone: Zone;
 }
 
 const bodyErrors = ['body_too_large', 'unsupported_media_type', 'request_timeout', 'validation_failed'] as const;

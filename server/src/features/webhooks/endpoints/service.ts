@@ -1,24 +1,13 @@
 import { ApiError } from '../../../errors.ts';
-import { type Clock, toTimestamp } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Hub } from '../../../platform/hub/hub.ts';
-import { firstId, type NewId } from '../../../platform/ids.ts';
-import { type SafeFetch, type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
-import type { Vault } from '../../../platform/secrets.ts';
+import { toTimestamp } from '../../../platform/clock.ts';
+import { firstId } from '../../../platform/ids.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
 import { afterAllIds } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
-
-export interface WebhooksParts {
-  readonly db: Database;
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly vault: Vault;
-  readonly fetch: SafeFetch;
-}
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
@@ -63,7 +52,14 @@ export const webhooksTopic = 'webhooks';
 export const webhookChangesTopic = 'webhook-changes';
 
 /** The endpoints of an app. Whatever is asked, the app comes first, so that another's is not found. */
-export function createWebhooks({ db, hub, clock, newId, vault, fetch }: WebhooksParts) {
+export function createWebhooks({
+  db,
+  hub,
+  clock,
+  newId,
+  vault,
+  fetch,
+}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault' | 'fetch'>) {
   async function endpoint(clientId: string, id: string): Promise<repo.EndpointRow> {
     const row = await repo.endpointOf(db, clientId, id);
     if (!row) throw new ApiError('not_found', { message: 'There is no webhook with this id.' });
