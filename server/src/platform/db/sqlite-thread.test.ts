@@ -69,10 +69,13 @@ test('a write that fails takes nothing of the others with it, and says why', asy
 });
 
 for (const thread of [true, false])
-  test(`an argument that is no plain data is refused, and the next write is not${thread ? '' : ', on the event loop too'}`, async (t) => {
+  test(`an argument that is no plain data is refused, and those beside it are not${thread ? '' : ', on the event loop too'}`, async (t) => {
     const db = await open(t, { thread });
-    await assert.rejects(db.write(writes.run, insert, (() => 1) as never), { name: 'DataCloneError' });
-    await add(db, 1);
+    const before = add(db, 1);
+    const refused = assert.rejects(db.write(writes.run, insert, (() => 1) as never), { name: 'DataCloneError' });
+    const after = add(db, 2);
+    await Promise.all([before, refused, after]);
+    assert.equal(await count(db), 2);
   });
 
 test('a thread that ends refuses its writes, and the next write has a new one', async (t) => {

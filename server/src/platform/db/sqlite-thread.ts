@@ -131,10 +131,11 @@ export class WritingThread implements SqliteWriter {
   #send(): void {
     const group = this.#queue;
     this.#queue = [];
-    if (group.length === 0) {
-      this.#answered();
-      return;
-    }
+    if (group.length > 0) this.#post(group);
+    else this.#answered();
+  }
+
+  #post(group: Call[]): void {
     const functions = [...new Set(group.map(({ write }) => write))];
     const message: ToThread = {
       kind: 'writes',
@@ -147,8 +148,9 @@ export class WritingThread implements SqliteWriter {
       worker.postMessage(message);
       this.#sent.push(group);
     } catch (error) {
-      // An argument is no plain data, or no thread can be started.
-      for (const { reject } of group) reject(error);
+      // An argument is no plain data, or no thread can be started. The others of the group are sent by themselves.
+      if (group.length > 1) for (const call of group) this.#post([call]);
+      else for (const { reject } of group) reject(error);
       queueMicrotask(() => this.#answered());
     }
   }
