@@ -19,7 +19,7 @@ const everything = {
   embedded: ['server/**/*.test.ts', 'sdk/**/*.test.ts', 'bench/*.test.ts', 'bench/lib/*.test.ts'],
   nodes: ['server/src/features/**/*.test.ts', 'server/test/flows/partitions.test.ts'],
 };
-/** The ones that take long, longest first. */
+/** Slow test files, slowest first. */
 const first = ['faults/nodes', 'faults/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);
 
 const [shape, ...given] = process.argv.slice(2);

@@ -13,7 +13,7 @@ export interface Line extends Pick<Row, 'name' | 'title' | 'what' | 'measuredAs'
   readonly seconds: number;
 }
 
-/** `ran`: in a short run, which gives no verdict. */
+/** `ran`: the row of a short run, which has no verdict. */
 export type Verdict = 'holds' | 'misses' | 'reported' | 'skipped' | 'failed' | 'ran';
 
 export interface Report {
@@ -88,7 +88,7 @@ const marks: Record<Verdict, string> = {
   ran: '·',
 };
 
-/** What makes a run end with 1. A row that lacks what it needs is told in the table, and no failure. */
+/** Why the run exits with 1. A row whose requirements are missing is listed in the table and is no failure. */
 export const failures = (lines: readonly Line[]): string[] =>
   lines
     .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')

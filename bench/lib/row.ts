@@ -1,7 +1,7 @@
 import { at } from './at.ts';
 import type { Bench } from './bench.ts';
 
-/** One line of the table: what is measured, against what, and what it must reach. */
+/** One row of the table: the measurement, the peer, and the target. */
 export interface Row {
   /** For `--only`. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Row {
   readonly needs?: readonly Need[];
   /** Runs in the smoke test: quick, and not at the mercy of a busy machine. */
   readonly cheap?: boolean;
-  /** Seconds that it takes on two cores, for the estimate. */
+  /** The duration in seconds on two cores, for the estimate. */
   readonly lasts: { readonly setup: number; readonly round: number };
   measure(bench: Bench): Promise<Measured>;
 }

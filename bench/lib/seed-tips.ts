@@ -168,7 +168,7 @@ function createInserts(db: DatabaseSync, app: { id: string; name: string }, zone
   };
 }
 
-/** What is kept must be what is there; two passes over what was written, neither with a sort. */
+/** Compares the stored totals with the tips, in two passes without a sort. */
 function check(db: DatabaseSync, tips: number): void {
   const kept = db
     .prepare('SELECT count(*) AS creators, sum(total_minor) AS total, sum(tip_count) AS count FROM creator_heads')

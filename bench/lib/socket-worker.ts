@@ -1,4 +1,4 @@
-/** The listening side: many sockets in a process of its own, which also makes the events that they get. */
+/** The subscribers: many sockets in a separate process, which also creates the events that they receive. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { at } from './at.ts';
 import { answerCalls } from './calls.ts';
@@ -10,7 +10,7 @@ export interface OpenOptions {
   readonly port: number;
   /** One socket for each. */
   readonly paths: readonly string[];
-  /** `namjai` waits for the welcome, `socket.io` introduces itself, `ws` says nothing. */
+  /** `namjai` waits for the welcome, `socket.io` sends a handshake, `ws` sends nothing. */
   readonly kind: 'namjai' | 'socket.io' | 'ws';
 }
 
@@ -56,7 +56,7 @@ answerCalls({
     return { requests: received, seconds };
   },
 
-  /** Makes events at a steady pace, and tells how long after its answer each one's frame came. */
+  /** Creates events at a constant rate, and reports the time from each response to its frame. */
   async pace({ trigger, perSecond, seconds }: { trigger: TriggerOptions; perSecond: number; seconds: number }) {
     arrivals.clear();
     noteArrivals = true;
@@ -121,7 +121,7 @@ function socketIo(socket: RawSocket, first: number | undefined, second: number |
   }
 }
 
-/** Sends one request for each event, over connections that are kept. */
+/** Sends one request for each event, over persistent connections. */
 function sender({ port, path, status, tokens, body }: TriggerOptions, width: number, onId?: (id: string) => void) {
   const text = JSON.stringify(body);
   const requests = tokens.map((token) =>

@@ -75,9 +75,9 @@ const mix = [
 ] as const;
 
 /**
- * A server and a way to send it so many requests of the mix. The limiter remembers, by design, each request of the last
- * minute, which is not what is looked for. So there are many pairs, each with requests of one kind and few a minute, and
- * all of them have been seen long before the first look.
+ * A server and a function that sends it requests of the mix. The limiter stores each request of the last minute by design,
+ * and this row does not measure that. So there are many pairs of app and creator, each with requests of one kind and few a
+ * minute, and all of them are used long before the first measurement.
  */
 async function activeServer(bench: Bench, { creators, apps, idle }: { creators: number; apps: number; idle: number }) {
   bench.progress('making apps, creators and tokens');

@@ -16,7 +16,7 @@ export const broadcast: Row = {
   lasts: { setup: 5, round: 12 },
   async measure(bench) {
     const apps = bench.short ? 2 : 20;
-    // Each round starts our server anew, and its limiter with it.
+    // Each round restarts our server, and so resets its limiter.
     const { env, pairs } = await pairsOf(bench, 1, bench.short ? 2 : 40);
     const tokens = pairs.map(({ accessToken }) => accessToken);
     const event = await sampleEvent(env, at(pairs, 0));

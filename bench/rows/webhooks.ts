@@ -8,7 +8,7 @@ import { compareRates } from '../lib/compare.ts';
 import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
 import { atLeast, type Row } from '../lib/row.ts';
 
-/** How many requests ours keeps under way to one receiver that answers quickly. */
+/** The concurrent requests of our server to one fast receiver. */
 const width = 16;
 
 export const webhooks: Row = {
@@ -47,7 +47,7 @@ export async function startReceiver(bench: Bench) {
   return { receiver: child, origin: `http://127.0.0.1:${port}` };
 }
 
-/** A server with so many endpoints, each of an app of its own, for one creator; and a way to have them sent events. */
+/** A server with this many endpoints, each of a different app, for one creator; and a function that sends them events. */
 export async function startDeliveries(bench: Bench, { origin, endpoints }: { origin: string; endpoints: number }) {
   bench.progress('making apps and endpoints');
   const env: StoreEnv = { ...newStore(bench), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
@@ -86,7 +86,7 @@ export async function startDeliveries(bench: Bench, { origin, endpoints }: { ori
   };
 }
 
-/** Looks into the store from outside. What is asked again and again costs the machine next to nothing. */
+/** Reads the database from outside. The polled queries are cheap. */
 function watchDeliveries(file: string) {
   const db = new DatabaseSync(file);
   const state = db.prepare(
@@ -108,7 +108,7 @@ function watchDeliveries(file: string) {
     async untilSettled(): Promise<void> {
       while (left.get()?.n !== 0) await delay(2);
     },
-    /** Nobody is writing right now. */
+    /** No process holds the write lock. */
     isFree(): boolean {
       try {
         db.exec('BEGIN IMMEDIATE; ROLLBACK');
@@ -121,7 +121,7 @@ function watchDeliveries(file: string) {
   };
 }
 
-/** Stops the server where it stands, but not while it holds the lock that is needed to write. */
+/** Suspends the server, but not while it holds the write lock. */
 async function hold(server: ChildProcess, isFree: () => boolean): Promise<void> {
   for (;;) {
     server.kill('SIGSTOP');

@@ -34,11 +34,11 @@ export interface App {
   readonly http: FastifyInstance;
   /** The API document, once `http` is ready. */
   readonly document: () => object;
-  /** From now on `/readyz` says no, and sockets are asked to move; waits until they have, at most so long. */
+  /** Makes `/readyz` fail and asks sockets to reconnect. Resolves when they have closed, after `socketsMs` at the latest. */
   drain(socketsMs: number): Promise<void>;
 }
 
-/** The contents page: every feature, in order. */
+/** Every feature, in order. */
 export function createApp(runtime: Runtime): App {
   const { keys, tokenEndpoint, access, streams, presence, overlays } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;

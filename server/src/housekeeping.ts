@@ -8,7 +8,7 @@ interface Job {
   run(runtime: Runtime): unknown;
 }
 
-/** What happens by the clock: deleting what is over. Each job fails alone and is tried again. */
+/** Periodic jobs. A job that fails does not affect the others and runs again at its next time. */
 export const jobs: Record<string, Job> = {
   'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
   'prune signing keys': { everyMs: hour, run: ({ keys }) => keys.prune() },

@@ -21,13 +21,13 @@ interface Frame {
   readonly [key: string]: unknown;
 }
 
-/** A client that writes down all it is told. */
+/** A client that records every frame. */
 export interface Client {
   readonly webSocket: WebSocket;
   readonly frames: Frame[];
   /** Sequences of the events so far. */
   readonly sequences: () => number[];
-  /** Waits until there are so many frames, and gives the last of them. */
+  /** Waits for this many frames and returns the last one. */
   readonly frame: (count: number) => Promise<Frame>;
   readonly closed: Promise<{ code: number; at: number }>;
 }

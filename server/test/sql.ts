@@ -14,7 +14,7 @@ async function runAll(tx: Tx, statements: readonly Statement[]): Promise<number[
   return changed;
 }
 
-/** Answers the thread that it runs on. */
+/** Returns the id of the thread that it runs on. */
 async function runTellingThread(tx: Tx, ...statement: Statement): Promise<number> {
   await tx.run(...statement);
   return threadId;
@@ -31,11 +31,11 @@ async function endThread(): Promise<void> {
 
 export const writes = defineWrites(import.meta.url, { run, get, runAll, runTellingThread, runThenFail, endThread });
 
-/** One statement; answers how many rows it changed. */
+/** Runs one statement and returns how many rows it changed. */
 export const execute = (db: Database, sql: Sql, params?: readonly Value[]): Promise<number> =>
   db.write(writes.run, sql, params);
 
-/** Statements together or not at all; answers how many rows each changed. */
+/** Runs statements in one write and returns how many rows each changed. */
 export const executeAll = (db: Database, ...statements: readonly Statement[]): Promise<number[]> =>
   db.write(writes.runAll, statements);
 

@@ -52,13 +52,13 @@ async function ids(db: Database): Promise<string[]> {
   return (await db.all<{ id: string }>('SELECT id FROM notes ORDER BY id')).map(({ id }) => id);
 }
 
-/** Adds notes, and answers how many there are then. */
+/** Adds notes and returns how many there are. */
 async function addNotes(tx: Tx, ...names: string[]): Promise<number> {
   for (const name of names) await tx.run(insert, note(name));
   return (await tx.all('SELECT id FROM notes')).length;
 }
 
-/** Goes on after statements that fail. */
+/** Catches the errors of failed statements. */
 async function addNotesRegardless(tx: Tx, ...names: string[]): Promise<void> {
   for (const name of names) await tx.run(insert, note(name)).catch(() => {});
 }
@@ -229,7 +229,7 @@ function values(check: Check): void {
   check('refuses what no column can hold, and a wrong count of parameters', async (db) => {
     const wrong: unknown[] = [undefined, true, new Date(), 1.5, 2 ** 53, Number.NaN, {}, [], 1n];
     for (const value of wrong) {
-      // Reflect.apply hands over what the types forbid.
+      // Reflect.apply passes arguments that the types forbid.
       await assert.rejects(
         async () => Reflect.apply(db.get, db, ['SELECT id FROM notes WHERE id = $1', [value]]),
         TypeError,

@@ -5,6 +5,13 @@ import { hashSecret, sameHash } from '../../platform/secrets.ts';
 import { createAppLookup } from './lookup.ts';
 import type { AppRow } from './repo.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The caller is an app: with HTTP Basic, or also with its credentials in the body. */
+    clientAuth?: 'basic' | 'basic_or_body';
+  }
+}
+
 /**
  * Client authentication.
  * - An unknown client and a wrong secret cannot be told apart: both take the same time and get the same answer.

@@ -121,7 +121,8 @@ async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumpti
   }
   const token = await tx.get<{ used_at: number; successor_used_at: number | null }>(
     `SELECT t.used_at, s.used_at AS successor_used_at
-     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash WHERE t.hash = $1`,
+     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash
+     WHERE t.hash = $1 AND t.used_at IS NOT NULL`,
     [key],
   );
   if (token && token.successor_used_at === null && isRace(token.used_at, now, raceMs)) return 'raced';

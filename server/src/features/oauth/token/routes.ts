@@ -20,14 +20,7 @@ export interface OAuthRoutesParts {
   readonly tokenEndpoint: TokenEndpoint;
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The caller is an app, with HTTP Basic or its credentials in the body. */
-    clientAuthentication?: boolean;
-  }
-}
-
-const config = { writeError: writeOAuthError, clientAuthentication: true };
+const config = { writeError: writeOAuthError, clientAuth: 'basic_or_body' } as const;
 
 const grantTypeNames = Object.keys(grantTypes);
 const grantTypeFields: Record<string, OptionalText> = Object.assign(

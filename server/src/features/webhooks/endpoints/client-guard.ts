@@ -3,16 +3,9 @@ import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../../errors.ts';
 import { type Apps, basicCredentials } from '../../apps/index.ts';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The app itself is the caller, with HTTP Basic. */
-    clientAuth?: boolean;
-  }
-}
-
-/** Options for a route that an app calls with its own credentials, and who called it. */
+/** Options of a route that an app calls with its own credentials, and the app that called it. */
 export interface ClientGuard {
-  readonly options: { onRequest: (request: FastifyRequest) => Promise<void>; config: { clientAuth: true } };
+  readonly options: { onRequest: (request: FastifyRequest) => Promise<void>; config: { clientAuth: 'basic' } };
   clientId(request: FastifyRequest): string;
 }
 
@@ -20,7 +13,7 @@ export function createClientGuard(apps: Apps): ClientGuard {
   const callers = new WeakMap<FastifyRequest, string>();
   return {
     options: {
-      config: { clientAuth: true },
+      config: { clientAuth: 'basic' },
       async onRequest(request) {
         const credentials = basicCredentials(request);
         if (typeof credentials === 'string') throw unauthorized();
@@ -42,7 +35,7 @@ export function createClientGuard(apps: Apps): ClientGuard {
 const unauthorized = (): ApiError =>
   new ApiError('client_invalid', { headers: { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' } });
 
-/** What every such endpoint can answer besides success, and the codes of this one. */
+/** Response schemas: the errors of the guard, and those of this route. */
 export function clientErrors(...more: ErrorCode[]): Record<number, TSchema> {
   return errorResponses('client_invalid', ...more, 'rate_limited', 'internal_error', 'upstream_failed');
 }
