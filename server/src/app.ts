@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
-import { accountPages } from './features/accounts/index.ts';
+import { accountSettingsPages, signInPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
@@ -71,17 +71,8 @@ export function createApp(runtime: Runtime): App {
   overlayRoutes(http, { overlays, presence, streams, limiter, hub, log, clock, webSockets, pages });
 
   pages.register(http, (scope) => {
-    accountPages(scope, {
-      pages,
-      accounts,
-      sessions,
-      signIn,
-      passkeys,
-      recovery,
-      times,
-      limiter,
-      signup: config.signup,
-    });
+    signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
+    accountSettingsPages(scope, { pages, accounts, sessions, passkeys, recovery, times });
     dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
