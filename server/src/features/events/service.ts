@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
-import type { EventType } from './types.ts';
+import type { EventData, EventType } from './types.ts';
 
 export interface NewEvent {
   readonly creatorId: string;
@@ -66,7 +66,7 @@ export function createEventLog({
     announce,
 
     /** Appends an event without another change. */
-    async append(event: NewEvent, data: object): Promise<void> {
+    async append<T extends EventType>(event: NewEvent & { readonly type: T }, data: EventData<T>): Promise<void> {
       const { sequence } = await db.write(repo.writes.appendAlone, prepare(event), JSON.stringify(data));
       announce(event.creatorId, sequence);
     },

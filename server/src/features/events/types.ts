@@ -113,6 +113,8 @@ type TypeWhere<Row> = { [T in AnyEventType]: (typeof eventTypes)[T] extends Row 
 /** The types in a creator's sequence: stored in the log, sent to sockets and listed by `GET /v1/events`. */
 export type EventType = TypeWhere<{ audience: 'subscribers' }>;
 
+export type EventData<T extends AnyEventType> = Static<(typeof eventTypes)[T]['data']>;
+
 /** The types without a sequence: the delivery to a webhook holds the event. */
 export type NoticeType = Exclude<AnyEventType, EventType>;
 
