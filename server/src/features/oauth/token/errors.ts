@@ -15,7 +15,7 @@ const table = {
     'validation_failed',
     'The code or refresh token is unknown, used, expired, revoked, or not for this app or redirect_uri.',
   ],
-  unsupported_grant_type: [400, 'validation_failed', 'The grant_type is neither authorization_code nor refresh_token.'],
+  unsupported_grant_type: [400, 'validation_failed', 'The grant_type is not one that the server metadata lists.'],
   invalid_scope: [
     400,
     'validation_failed',
