@@ -9,9 +9,9 @@ import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync,
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
 
 export interface Postgres {
@@ -133,15 +133,22 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = launch(command, directory);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await administer(url('postgres'), 'SELECT 1');
-      } catch (error) {
-        if (tries > 200 || child.exitCode !== null) throw error;
-        await delay(50);
-      }
-    }
+    const started = launch(command, directory);
+    child = started;
+    let failure: unknown;
+    await until(
+      () => `PostgreSQL answers: ${failure}`,
+      async () => {
+        try {
+          await administer(url('postgres'), 'SELECT 1');
+          return true;
+        } catch (error) {
+          if (started.exitCode !== null) throw error;
+          failure = error;
+          return false;
+        }
+      },
+    );
   }
 
   const signalAll = (signal: NodeJS.Signals): void => {

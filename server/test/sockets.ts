@@ -29,7 +29,7 @@ export interface Client {
   readonly sequences: () => number[];
   /** Waits for this many frames and returns the last one. */
   readonly frame: (count: number) => Promise<Frame>;
-  readonly closed: Promise<{ code: number; at: number }>;
+  readonly closed: Promise<{ code: number }>;
 }
 
 export function connect(
@@ -52,7 +52,7 @@ export function connect(
       await until(`${count} frames have come`, () => frames.length >= count);
       return frames[count - 1]!;
     },
-    closed: new Promise((resolve) => webSocket.on('close', (code) => resolve({ code, at: performance.now() }))),
+    closed: new Promise((resolve) => webSocket.on('close', (code) => resolve({ code }))),
   };
 }
 

@@ -6,6 +6,7 @@ import { onNodes } from '../../../test/build-app.ts';
 import { makeCreator, makePair, type Pair } from '../../../test/factories.ts';
 import { type LiveApp, listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
+import { startStopwatch } from '../../../test/stopwatch.ts';
 
 const page = '00000000-0000-4000-8000-00000000000';
 
@@ -264,8 +265,7 @@ test('overlays that other nodes hold open are counted while those nodes say so',
   await sayPresence(app, creator, 'gone', 5, 31_000);
   assert.equal(await app.runtime.presence.connected(creator.creatorId), 3);
   const said = () => app.runtime.db.get('SELECT node_id FROM overlay_presence WHERE connected = 1');
-  for (const giveUpAt = performance.now() + 30_000; !(await said()); )
-    assert.ok(performance.now() < giveUpAt, 'this node says what it holds');
+  await until('this node says what it holds', said);
 });
 
 test('pages, test alerts and nodes that were not seen for 30 days are forgotten, and no others', async (t) => {
@@ -296,9 +296,9 @@ test('a replaced key ends what was opened with it within a second, and opens not
   const open = old.socket(t, 0);
   await open.live();
   await app.runtime.overlays.replaceKey(creator.creatorId);
-  const replaced = performance.now();
+  const stopwatch = startStopwatch();
   assert.equal(await open.closed, 4403);
-  assert.ok(performance.now() - replaced < 1000);
+  assert.ok(stopwatch() < 1000);
   assert.equal(await old.socket(t, 0).closed, 4401);
   for (const url of [`/overlay/${old.key}`, `/overlay/${old.key}/state`])
     assert.equal((await app.http.inject({ url })).statusCode, 404);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
+import { until } from '../../../../sdk/test/until.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { execute, writeOne } from '../../../test/sql.ts';
 import { openPostgres } from './postgres.ts';
@@ -33,7 +34,7 @@ async function open(t: TestContext, owners: number) {
   /** Resolves when somebody waits for the other session. */
   async function untilWaiting(): Promise<void> {
     const waiting = 'SELECT 1 FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-    while ((await other.query(waiting)).rowCount === 0);
+    await until('somebody waits', async () => (await other.query(waiting)).rowCount !== 0);
   }
   return { db, other, advance, untilWaiting };
 }
