@@ -90,7 +90,8 @@ export function defineGrantType<
         );
         if (consumption === 'reused') parts.grants.announce(creatorId);
         if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
-        return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
+        const accessToken = await sign({ creatorId, clientId, grantId, familyId, scope });
+        return toTokenResponse(accessToken, refreshToken, scope);
       };
     },
   };
