@@ -60,8 +60,9 @@ export async function migrate(
   refuseUnknown(recorded, names);
   const applied: string[] = [];
   for (const { name, sql } of migrations.slice(recorded.length)) {
-    const done = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
-    if (done) applied.push(name);
+    const before = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
+    refuseUnknown(before, names);
+    if (!before.includes(name)) applied.push(name);
   }
   return applied;
 }
@@ -81,7 +82,10 @@ async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<s
   return rows.map(({ name }) => name);
 }
 
-/** Returns false if another process has applied the migration already. */
+/**
+ * Returns the names of the migrations that were applied before. Changes nothing if another process has applied this one
+ * meanwhile, or one that this version does not know.
+ */
 async function applyMigration(
   tx: Tx,
   engine: Database['engine'],
@@ -89,23 +93,26 @@ async function applyMigration(
   statements: readonly string[],
   names: readonly string[],
   now: number,
-): Promise<boolean> {
+): Promise<string[]> {
   const recorded = await recordedMigrations(tx, engine);
-  if (recorded.includes(name)) return false;
+  if (recorded.includes(name) || findUnknown(recorded, names) !== undefined) return recorded;
   for (const statement of statements) await tx.run(statement);
   await tx.run('INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, $3)', [
     names.indexOf(name) + 1,
     name,
     now,
   ]);
-  return true;
+  return recorded;
 }
 
 /** @public The writing thread imports this. */
 export const writes = defineWrites(import.meta.url, { recordedMigrations, applyMigration });
 
+const findUnknown = (recorded: readonly string[], names: readonly string[]): string | undefined =>
+  recorded.find((name, index) => names[index] !== name);
+
 function refuseUnknown(recorded: readonly string[], names: readonly string[]): void {
-  const unknown = recorded.find((name, index) => names[index] !== name);
+  const unknown = findUnknown(recorded, names);
   if (unknown !== undefined) {
     throw new FutureSchema(
       `The database has the migration ${unknown}, which this version does not know: use the version that wrote it, or a newer one`,
