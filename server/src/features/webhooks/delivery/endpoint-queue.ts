@@ -58,7 +58,9 @@ export class EndpointQueue {
   add(endpoint: SendingEndpoint, deliveries: readonly LeasedDelivery[], lease: Lease): void {
     const { clock, vault } = this.#parts;
     if (!this.#target) this.#slow = endpoint.failing_since !== null;
-    this.#target = targetOf(endpoint, clock(), vault, this.#target);
+    // A lease that was requested before a change may arrive after one that was requested later.
+    if (!this.#target || lease.changes >= this.#target.changes)
+      this.#target = targetOf(endpoint, lease.changes, clock(), vault, this.#target);
     for (const delivery of deliveries) this.#waiting.push({ endpointId: this.#endpointId, delivery, lease });
     if (this.#stopped) this.#releaseAll();
     this.#run();
@@ -197,17 +199,25 @@ interface Target {
   readonly url: URL;
   readonly keys: readonly KeyObject[];
   readonly sealedSecret: Uint8Array;
+  /** Of the lease that it was read with. */
+  readonly changes: number;
 }
 
 /** Reuses the keys if the secrets are the same: to open a secret costs more than to sign with it. */
-function targetOf(endpoint: SendingEndpoint, now: number, vault: Vault, known: Target | undefined): Target {
+function targetOf(
+  endpoint: SendingEndpoint,
+  changes: number,
+  now: number,
+  vault: Vault,
+  known: Target | undefined,
+): Target {
   const { id, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
   const sealed = [sealed_secret];
   if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
   const isKnown =
     known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
   const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret };
+  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret, changes };
 }
 
 /** Limits the concurrent requests of all endpoints. Slow queues get at most half of the slots. */
