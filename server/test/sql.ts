@@ -35,11 +35,25 @@ async function runThenFail(tx: Tx, message: string, ...statement: Statement): Pr
   throw new RangeError(message);
 }
 
+/** Returns what no thread can be sent. */
+async function runReturningFunction(tx: Tx, ...statement: Statement): Promise<() => void> {
+  await tx.run(...statement);
+  return () => {};
+}
+
 async function endThread(): Promise<void> {
   process.exit(1);
 }
 
-export const writes = defineWrites(import.meta.url, { run, get, runAll, runTellingThread, runThenFail, endThread });
+export const writes = defineWrites(import.meta.url, {
+  run,
+  get,
+  runAll,
+  runTellingThread,
+  runThenFail,
+  runReturningFunction,
+  endThread,
+});
 
 /** Runs one statement and returns how many rows it changed. */
 export const execute = (db: Database, sql: Sql, params?: readonly Value[]): Promise<number> =>

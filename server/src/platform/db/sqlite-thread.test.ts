@@ -81,6 +81,17 @@ for (const thread of [true, false])
     assert.equal(await count(db), 2);
   });
 
+for (const thread of [true, false])
+  test(`a result that is no plain data is refused, and those beside it are answered${thread ? '' : ', on the event loop too'}`, async (t) => {
+    const db = await open(t, { thread });
+    const before = add(db, 1);
+    const refused = assert.rejects(db.write(writes.runReturningFunction, insert, [2]), /could not be cloned/);
+    const after = add(db, 3);
+    assert.deepEqual(await Promise.all([before, after]), [1, 1]);
+    await refused;
+    assert.equal(await count(db), 3);
+  });
+
 test('a thread that ends refuses its writes, and the next write has a new one', async (t) => {
   const db = await open(t);
   const [dead, ...others] = await Promise.allSettled([

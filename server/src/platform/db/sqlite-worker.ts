@@ -53,6 +53,23 @@ function send(message: FromThread): void {
   parentPort?.postMessage(message);
 }
 
+/** A result that is not plain data fails its own write only, although that is recorded. */
+function answer(outcomes: readonly ThreadOutcome[]): void {
+  try {
+    send({ kind: 'writes', outcomes });
+  } catch {
+    send({ kind: 'writes', outcomes: outcomes.map(asPlainData) });
+  }
+}
+
+function asPlainData(outcome: ThreadOutcome): ThreadOutcome {
+  try {
+    return structuredClone(outcome);
+  } catch (error) {
+    return { error: serializeError(error) };
+  }
+}
+
 /** Groups are answered in order. */
 let answered: Promise<void> = Promise.resolve();
 
@@ -68,7 +85,7 @@ parentPort?.on('message', (message: ToThread) => {
     const outcomes = Promise.all(message.calls.map((call) => runCall(runs[call[0]], call)));
     answered = outcomes.then(async (done) => {
       await before;
-      send({ kind: 'writes', outcomes: done });
+      answer(done);
     });
   }
 });
