@@ -63,6 +63,12 @@ async function addNotesRegardless(tx: Tx, ...names: string[]): Promise<void> {
   for (const name of names) await tx.run(insert, note(name)).catch(() => {});
 }
 
+/** On PostgreSQL one statement, which fails like the function where the note is there. */
+async function addNote(tx: Tx, name: string): Promise<string> {
+  await tx.run(insert, note(name));
+  return name;
+}
+
 /** On PostgreSQL one statement; the function runs where that returns no row. */
 async function addNoteOnce(tx: Tx, name: string): Promise<string> {
   const added = await tx.run(`${insert} ON CONFLICT (id) DO NOTHING`, note(name));
@@ -82,8 +88,12 @@ async function numberOfRows(tx: Tx): Promise<number[]> {
 /** @public The writing thread imports it. */
 export const writes = defineWrites(
   import.meta.url,
-  { addNotes, addNotesRegardless, addNoteOnce, numberOfRows },
+  { addNotes, addNotesRegardless, addNote, addNoteOnce, numberOfRows },
   {
+    addNote: {
+      statement: (name) => ({ owner: name, sql: `${insert} RETURNING id`, params: note(name) }),
+      answer: ({ id }: { id: string }) => id,
+    },
     addNoteOnce: {
       statement: (name) => ({
         owner: name,
@@ -130,6 +140,13 @@ function atomicity(check: Check): void {
     const answers = await Promise.all(names.map((name) => db.write(writes.addNoteOnce, name)));
     assert.equal(answers.filter((answer) => answer === 'added').length, 20);
     assert.equal((await ids(db)).length, 21);
+  });
+
+  check('rejects with UniqueViolation by one statement too, and harms nothing beside it', async (db) => {
+    assert.equal(await db.write(writes.addNote, 'a'), 'a');
+    const results = await Promise.allSettled(['b', 'a', 'c'].map((name) => db.write(writes.addNote, name)));
+    assert.ok(results[1]?.status === 'rejected' && results[1].reason instanceof UniqueViolation);
+    assert.deepEqual(await ids(db), ['a', 'b', 'c']);
   });
 
   check('dooms a write by its failed statement even if the function goes on', async (db) => {
