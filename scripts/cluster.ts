@@ -1,7 +1,7 @@
 /**
- * `npm run cluster`: the shape of many nodes on this machine, from what is installed.
+ * `npm run cluster`: a deployment of several nodes on this machine, from installed programs.
  * PostgreSQL comes from DATABASE_URL or the npm package, Redis from REDIS_URL or a redis-server on the path;
- * two nodes of the server, and a balancer in front that takes them in turn. Ctrl-C ends all of it.
+ * two nodes of the server, and a round-robin balancer in front. Ctrl-C stops all of it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -63,7 +63,7 @@ async function untilReady(own: number, child: ChildProcess): Promise<void> {
 
 let turn = 0;
 
-/** Takes the nodes in turn; one that does not answer is passed over. */
+/** Round robin. A node that does not answer is skipped. */
 function balance(client: ReturnType<typeof connect>, tries = nodes.length): void {
   const node = nodes[turn++ % nodes.length];
   if (!node || tries === 0) return void client.destroy();

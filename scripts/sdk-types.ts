@@ -86,7 +86,7 @@ const builders: Readonly<Record<string, (schema: Schema) => string>> = {
       const field = `${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`;
       return `${comment(schema.description)}${field}`;
     });
-    // An object that begins on a new line is kept on several lines by the formatter.
+    // The formatter leaves an object that begins on a new line on several lines.
     const start = fields.some((field) => field.includes('\n')) ? '{\n' : '{ ';
     return fields.length === 0 ? 'Record<string, never>' : `${start}${fields.join(';\n')} }`;
   },

@@ -5,12 +5,15 @@
  * shape: one PostgreSQL and one Redis serve them all. Files that mostly wait come first and three run at once, so that
  * two cores stay busy to the end. Each file is a process; a cache of compiled modules halves the time of its start.
  */
-import { globSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { startPostgres } from '../server/test/postgres.ts';
 import { openTestRedis, skipWithoutRedis } from '../server/test/redis.ts';
+import { recordingOf } from './statements.ts';
+
+type Shape = 'embedded' | 'nodes';
 
 const everything = {
   embedded: ['server/**/*.test.ts', 'sdk/**/*.test.ts', 'bench/*.test.ts', 'bench/lib/*.test.ts'],
@@ -20,7 +23,7 @@ const everything = {
     'server/test/flows/growth.test.ts',
   ],
 };
-/** The ones that take long, longest first. */
+/** Slow test files, slowest first. */
 const first = ['faults/nodes', 'faults/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);
 
 const [shape, ...given] = process.argv.slice(2);
@@ -36,7 +39,8 @@ const files = globSync(given.length > 0 ? given : everything[shape], { exclude: 
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 if (files.length === 0) throw new Error(`no file matches ${given.join(' ')}`);
 
-if (shape === 'embedded') await runFiles();
+if (given.length === 0) rmSync(recordingOf(shape), { force: true });
+if (shape === 'embedded') await runFiles(shape);
 else if (skipWithoutRedis) console.log(`ℹ tests on PostgreSQL and Redis skipped: ${skipWithoutRedis}`);
 else {
   const outside = process.env.DATABASE_URL;
@@ -45,12 +49,22 @@ else {
   process.env.TEST_SHAPE = 'nodes';
   if (postgres) process.env.DATABASE_URL = postgres.url('postgres');
   process.env.REDIS_URL = redis.url;
-  await runFiles();
+  await runFiles(shape);
   await redis.stop();
   await postgres?.end();
 }
 
-async function runFiles(): Promise<void> {
+/** A run of all files also records the SQL that they run (statements.ts). */
+function recordStatements(shape: Shape): void {
+  const recorder = new URL('../server/test/record-statements.ts', import.meta.url);
+  recorder.searchParams.set('to', recordingOf(shape));
+  mkdirSync(dirname(recordingOf(shape)), { recursive: true });
+  writeFileSync(recordingOf(shape), '');
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${recorder.href}`;
+}
+
+async function runFiles(shape: Shape): Promise<void> {
+  if (given.length === 0) recordStatements(shape);
   const events = run({ files, concurrency: 3 });
   events.on('test:fail', ({ todo }) => {
     if (todo === undefined || todo === false) process.exitCode = 1;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, type ChildOptions, startChild } from './child.ts';
 
-/** One run of the benchmark: its settings, a directory of its own and everything that must be ended after a row. */
+/** One run of the benchmark: its settings, its temporary directory, and the cleanup after each row. */
 export interface Bench {
   readonly rounds: number;
   /** A test of the benchmark itself: everything as small as it can be, no verdict. */

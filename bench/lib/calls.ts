@@ -13,7 +13,7 @@ export interface CallAnswer {
   readonly error?: string;
 }
 
-/** Answers these calls in this process. Several parts of a process may each answer their own. */
+/** Handles these calls in this process. Several modules of a process may each handle their own. */
 export function answerCalls(handlers: Handlers): void {
   process.on('message', async ({ call, id, argument }: Call) => {
     const handler = handlers[call];
@@ -26,7 +26,7 @@ export function answerCalls(handlers: Handlers): void {
   });
 }
 
-/** Ends with its parent, however that ended. */
+/** The child exits with its parent, even if the parent is killed. */
 export function endWithParent(): void {
   process.on('disconnect', () => process.exit(0));
 }

@@ -98,7 +98,7 @@ function bar({ value, values, goal }: Line, y: number, kind: string): string {
     values.length > 1
       ? `<path class="spread" d="M${round(least)} ${y + 1.5}v7m0 -3.5H${round(most)}m0 -3.5v7" fill="none" stroke-width="1.2"/>`
       : '';
-  // A bar that goes on beyond the scale says so.
+  // Marks a bar that is longer than the scale.
   const on = end >= width - margin ? `<path class="mark" d="M${end - 9} ${y + 2.5}l3 2.5l-3 2.5"/>` : '';
   return `<rect class="${kind}" x="${round(from)}" y="${y}" width="${round(Math.max(3, Math.abs(end - goalAt)))}" height="${barHeight}" rx="2"/>${on}${whisker}\n`;
 }

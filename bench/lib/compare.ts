@@ -1,13 +1,14 @@
+import { at } from './at.ts';
 import type { Bench } from './bench.ts';
 import type { Child } from './child.ts';
 import { type Measured, median, type Part } from './row.ts';
 
-/** One of the two things that are measured in turn. */
+/** One of the two programs that are measured alternately. */
 export interface Side {
   readonly label: string;
-  /** The process whose processor time is told; beside noise a steadier measure than the rate. */
+  /** The process whose CPU time is reported. On a noisy machine it is a steadier measure than the rate. */
   readonly child: Child;
-  /** The process that loads it, or takes what it sends: its share of a core is told, since it must not be the limit. */
+  /** The load generator or the receiver. Its CPU share is reported, because it must not be the bottleneck. */
   readonly generator?: Child;
   /** Whether a round may be cut into parts. */
   readonly divisible?: boolean;
@@ -29,14 +30,14 @@ interface Taken {
   readonly busy: number;
 }
 
-/** A machine's speed changes within seconds, where it is shared: so a round goes to and fro between the sides. */
+/** The speed of a shared machine changes within seconds, so a round alternates between the sides. */
 const partsOfRound = 6;
 
-/** Whoever was second begins the next round, so that what else the machine does hits both alike. */
+/** The order alternates from round to round, so that other load affects both sides alike. */
 const orderOf = <T>(round: number, [first, second]: readonly [T, T]): readonly T[] =>
   round % 2 === 0 ? [first, second] : [second, first];
 
-/** Both sides in turn. Answers the ratio of their rates, round by round. */
+/** Measures both sides alternately. Returns the ratio of their rates for each round. */
 export async function compareRates(
   bench: Bench,
   sides: { readonly ours: Side; readonly reference: Side },
@@ -64,7 +65,7 @@ export async function compareRates(
       await profile(sides[side], `${bench.profiles}-${side}.cpuprofile`);
     }
   const ratios = (of: (one: Taken) => number): number[] =>
-    taken.ours.map((one, round) => of(one) / of(taken.reference[round]!));
+    taken.ours.map((one, round) => of(one) / of(at(taken.reference, round)));
   const rates = ratios(({ rate }) => rate);
   const told = (side: (typeof both)[number]): Part[] => [
     { label: sides[side].label, unit, values: taken[side].map(({ rate }) => rate) },
@@ -104,7 +105,7 @@ async function profile({ child, run }: Side, file: string): Promise<void> {
   await child.call('stopProfile', file);
 }
 
-/** Something that is measured as one number, taken anew in each round. */
+/** A measurement of one number in each round. */
 export interface Single {
   readonly label: string;
   take(): Promise<{ readonly value: number; readonly busy?: number }>;
@@ -125,7 +126,7 @@ export async function compareValues(
       if (one.busy !== undefined) busy.push(one.busy);
     }
   return {
-    values: taken.ours.map((value, round) => value / taken.reference[round]!),
+    values: taken.ours.map((value, round) => value / at(taken.reference, round)),
     parts: [
       { label: sides.ours.label, unit, values: taken.ours },
       { label: sides.reference.label, unit, values: taken.reference },
@@ -139,7 +140,7 @@ const generator = 'load generator';
 const generatorPart = (busy: readonly number[]): Part[] =>
   busy.length > 0 ? [{ label: generator, unit: 'of a core', values: busy }] : [];
 
-/** Said beside a figure that may be the load generator's rather than the server's. */
+/** The note beside a figure that the load generator may limit. */
 export function generatorNote({ parts }: Measured): string | null {
   const share = median(parts.find(({ label }) => label === generator)?.values ?? [0]);
   return share > 0.95 ? `the load generator used ${share.toFixed(2)} of a core: it may be the limit` : null;

@@ -12,7 +12,7 @@ export const docsFiles = {
 const [begin, end] = ['<!-- measured -->', '<!-- end -->'];
 
 /**
- * Keeps the report, and brings the guide and its picture up to date with it. Rows that this run left out stay as they
+ * Writes the report, and updates the guide and its chart. Rows that this run left out stay as they
  * were: each row was measured beside its reference, whenever that was.
  */
 export function writeDocs(measured: Report, order: readonly { readonly name: string }[]): void {

@@ -17,7 +17,7 @@ export interface FanOut extends OpenOptions {
   readonly trigger: Omit<TriggerOptions, 'port'>;
 }
 
-/** Sends events to all sockets of a server, and then ends it. Half of them warm it up. */
+/** Sends events to all sockets of a server and then stops the server. The first half of the events is the warm-up. */
 export async function fanOut(bench: Bench, server: Child, { trigger, ...sockets }: FanOut) {
   const [count, window] = bench.short ? [4, 2] : [100, 8];
   const worker = startListeners(bench);

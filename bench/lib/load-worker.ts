@@ -1,4 +1,4 @@
-/** The load generator: a process of its own that keeps a number of connections busy and counts. */
+/** The load generator: a separate process that keeps a number of connections busy and counts responses. */
 import { answerCalls } from './calls.ts';
 import { RawConnection } from './raw-http.ts';
 import { createWorkload, type Workload, type WorkloadSpec } from './workloads.ts';
@@ -6,7 +6,7 @@ import { createWorkload, type Workload, type WorkloadSpec } from './workloads.ts
 export interface RunOptions {
   readonly name: string;
   readonly seconds: number;
-  /** Ends earlier when this many have been sent: the limits leave room for so many. */
+  /** Stops after this many requests: the rate limits allow no more. */
   readonly requests?: number;
 }
 
@@ -28,7 +28,7 @@ answerCalls({
   prepare({ name, spec }: { name: string; spec: WorkloadSpec }) {
     prepared.set(name, { spec, workload: createWorkload(spec) });
   },
-  /** On connections of its own, opened before the time begins: a server closes those that were idle for long. */
+  /** Opens new connections before the measurement, because a server closes idle ones. */
   async run({ name, seconds, requests = Number.POSITIVE_INFINITY }: RunOptions): Promise<RunResult> {
     const found = prepared.get(name);
     if (!found) throw new Error(`${name} is not prepared`);

@@ -11,7 +11,7 @@ export interface Load {
   side(label: string, child: Child, spec: WorkloadSpec, requests?: number): Promise<Side>;
   /** Sends one request for each token, so that the server has seen them all. */
   showTokens(port: number, tokens: readonly string[]): Promise<void>;
-  /** A way to send so many of these requests; each time it goes on with the tokens where it ended. */
+  /** Sends this many requests. Each call continues with the token after the last one used. */
   sender(spec: WorkloadSpec): Promise<(count: number) => Promise<void>>;
 }
 

@@ -15,9 +15,9 @@ export interface Namjai {
 
 const program = new URL('../../server/bin/namjai.js', import.meta.url);
 
-export type StoreEnv = Record<string, string>;
+export type StoreEnv = Record<string, string> & { readonly DATABASE_URL: string };
 
-/** Settings that open a store; `withStore` takes them too. */
+/** The settings of a server for a database; `withStore` uses them too. */
 export function storeEnv(databaseUrl: string): StoreEnv {
   return {
     ...sameIssuer,
@@ -46,7 +46,7 @@ export async function startNamjai(bench: Bench, env: StoreEnv, more: Record<stri
   throw new Error('the server ended');
 }
 
-/** Starts a peer, which tells its port. */
+/** Starts a peer, which reports its port. */
 export async function startPeer(bench: Bench, name: string, env: Record<string, string> = {}) {
   const child = bench.start(new URL(`../peers/${name}.js`, import.meta.url), { env });
   return { child, port: await child.call<number>('listen') };

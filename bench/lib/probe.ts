@@ -1,4 +1,4 @@
-/** Loaded into every process under measurement, before its program: tells what it has used so far. */
+/** Loaded into every measured process before its program: reports CPU time and memory. */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -11,9 +11,9 @@ let threads: Post[] = [];
 
 answerCalls({
   cpu: () => process.cpuUsage(),
-  /** After a forced collection: what is really held. */
+  /** The heap in use after a forced garbage collection. */
   memory: async () => {
-    // Not by --expose-gc: code that was compiled under other flags is not taken from the compile cache.
+    // Not by --expose-gc: the compile cache does not serve code that was compiled under other flags.
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
     for (let i = 0; i < 3; i++) {

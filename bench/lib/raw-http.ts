@@ -48,7 +48,7 @@ export class RawConnection {
   #take(chunk: Buffer): void {
     this.#parts.push(chunk);
     this.#received += chunk.length;
-    if (this.#expected === 0) this.#readHead();
+    if (this.#expected === 0) this.#readHead(chunk);
     if (this.#expected === 0 || this.#received < this.#expected) return;
     const bytes = this.#parts.length === 1 ? chunk : Buffer.concat(this.#parts);
     this.#parts = [];
@@ -57,9 +57,9 @@ export class RawConnection {
     this.onAnswer({ status: statusOf(bytes), bytes, bodyAt: this.#bodyAt });
   }
 
-  #readHead(): void {
-    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
-    const bytes = this.#parts[0]!;
+  #readHead(chunk: Buffer): void {
+    const bytes = this.#parts.length === 1 ? chunk : Buffer.concat(this.#parts);
+    this.#parts = [bytes];
     const end = bytes.indexOf('\r\n\r\n');
     if (end < 0) return;
     const length = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, end));
@@ -68,7 +68,8 @@ export class RawConnection {
   }
 }
 
-const statusOf = (bytes: Buffer): number => (bytes[9]! - 48) * 100 + (bytes[10]! - 48) * 10 + (bytes[11]! - 48);
+const digitAt = (bytes: Buffer, index: number): number => bytes.readUInt8(index) - 48;
+const statusOf = (bytes: Buffer): number => digitAt(bytes, 9) * 100 + digitAt(bytes, 10) * 10 + digitAt(bytes, 11);
 
 export function requestBytes(method: string, path: string, headers: Record<string, string>, body?: string): Buffer {
   const lines = Object.entries({

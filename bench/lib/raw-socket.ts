@@ -63,10 +63,10 @@ export class RawSocket {
 
 function readFrame(bytes: Buffer, at: number): { opcode: number; start: number; end: number } | undefined {
   if (bytes.length - at < 2) return undefined;
-  const short = bytes[at + 1]! & 0x7f;
+  const short = bytes.readUInt8(at + 1) & 0x7f;
   const start = at + (short < 126 ? 2 : short === 126 ? 4 : 10);
   if (bytes.length < start) return undefined;
   const length =
     short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : Number(bytes.readBigUInt64BE(at + 2));
-  return bytes.length < start + length ? undefined : { opcode: bytes[at]! & 0x0f, start, end: start + length };
+  return bytes.length < start + length ? undefined : { opcode: bytes.readUInt8(at) & 0x0f, start, end: start + length };
 }

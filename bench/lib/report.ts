@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { at } from './at.ts';
 import { type Goal, median, type Part, type Row } from './row.ts';
 
 /** What became of a row. */
@@ -12,7 +13,7 @@ export interface Line extends Pick<Row, 'name' | 'title' | 'what' | 'measuredAs'
   readonly seconds: number;
 }
 
-/** `ran`: in a short run, which gives no verdict. */
+/** `ran`: the row of a short run, which has no verdict. */
 export type Verdict = 'holds' | 'misses' | 'reported' | 'skipped' | 'failed' | 'ran';
 
 export interface Report {
@@ -87,7 +88,7 @@ const marks: Record<Verdict, string> = {
   ran: '·',
 };
 
-/** What makes a run end with 1. A row that lacks what it needs is told in the table, and no failure. */
+/** Why the run exits with 1. A row whose requirements are missing is listed in the table and is no failure. */
 export const failures = (lines: readonly Line[]): string[] =>
   lines
     .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')
@@ -104,15 +105,15 @@ export function table(lines: readonly Line[]): string {
     each.verdict,
     each.what,
   ]);
-  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]!.length)));
+  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => at(row, i).length)));
   const print = (row: readonly string[]) =>
     row
-      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!)))
+      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(at(widths, i))))
       .join('  ')
       .trimEnd();
   const out = [print(header)];
   for (const [i, each] of lines.entries()) {
-    out.push(print(cells[i]!));
+    out.push(print(at(cells, i)));
     for (const { label, text } of partsText(each.parts)) out.push(`     ${label}: ${text}`);
     if (each.note) out.push(`     ${each.note}`);
   }

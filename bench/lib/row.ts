@@ -1,6 +1,7 @@
+import { at } from './at.ts';
 import type { Bench } from './bench.ts';
 
-/** One line of the table: what is measured, against what, and what it must reach. */
+/** One row of the table: the measurement, the peer, and the target. */
 export interface Row {
   /** For `--only`. */
   readonly name: string;
@@ -12,7 +13,7 @@ export interface Row {
   readonly needs?: readonly Need[];
   /** Runs in the smoke test: quick, and not at the mercy of a busy machine. */
   readonly cheap?: boolean;
-  /** Seconds that it takes on two cores, for the estimate. */
+  /** The duration in seconds on two cores, for the estimate. */
   readonly lasts: { readonly setup: number; readonly round: number };
   measure(bench: Bench): Promise<Measured>;
 }
@@ -46,7 +47,7 @@ export const reported: Goal = { kind: 'reported', value: 0, unit: '' };
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return sorted.length % 2 === 1 ? at(sorted, middle) : (at(sorted, middle - 1) + at(sorted, middle)) / 2;
 }
 
 export const quantile = (values: readonly number[], q: number): number =>

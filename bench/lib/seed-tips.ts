@@ -17,6 +17,7 @@ import { createIds } from '../../server/src/platform/ids.ts';
 import { createZone, type Zone } from '../../server/src/platform/zone.ts';
 import { makeApp, makeCreator } from '../../server/test/factories.ts';
 import { withStore } from '../../server/test/store.ts';
+import { at } from './at.ts';
 import { storeEnv } from './namjai.ts';
 
 export interface Seed {
@@ -81,7 +82,8 @@ async function fill(file: string, { tips, creators, events = false, onProgress, 
     for (let done = 0; done < tips; ) {
       const end = Math.min(tips, done + perTransaction);
       db.exec('BEGIN');
-      for (; done < end; done++) insert.tip(heads[done % creators]!, from + Math.floor(((done + 1) / tips) * spanMs));
+      for (; done < end; done++)
+        insert.tip(at(heads, done % creators), from + Math.floor(((done + 1) / tips) * spanMs));
       db.exec('COMMIT');
       onProgress?.(done);
       // So that an interruption is heard.
@@ -166,7 +168,7 @@ function createInserts(db: DatabaseSync, app: { id: string; name: string }, zone
   };
 }
 
-/** What is kept must be what is there; two passes over what was written, neither with a sort. */
+/** Compares the stored totals with the tips, in two passes without a sort. */
 function check(db: DatabaseSync, tips: number): void {
   const kept = db
     .prepare('SELECT count(*) AS creators, sum(total_minor) AS total, sum(tip_count) AS count FROM creator_heads')

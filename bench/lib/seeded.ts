@@ -8,7 +8,7 @@ import type { Bench } from './bench.ts';
 import { storeEnv } from './namjai.ts';
 import { type SeededCreator, seedTips } from './seed-tips.ts';
 
-/** Stores that take long to make are kept here from run to run. The folder can be deleted at any time. */
+/** Databases that take long to create are cached here between runs. The folder can be deleted at any time. */
 const kept = new URL('../results/stores/', import.meta.url);
 
 const schema = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 8);
@@ -30,7 +30,7 @@ export async function seededStore(bench: Bench, { tips, creators }: { tips: numb
       onProgress: (done) =>
         bench.progress(`seeding ${progressText({ done, total: tips, unit: 'tips' }, performance.now() - begun)}`),
     });
-    // Broken off, it takes its unfinished file away.
+    // Removes the unfinished file when it is interrupted.
     bench.after(async () => {
       stop.abort();
       await seeding.catch(() => {});
@@ -48,7 +48,7 @@ function peopleOf(file: string): SeededCreator[] {
   return rows.map(({ id, username }) => ({ creatorId: String(id), username: String(username) }));
 }
 
-/** Each run makes apps and tokens of its own: without this a kept store would grow with every run. */
+/** Each run adds apps and tokens: without this a cached database would grow with every run. */
 function forgetApps(file: string): void {
   const db = new DatabaseSync(file);
   db.exec(`DELETE FROM refresh_tokens; DELETE FROM families; DELETE FROM grants; DELETE FROM apps`);

@@ -13,7 +13,7 @@ export interface Watched {
 
 type Times = ReadonlyMap<string, number>;
 
-/** Linux tells processor time in hundredths of a second, whatever the kernel's own tick is. */
+/** Linux reports CPU time in hundredths of a second, independently of the kernel's tick. */
 const tickUs = 10_000;
 
 /** By the name of the program, if it is none of `children`. */
@@ -88,7 +88,7 @@ function readProc(): string[] {
   }
 }
 
-/** See proc_pid_stat(5): the program's name stands in brackets and may hold anything. */
+/** proc_pid_stat(5): the program's name is in brackets and may contain any character. */
 function readStat(pid: number): { program: string; parent: number; us: number } | undefined {
   let text: string;
   try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Report } from './report.ts';
 
-/** What is wrong with what a short run wrote; how fast the machine was does not matter. */
+/** The problems in the output of a short run, independent of the speed of the machine. */
 export function smokeProblems(files: { readonly json: URL; readonly svg: URL }): string[] {
   const { rows }: Report = JSON.parse(readFileSync(files.json, 'utf8'));
   const problems = rows.flatMap(({ name, verdict, value, parts, note }) => {
@@ -21,7 +21,7 @@ export function smokeProblems(files: { readonly json: URL; readonly svg: URL }):
   return problems;
 }
 
-/** What keeps this from being well-formed XML, of the plain kind that the chart is written in. */
+/** Why this is not well-formed XML, of the simple kind that the chart uses. */
 export function xmlProblem(xml: string): string | undefined {
   const open: string[] = [];
   for (const [part] of xml.matchAll(/<[^>]*>?|[^<]+/g)) {

@@ -1,5 +1,6 @@
-/** The listening side: many sockets in a process of its own, which also makes the events that they get. */
+/** The subscribers: many sockets in a separate process, which also creates the events that they receive. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { at } from './at.ts';
 import { answerCalls } from './calls.ts';
 import { RawConnection, requestBytes } from './raw-http.ts';
 import { RawSocket } from './raw-socket.ts';
@@ -9,7 +10,7 @@ export interface OpenOptions {
   readonly port: number;
   /** One socket for each. */
   readonly paths: readonly string[];
-  /** `namjai` waits for the welcome, `socket.io` introduces itself, `ws` says nothing. */
+  /** `namjai` waits for the welcome, `socket.io` sends a handshake, `ws` sends nothing. */
   readonly kind: 'namjai' | 'socket.io' | 'ws';
 }
 
@@ -55,7 +56,7 @@ answerCalls({
     return { requests: received, seconds };
   },
 
-  /** Makes events at a steady pace, and tells how long after its answer each one's frame came. */
+  /** Creates events at a constant rate, and reports the time from each response to its frame. */
   async pace({ trigger, perSecond, seconds }: { trigger: TriggerOptions; perSecond: number; seconds: number }) {
     arrivals.clear();
     noteArrivals = true;
@@ -73,7 +74,7 @@ answerCalls({
     while ((answers.size < all || arrivals.size < all) && performance.now() < deadline) await delay(5);
     noteArrivals = false;
     send.close();
-    const waits = [...answers].map(([id, answered]) => Math.max(0, arrivals.get(id)! - answered));
+    const waits = [...answers].map(([id, answered]) => Math.max(0, (arrivals.get(id) ?? Number.NaN) - answered));
     if (waits.length < all || waits.some(Number.isNaN)) throw new Error('not every tip was answered and had its frame');
     return { count: waits.length, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), most: Math.max(...waits) };
   },
@@ -88,7 +89,7 @@ function open(port: number, path: string, kind: OpenOptions['kind']): Promise<vo
     const socket = new RawSocket(port, path);
     sockets.push(socket);
     socket.onText = (bytes, start, end) => {
-      if (kind === 'socket.io') socketIo(socket, bytes[start]!, bytes[start + 1]!, resolve);
+      if (kind === 'socket.io') socketIo(socket, bytes[start], bytes[start + 1], resolve);
       else if (isEvent(bytes, start)) count(bytes, start, end);
       else resolve();
     };
@@ -109,7 +110,7 @@ function count(bytes: Buffer, start: number, end: number): void {
 }
 
 /** Engine.IO 4: 0 open, 2 ping, 4 message; in a message 0 connect, 2 event. */
-function socketIo(socket: RawSocket, first: number, second: number, opened: () => void): void {
+function socketIo(socket: RawSocket, first: number | undefined, second: number | undefined, opened: () => void): void {
   const [zero, two, four] = [0x30, 0x32, 0x34];
   if (first === zero) socket.sendText('40');
   else if (first === two) socket.sendText('3');
@@ -120,7 +121,7 @@ function socketIo(socket: RawSocket, first: number, second: number, opened: () =
   }
 }
 
-/** Sends one request for each event, over connections that are kept. */
+/** Sends one request for each event, over persistent connections. */
 function sender({ port, path, status, tokens, body }: TriggerOptions, width: number, onId?: (id: string) => void) {
   const text = JSON.stringify(body);
   const requests = tokens.map((token) =>
@@ -137,11 +138,11 @@ function sender({ port, path, status, tokens, body }: TriggerOptions, width: num
       if (next) connection.send(next);
       else free.push(connection);
     };
-  let at = 0;
+  let next = 0;
   return {
     opened: Promise.all(all.map((connection) => connection.opened())),
     one(_number: number): void {
-      const request = requests[at++ % requests.length]!;
+      const request = at(requests, next++ % requests.length);
       const connection = free.pop();
       if (connection) connection.send(request);
       else waiting.push(request);

@@ -1,6 +1,6 @@
 import type { Session } from 'node:inspector/promises';
 
-/** Sends a command of the profiler, and gives its result. */
+/** Sends a command of the profiler and returns its result. */
 export type Post = (method: string, params?: object) => Promise<{ profile?: object }>;
 
 /** The worker threads that run now, as the inspector of the main thread reaches them. */

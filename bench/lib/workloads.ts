@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { type RawAnswer, requestBytes } from './raw-http.ts';
 
 /** What a load consists of, described so that it can be sent to the load generator. */
@@ -46,11 +47,11 @@ function cycle({ method, path, tokens, body }: CycleSpec): Workload {
       text,
     ),
   );
-  let at = -1;
+  let last = -1;
   return {
     next() {
-      at = at + 1 === requests.length ? 0 : at + 1;
-      return requests[at]!;
+      last = last + 1 === requests.length ? 0 : last + 1;
+      return at(requests, last);
     },
   };
 }
@@ -60,12 +61,12 @@ function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
   const tokens = chains.map(({ token }) => token);
   return {
     next(connection) {
-      const { clientId, clientSecret } = chains[connection]!;
+      const { clientId, clientSecret } = at(chains, connection);
       const fields = {
         grant_type: 'refresh_token',
         client_id: clientId,
         client_secret: clientSecret,
-        refresh_token: tokens[connection]!,
+        refresh_token: at(tokens, connection),
       };
       return form === 'json'
         ? requestBytes('POST', path, { 'content-type': 'application/json' }, JSON.stringify(fields))

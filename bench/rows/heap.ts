@@ -1,5 +1,6 @@
 import { makeCreator } from '../../server/test/factories.ts';
 import { makePairs, withStore } from '../../server/test/store.ts';
+import { at } from '../lib/at.ts';
 import type { Bench } from '../lib/bench.ts';
 import { createLoad } from '../lib/load.ts';
 import { newStore, startNamjai } from '../lib/namjai.ts';
@@ -22,7 +23,7 @@ export const heap: Row = {
       await send(step);
       taken.push((await server.child.memory()).heapUsed / 1e6);
     }
-    const [early, late] = [taken[0]!, taken.at(-1)!];
+    const [early, late] = [at(taken, 0), at(taken, -1)];
     return {
       values: [(late / early - 1) * 100],
       parts: [
@@ -50,12 +51,12 @@ export const idleCreators: Row = {
       taken.push((await server.child.memory()).heapUsed / 1e6);
       await server.child.stop();
     }
-    const [none, many] = taken;
+    const [none, many] = [at(taken, 0), at(taken, 1)];
     return {
-      values: [(many! / none! - 1) * 100],
+      values: [(many / none - 1) * 100],
       parts: [
-        { label: 'without them', unit: 'MB', values: [none!] },
-        { label: 'with them', unit: 'MB', values: [many!] },
+        { label: 'without them', unit: 'MB', values: [none] },
+        { label: 'with them', unit: 'MB', values: [many] },
       ],
     };
   },
@@ -74,9 +75,9 @@ const mix = [
 ] as const;
 
 /**
- * A server and a way to send it so many requests of the mix. The limiter remembers, by design, each request of the last
- * minute, which is not what is looked for. So there are many pairs, each with requests of one kind and few a minute, and
- * all of them have been seen long before the first look.
+ * A server and a function that sends it requests of the mix. The limiter stores each request of the last minute by design,
+ * and this row does not measure that. So there are many pairs of app and creator, each with requests of one kind and few a
+ * minute, and all of them are used long before the first measurement.
  */
 async function activeServer(bench: Bench, { creators, apps, idle }: { creators: number; apps: number; idle: number }) {
   bench.progress('making apps, creators and tokens');

@@ -1,4 +1,5 @@
 import { makePairs, withStore } from '../../server/test/store.ts';
+import { at } from '../lib/at.ts';
 import { compareRates } from '../lib/compare.ts';
 import { roomPerRun } from '../lib/limits.ts';
 import { createLoad } from '../lib/load.ts';
@@ -19,7 +20,7 @@ export const me: Row = {
     const pairs = await withStore(env, (runtime) => makePairs(runtime, 100, bench.short ? 2 : 40));
     const tokens = pairs.map(({ accessToken }) => accessToken);
     const ours = await startNamjai(bench, env);
-    const answer = await fetch(`http://127.0.0.1:${ours.port}/v1/me`, { headers: pairs[0]!.headers });
+    const answer = await fetch(`http://127.0.0.1:${ours.port}/v1/me`, { headers: at(pairs, 0).headers });
     const bare = await startPeer(bench, 'bare-fastify', { ME: await answer.text() });
     const load = createLoad(bench);
     await load.showTokens(ours.port, tokens);

@@ -67,15 +67,15 @@ export const nodes: Row = {
         room(bench, tokens.slice(from, to)),
       );
     const third = Math.floor(tokens.length / 3);
-    const halves = [await side(first.port, 0, third, 32), await side(second.port, third, 2 * third, 32)];
+    const halves = [await side(first.port, 0, third, 32), await side(second.port, third, 2 * third, 32)] as const;
     const one = await side(first.port, 2 * third, tokens.length, 64);
     const both: Side = {
       ...one,
       label: 'two nodes',
       child: { ...first.child, cpu: async () => (await first.child.cpu()) + (await second.child.cpu()) },
       async run(part) {
-        const [a, b] = await Promise.all(halves.map((half) => half.run(part)));
-        return { requests: a!.requests + b!.requests, seconds: Math.max(a!.seconds, b!.seconds) };
+        const [a, b] = await Promise.all([halves[0].run(part), halves[1].run(part)]);
+        return { requests: a.requests + b.requests, seconds: Math.max(a.seconds, b.seconds) };
       },
     };
     const children = new Map([

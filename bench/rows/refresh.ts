@@ -21,7 +21,7 @@ export const refresh: Row = {
     const ours = await startNamjai(bench, env);
     const peer = await startPeer(bench, 'oidc-provider');
     const load = createLoad(bench);
-    /** With each refresh its adapter goes through all tokens that the grant has had: so each round has grants of its own. */
+    /** With each refresh its adapter reads all earlier tokens of the grant, so each round uses new grants. */
     const peerSide = async () =>
       load.side('node-oidc-provider', peer.child, {
         kind: 'refresh',

@@ -1,5 +1,6 @@
 import { makeApp, makePair } from '../../server/test/factories.ts';
 import { withStore } from '../../server/test/store.ts';
+import { at } from '../lib/at.ts';
 import type { Bench } from '../lib/bench.ts';
 import { compareRates } from '../lib/compare.ts';
 import { roomPerRun } from '../lib/limits.ts';
@@ -18,7 +19,7 @@ export const tips: Row = {
   lasts: { setup: 15, round: 6 },
   async measure(bench) {
     const { file, env, people } = await seededStore(bench, { tips: bench.short ? 1_000 : 100_000, creators: 1 });
-    const creator = people[0]!;
+    const creator = at(people, 0);
     const tokens = await tokensFor(bench, env, creator, 1_000);
     const ours = await startNamjai(bench, env);
     const bare = await startPeer(bench, 'bare-fastify', { DATABASE_FILE: file, CREATOR_ID: creator.creatorId });
@@ -47,7 +48,7 @@ export const page: Row = {
   lasts: { setup: 15, round: 6 },
   async measure(bench) {
     const { env, people } = await seededStore(bench, { tips: bench.short ? 1_000 : 100_000, creators: 1 });
-    const tokens = await tokensFor(bench, env, people[0]!, 2_000);
+    const tokens = await tokensFor(bench, env, at(people, 0), 2_000);
     const ours = await startNamjai(bench, env);
     const load = createLoad(bench);
     await load.showTokens(ours.port, tokens);
@@ -88,7 +89,7 @@ export const stats: Row = {
     const load = createLoad(bench);
     const side = async (label: string, count: number, creators: number) => {
       const { env, people } = await seededStore(bench, { tips: count, creators });
-      const tokens = await tokensFor(bench, env, people[0]!, 3_000);
+      const tokens = await tokensFor(bench, env, at(people, 0), 3_000);
       const { child, port } = await startNamjai(bench, env);
       await load.showTokens(port, tokens);
       const spec = { ...reading, port, path: '/v1/tips/stats', tokens };

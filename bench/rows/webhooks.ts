@@ -2,12 +2,13 @@ import type { ChildProcess } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makePairs, withStore } from '../../server/test/store.ts';
+import { at } from '../lib/at.ts';
 import type { Bench } from '../lib/bench.ts';
 import { compareRates } from '../lib/compare.ts';
 import { newStore, type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
 import { atLeast, type Row } from '../lib/row.ts';
 
-/** How many requests ours keeps under way to one receiver that answers quickly. */
+/** The concurrent requests of our server to one fast receiver. */
 const width = 16;
 
 export const webhooks: Row = {
@@ -46,7 +47,7 @@ export async function startReceiver(bench: Bench) {
   return { receiver: child, origin: `http://127.0.0.1:${port}` };
 }
 
-/** A server with so many endpoints, each of an app of its own, for one creator; and a way to have them sent events. */
+/** A server with this many endpoints, each of a different app, for one creator; and a function that sends them events. */
 export async function startDeliveries(bench: Bench, { origin, endpoints }: { origin: string; endpoints: number }) {
   bench.progress('making apps and endpoints');
   const env: StoreEnv = { ...newStore(bench), WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
@@ -54,12 +55,12 @@ export async function startDeliveries(bench: Bench, { origin, endpoints }: { ori
     const pairs = await makePairs(runtime, 1, endpoints);
     for (const { clientId } of pairs)
       await runtime.webhooks.add(clientId, { url: `${origin}/hook`, types: null, description: null });
-    return pairs[0]!;
+    return at(pairs, 0);
   });
   const record = (count: number) =>
     withStore(env, ({ tips }) => Promise.all(Array.from({ length: count }, () => tips.record({ creatorId, ...tip }))));
   const { child } = await startNamjai(bench, env);
-  const watch = watchDeliveries(env.DATABASE_URL!.slice('sqlite:'.length));
+  const watch = watchDeliveries(env.DATABASE_URL.slice('sqlite:'.length));
   bench.after(watch.close);
 
   return {
@@ -80,12 +81,12 @@ export async function startDeliveries(bench: Bench, { origin, endpoints }: { ori
     },
     async sampleBody(): Promise<string> {
       await record(1);
-      return withStore(env, async ({ events }) => (await events.after(creatorId, 0, 1))[0]!.body);
+      return withStore(env, async ({ events }) => at(await events.after(creatorId, 0, 1), 0).body);
     },
   };
 }
 
-/** Looks into the store from outside. What is asked again and again costs the machine next to nothing. */
+/** Reads the database from outside. The polled queries are cheap. */
 function watchDeliveries(file: string) {
   const db = new DatabaseSync(file);
   const state = db.prepare(
@@ -107,7 +108,7 @@ function watchDeliveries(file: string) {
     async untilSettled(): Promise<void> {
       while (left.get()?.n !== 0) await delay(2);
     },
-    /** Nobody is writing right now. */
+    /** No process holds the write lock. */
     isFree(): boolean {
       try {
         db.exec('BEGIN IMMEDIATE; ROLLBACK');
@@ -120,7 +121,7 @@ function watchDeliveries(file: string) {
   };
 }
 
-/** Stops the server where it stands, but not while it holds the lock that is needed to write. */
+/** Suspends the server, but not while it holds the write lock. */
 async function hold(server: ChildProcess, isFree: () => boolean): Promise<void> {
   for (;;) {
     server.kill('SIGSTOP');

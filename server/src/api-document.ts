@@ -5,7 +5,7 @@ import { limitPolicy, limits, scopes } from './features/oauth/index.ts';
 import { closeReasons } from './features/sockets/index.ts';
 import type { DocumentInfo } from './platform/http/openapi.ts';
 
-/** The parts of the API document that no single route knows. */
+/** The parts of the API document that are not of a single route. */
 export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
   return {
     title: 'Namjai API',
@@ -55,8 +55,8 @@ export function apiDocument(config: Pick<Config, 'baseUrl'>): DocumentInfo {
 
 function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
   if (config?.clientLimit) return { security: [{ client: [] }], ...describeLimit(config.clientLimit) };
+  if (config?.clientAuth) return { security: [{ client: [] }, {}], headers: {} };
   const protection = config?.protection;
-  if (config?.clientAuthentication) return { security: [{ client: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };
   const { note, ...described } = describeLimit(protection.limit);
   return {

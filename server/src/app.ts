@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
-import { accountPages, createPostLimit } from './features/accounts/index.ts';
+import { accountSettingsPages, createPostLimit, signInPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
@@ -35,13 +35,13 @@ export interface App {
   /** The API document, once `http` is ready. */
   readonly document: () => object;
   /**
-   * From now on `/readyz` says no. After DRAIN_SECONDS, in which balancers notice, sockets are asked to move; waits until
-   * they have, at most so long.
+   * Makes `/readyz` fail, waits `noticeMs` so that balancers notice, and asks sockets to reconnect. Resolves when they
+   * have closed, after `socketsMs` more at the latest.
    */
   drain(socketsMs: number, noticeMs?: number): Promise<void>;
 }
 
-/** The contents page: every feature, in order. */
+/** Every feature, in order. */
 export function createApp(runtime: Runtime): App {
   const { keys, tokenEndpoint, access, streams, presence, overlays } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
@@ -75,17 +75,8 @@ export function createApp(runtime: Runtime): App {
   overlayRoutes(http, { overlays, presence, streams, limiter, hub, log, clock, webSockets, pages });
 
   pages.register(http, (scope) => {
-    accountPages(scope, {
-      pages,
-      accounts,
-      sessions,
-      signIn,
-      passkeys,
-      recovery,
-      times,
-      limiter,
-      signup: config.signup,
-    });
+    signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
+    accountSettingsPages(scope, { pages, accounts, sessions, passkeys, recovery, times });
     dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });

@@ -22,7 +22,11 @@ async function definedWrites(): Promise<Record<string, string[]>> {
 
 test('every write is decided: what the audit log calls it, or that it changes nothing of that kind', async () => {
   const decided = Object.entries(auditedWrites).map(([path, writes]) => [path, Object.keys(writes).sort()] as const);
-  assert.deepEqual(Object.fromEntries(decided.sort()), await definedWrites());
+  assert.deepEqual(
+    Object.fromEntries(decided.sort()),
+    await definedWrites(),
+    'server/src/audit-actions.ts must name every write, and no other',
+  );
 });
 
 test('every audit action is made by some write', () => {

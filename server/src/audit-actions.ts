@@ -1,7 +1,6 @@
 /**
- * Every change of an account, an app, a grant or a credential, by the name that the audit log gives it, and which
- * write makes it. audit-actions.test.ts compares the second table with the writes of all modules: a new write fails
- * there until it is decided what the audit log calls it.
+ * The audit actions: every change of an account, an app, a grant or a credential, and the write that makes it.
+ * audit-actions.test.ts compares the second table with the writes of all modules, so that a new write must be added here.
  */
 export const auditActions = {
   'account.created': 'An account was made',
@@ -48,7 +47,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     updateProfile: 'account.profile_changed',
   },
   'accounts/passkeys/repo.ts': {
-    useChallenge: none,
+    consumeChallenge: none,
     deleteChallengesBefore: none,
     insertPasskey: 'passkey.added',
     signInByPasskey: 'session.started',
@@ -65,9 +64,9 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     deleteSessionsBefore: none,
   },
   'accounts/sign-in/repo.ts': {
-    enter: none,
-    forgetTries: none,
-    forgetTriesBefore: none,
+    countAttempt: none,
+    clearAttempts: none,
+    deleteAttemptsBefore: none,
     signInWithPassword: 'session.started',
   },
   'alerts/repo.ts': { appendAlert: none },
@@ -93,7 +92,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     insertFirstKey: 'signing_key.created',
     deleteKeysRetiredBefore: none,
   },
-  // A refresh happens every hour by itself; that one token replaced another is no news to its owner.
+  // A refresh is routine: apps refresh their tokens every hour.
   'oauth/token/repo.ts': { consumeCode: 'grant.connected', rotateRefreshToken: none },
   'overlay/repo.ts': {
     insertOverlay: 'overlay_key.created',

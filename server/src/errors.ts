@@ -22,7 +22,7 @@ export const errorTable: typeof ownErrors & typeof httpErrors = byStatus({ ...ht
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** Thrown anywhere below the error handler to answer with a row of the table. */
+/** The error handler answers with this row of the table. */
 export class ApiError extends HttpError<ErrorCode> {
   constructor(code: ErrorCode, options?: ErrorOptions) {
     super(code, errorTable[code], options);

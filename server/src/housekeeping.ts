@@ -9,8 +9,8 @@ interface Job {
 }
 
 /**
- * What happens by the clock: deleting what is over. Each job fails alone and is tried again. Nothing is pruned by a clock
- * that is far ahead of the database's: what it calls old may be of today.
+ * Periodic jobs. A job that fails does not affect the others and runs again at its next time. A node whose clock is far
+ * ahead of the database's prunes nothing: what its clock calls old may be of today.
  */
 export const jobs: Record<string, Job> = {
   'check the clock': { everyMs: minute, run: reportClock },

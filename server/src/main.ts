@@ -8,7 +8,7 @@ import { serveMetrics } from './platform/metrics.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 import { welcome } from './welcome.ts';
 
-/** How long sockets may take to move elsewhere once the server is told to go away, and then requests to end. */
+/** The time for sockets to reconnect elsewhere at shutdown, and then for requests to complete. */
 const socketsMs = 30_000;
 const requestsMs = 5_000;
 
@@ -19,7 +19,7 @@ export async function serve(config: Config): Promise<void> {
   const opened: { close(): unknown }[] = [runtime];
   try {
     await checkDemo(runtime);
-    // Opens the signing key: a wrong SECRET_KEY stops the start, not the first request.
+    // Opens the signing key, so that a wrong SECRET_KEY fails at the start and not at the first request.
     await runtime.keys.signing();
     const app = createApp(runtime);
     opened.push(app.http);
@@ -31,11 +31,11 @@ export async function serve(config: Config): Promise<void> {
     const stopHousekeeping = startHousekeeping(runtime);
     process.stdout.write(await welcome(runtime));
     await webhookWorker.start();
-    // Else it is written when the process ends by itself, and a server that is killed starts slowly again.
+    // Otherwise a server that is killed never writes the cache, and starts slowly every time.
     flushCompileCache();
     onSignal(async (signal) => {
       stopHousekeeping();
-      // Nobody who presses Ctrl-C wants to wait.
+      // After Ctrl-C sockets are not waited for.
       const [noticeMs, moveMs] = signal === 'SIGINT' ? [0, 0] : [config.drainMs, socketsMs];
       await drain(app, noticeMs, moveMs, webhookWorker, metrics, runtime);
     });

@@ -21,18 +21,18 @@ export interface Runtime extends Platform, Services {
 }
 
 export interface RuntimeOptions {
-  /** SQLite writes on a thread of its own. The server does; the command line and most tests do without. */
+  /** SQLite writes on a separate thread. The server uses one; the command line and most tests do not. */
   readonly writingThread?: boolean;
-  // What tests replace:
+  // For tests:
   readonly clock?: Clock;
   readonly wait?: Wait;
-  /** Counts requests by a clock of the test's. */
+  /** A limiter with the clock of the test. */
   readonly take?: Limiter['take'];
   readonly log?: Log;
   readonly outgoing?: Pick<SafeFetchOptions, 'resolve' | 'ca' | 'timeoutMs'>;
 }
 
-/** The composition root: opens the storage, brings it up to date and builds everything on it. */
+/** The composition root: opens and migrates the storage, and creates all services. */
 export async function createRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
@@ -73,7 +73,7 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
   }
 }
 
-/** In development SECRET_KEY is made once and kept beside the database. */
+/** In development SECRET_KEY is generated once and stored beside the database. */
 function developmentKey({ database }: Config): string {
   const directory = database.engine === 'sqlite' ? dirname(database.file) : './data';
   const file = join(directory, 'secret.key');

@@ -11,24 +11,24 @@ import { createMemoryLimiter } from './platform/limiter/memory.ts';
 import type { Log } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 
-/** The three ports, in one of the program's two shapes: one process, or one of many nodes. Nothing in between. */
+/** The three ports, for one process (SQLite, in memory) or for a node of many (PostgreSQL, Redis). */
 export interface Storage {
   readonly db: Database;
   readonly hub: Hub;
   readonly limiter: Limiter;
-  /** Brings the database to today's schema, however long that takes. */
+  /** Migrates the database to the schema of this version. */
   migrate(now: Clock): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A large table may take minutes, and so may waiting for another node that migrates it. */
-const migrateWithinMs = 30 * 60_000;
+/** To migrate a large table, or to wait for another node that does, may take minutes. */
+const migrationTimeoutMs = 30 * 60_000;
 
 export interface StorageParts {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** SQLite writes on a thread of its own: for a server, not for a command that ends soon. */
+  /** SQLite writes on a separate thread: for a server, not for a short command. */
   readonly writingThread: boolean;
 }
 
@@ -75,7 +75,7 @@ async function openEmbedded(file: string, { log, writingThread }: StorageParts):
   };
 }
 
-/** Drivers are loaded only here: one process starts without them. */
+/** Loads the drivers here, so that a server on SQLite starts without them. */
 async function openShared(url: string, { config, log, metrics }: StorageParts): Promise<Storage> {
   const [{ openPostgres }, { createRedisHub }, { createRedisLimiter }, { connectRedis }] = await Promise.all([
     import('./platform/db/postgres.ts'),
@@ -107,11 +107,11 @@ async function openShared(url: string, { config, log, metrics }: StorageParts): 
     hub,
     limiter,
     async migrate(now) {
-      const patient = openPostgres({ url, connections: 1, withinMs: migrateWithinMs });
+      const migrationDb = openPostgres({ url, connections: 1, withinMs: migrationTimeoutMs });
       try {
-        await migrate(patient, { now });
+        await migrate(migrationDb, { now });
       } finally {
-        await patient.close();
+        await migrationDb.close();
       }
     },
     async close() {

@@ -1,6 +1,6 @@
 import type { Runtime } from './runtime.ts';
 
-/** What the terminal shows once the server listens: where things are and, in development, a first call that works. */
+/** The text for the terminal once the server listens: addresses and, in development, an example call. */
 export async function welcome({ config, demo }: Runtime): Promise<string> {
   const lines = [
     '',

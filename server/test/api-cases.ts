@@ -8,7 +8,7 @@ export interface ApiCase {
   readonly name: string;
   readonly url?: string;
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'PATCH' | 'OPTIONS';
-  /** JSON value, or text that is sent as it stands. */
+  /** A JSON value, or a text that is sent unchanged. */
   readonly body?: unknown;
   readonly raw?: string | Buffer;
   readonly headers?: Record<string, string>;
@@ -29,7 +29,7 @@ export interface Answer {
   readonly json: () => ReturnType<typeof JSON.parse>;
 }
 
-/** Runs each case on a server of its own kind of request, and what every answer of /v1 must carry. */
+/** Runs each case, and checks what every response of /v1 must contain. */
 export function apiTable(endpoint: string, defaults: Pick<ApiCase, 'url' | 'method'>, cases: readonly ApiCase[]): void {
   test(endpoint, async (t) => {
     const app = await buildApp(t);

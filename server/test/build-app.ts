@@ -11,7 +11,7 @@ import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime
 import { freshDatabase } from './postgres.ts';
 import { openTestRedis, type TestRedis } from './redis.ts';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that only the test advances. */
 export interface TestClock {
   (): number;
   set(instant: string | number): void;
@@ -45,7 +45,7 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
 }
 
 /**
- * Where tests keep the truth: the embedded store, or with TEST_SHAPE=nodes a database of a real PostgreSQL
+ * The database of the tests: SQLite, or with TEST_SHAPE=nodes a database of a real PostgreSQL
  * and a real Redis, so that every test holds both shapes of the program to the same promises.
  */
 export const onNodes = process.env.TEST_SHAPE === 'nodes';
@@ -79,7 +79,7 @@ export async function storageSettings(
   return { SECRET_KEY, DATABASE_URL: await freshDatabase(t, await migrated), REDIS_URL: (await redis).url };
 }
 
-/** The whole server on a fresh database, with a clock of its own; it cleans up after itself. */
+/** The whole server on a new database, with a test clock. Cleans up after the test. */
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},

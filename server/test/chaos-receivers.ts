@@ -5,14 +5,14 @@ import type { Pair } from './factories.ts';
 import { startReceiver } from './receiver.ts';
 import { basic, type ShownDelivery } from './webhooks.ts';
 
-/** Webhook receivers that cut, stall and go down at random, and keep what they have accepted. */
+/** Webhook receivers that disconnect, stall and stop at random, and record what they have accepted. */
 export interface ChaosReceiver {
   /** Event ids that were answered 204, after their signature was found good. */
   readonly accepted: Set<string>;
   readonly refused: { cut: number; stall: number; down: number };
   /** Answers everything from now on. */
   calm(): void;
-  /** Sends what waits for a later attempt now, as a developer does in the portal. Answers how many that were. */
+  /** Retries pending deliveries now, as a developer does in the portal. Returns how many. */
   retryWaiting(): Promise<number>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Tables of the guides that come from tables in the code. `npm run generate` writes them; with `--check` this
  * script fails while they differ.
- * In a guide they stand between `<!-- table: NAME -->` and `<!-- end -->`.
+ * In a guide they are between `<!-- table: NAME -->` and `<!-- end -->`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describeSettings } from '../src/config.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../src/platform/db/database.ts';
 
-/** Every promise about what is recorded, held against the whole store. Answers the ids of all tips. */
+/** Checks every promise about recorded tips on the whole database. Returns the ids of all tips. */
 export async function assertLedger(db: Database): Promise<Set<string>> {
   const heads = await db.all<{
     creator_id: string;

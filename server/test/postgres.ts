@@ -1,6 +1,6 @@
 /**
  * A real PostgreSQL for tests, from the npm package's binaries, or the one that DATABASE_URL names.
- * It runs as a user that is not root (PostgreSQL refuses root) and ends, with its files, when this process does.
+ * It runs as a user that is not root (PostgreSQL refuses root). It stops, and its files are deleted, with this process.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,9 +9,9 @@ import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync,
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
 
 export interface Postgres {
@@ -30,7 +30,7 @@ export interface Postgres {
 let shared: Promise<Postgres> | undefined;
 
 /**
- * The address of a database, dropped after the test: an empty one, or a copy of another that nobody uses.
+ * The address of a database, dropped after the test: an empty one, or a copy of another without connections.
  * One server serves all tests of this process.
  */
 export async function freshDatabase(
@@ -67,7 +67,18 @@ async function administer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** From now on whoever is in a deadlock of this database stays in it until their time is up, so that a test notices. */
+/** Why the server refuses to prepare a statement, for each that it refuses. */
+export async function prepareAll(url: string, statements: readonly string[]): Promise<Map<string, string>> {
+  const errors = new Map<string, string>();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const [i, statement] of statements.entries())
+    await client.query(`PREPARE s${i} AS ${statement}`).catch((error) => errors.set(statement, String(error)));
+  await client.end();
+  return errors;
+}
+
+/** Switches deadlock detection off, so that a deadlock lasts until its timeout and a test notices it. */
 export function neverEndDeadlocks(url: string): Promise<void> {
   return administer(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`);
 }
@@ -122,15 +133,22 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = launch(command, directory);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await administer(url('postgres'), 'SELECT 1');
-      } catch (error) {
-        if (tries > 200 || child.exitCode !== null) throw error;
-        await delay(50);
-      }
-    }
+    const started = launch(command, directory);
+    child = started;
+    let failure: unknown;
+    await until(
+      () => `PostgreSQL answers: ${failure}`,
+      async () => {
+        try {
+          await administer(url('postgres'), 'SELECT 1');
+          return true;
+        } catch (error) {
+          if (started.exitCode !== null) throw error;
+          failure = error;
+          return false;
+        }
+      },
+    );
   }
 
   const signalAll = (signal: NodeJS.Signals): void => {
@@ -138,13 +156,13 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
       try {
         process.kill(pid, signal);
       } catch (error) {
-        // A connection that has just been closed takes its process with it.
+        // The process of a closed connection may have ended.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     }
   };
 
-  /** The shell below removes the data unless it is told that this is but a stop. */
+  /** Tells the shell below that this is a stop, so that it does not delete the data. */
   async function finish(word: string): Promise<void> {
     if (!child || child.exitCode !== null) return;
     const gone = once(child, 'exit');
@@ -165,7 +183,7 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   };
 }
 
-/** A shell between holds our pipe: when that closes, however this process ends, so does the server. */
+/** A shell reads our pipe and stops the server when the pipe closes, even if this process is killed. */
 function launch(command: readonly string[], directory: string): ChildProcess {
   const script = '"$@" & read word; kill -CONT $!; kill -QUIT $!; wait $!; [ "$word" = stop ] || rm -rf "$0"';
   const child = spawn('sh', ['-c', script, directory, ...command], {
@@ -173,7 +191,7 @@ function launch(command: readonly string[], directory: string): ChildProcess {
     cwd: directory,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Neither keeps this process from ending.
+  // Neither keeps this process alive.
   child.unref();
   if (child.stdin instanceof Socket) child.stdin.unref();
   return child;

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { until } from '../../sdk/test/until.ts';
 
-/** A webhook receiver on loopback that keeps what it got. */
+/** A webhook receiver on loopback that records requests. */
 export interface Receiver {
   readonly port: number;
   readonly url: string;

@@ -31,7 +31,7 @@ export interface TestRedis {
 }
 
 export interface TestRedisServer extends TestRedis {
-  /** Ends the server with `kill -9`, as `stop` does. All it held is lost. */
+  /** Kills the server, as `stop` does. Its data is lost. */
   kill(): Promise<void>;
   /** Starts it again, empty, at the same address. */
   restart(): Promise<void>;

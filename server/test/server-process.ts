@@ -6,7 +6,7 @@ import { freePort } from './free-port.ts';
 
 export { freePort };
 
-/** The real program as a process of its own, to be loaded, stopped and killed. */
+/** The server as a separate process, for load, signals and kills. */
 export interface ServerProcess {
   readonly url: string;
   readonly child: ChildProcess;
@@ -37,7 +37,7 @@ export async function startServer({ env = {}, prefix = [], port }: StartOptions)
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, ...compileCache, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, so that a tracer and what it traces end together.
+    // A separate process group, so that a tracer and the traced process end together.
     detached: true,
   });
   let output = '';

@@ -23,15 +23,15 @@ interface Frame {
   readonly [key: string]: unknown;
 }
 
-/** A client that writes down all it is told. */
+/** A client that records every frame. */
 export interface Client {
   readonly webSocket: WebSocket;
   readonly frames: Frame[];
   /** Sequences of the events so far. */
   readonly sequences: () => number[];
-  /** Waits until there are so many frames, and gives the last of them. */
+  /** Waits for this many frames and returns the last one. */
   readonly frame: (count: number) => Promise<Frame>;
-  readonly closed: Promise<{ code: number; at: number }>;
+  readonly closed: Promise<{ code: number }>;
 }
 
 export function connect(
@@ -54,7 +54,7 @@ export function connect(
       await until(`${count} frames have come`, () => frames.length >= count);
       return frames[count - 1]!;
     },
-    closed: new Promise((resolve) => webSocket.on('close', (code) => resolve({ code, at: performance.now() }))),
+    closed: new Promise((resolve) => webSocket.on('close', (code) => resolve({ code }))),
   };
 }
 

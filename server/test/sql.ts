@@ -1,6 +1,16 @@
 /** Writes of tests: any statements, straight into the store. The writing thread loads this file too. */
+import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
-import { type Database, defineWrites, type Sql, type Tx, type Value, type Write } from '../src/platform/db/database.ts';
+import { until } from '../../sdk/test/until.ts';
+import {
+  type Database,
+  defineWrites,
+  type Sql,
+  StorageUnavailable,
+  type Tx,
+  type Value,
+  type Write,
+} from '../src/platform/db/database.ts';
 
 type Statement = readonly [sql: Sql, params?: readonly Value[]];
 
@@ -14,7 +24,7 @@ async function runAll(tx: Tx, statements: readonly Statement[]): Promise<number[
   return changed;
 }
 
-/** Answers the thread that it runs on. */
+/** Returns the id of the thread that it runs on. */
 async function runTellingThread(tx: Tx, ...statement: Statement): Promise<number> {
   await tx.run(...statement);
   return threadId;
@@ -25,22 +35,58 @@ async function runThenFail(tx: Tx, message: string, ...statement: Statement): Pr
   throw new RangeError(message);
 }
 
+/** Returns what no thread can be sent. */
+async function runReturningFunction(tx: Tx, ...statement: Statement): Promise<() => void> {
+  await tx.run(...statement);
+  return () => {};
+}
+
 async function endThread(): Promise<void> {
   process.exit(1);
 }
 
-export const writes = defineWrites(import.meta.url, { run, get, runAll, runTellingThread, runThenFail, endThread });
+export const writes = defineWrites(import.meta.url, {
+  run,
+  get,
+  runAll,
+  runTellingThread,
+  runThenFail,
+  runReturningFunction,
+  endThread,
+});
 
-/** One statement; answers how many rows it changed. */
+/** Runs one statement and returns how many rows it changed. */
 export const execute = (db: Database, sql: Sql, params?: readonly Value[]): Promise<number> =>
   db.write(writes.run, sql, params);
 
-/** Statements together or not at all; answers how many rows each changed. */
+/** Runs statements in one write and returns how many rows each changed. */
 export const executeAll = (db: Database, ...statements: readonly Statement[]): Promise<number[]> =>
   db.write(writes.runAll, statements);
 
 /** A function that a thread could not find: for tests of engines that run writes in this thread. */
 export const inThisThread = <T>(run: (tx: Tx) => Promise<T>): Write<[], T> => ({ module: 'none', name: 'none', run });
+
+/**
+ * Writes while the database is locked until the first write is refused. Each answers whether it was recorded. The last
+ * one was asked for before that refusal, and may wait nearly as long as the first did.
+ */
+export async function addUntilRefused(write: () => Promise<unknown>): Promise<Promise<boolean>[]> {
+  const outcomes: Promise<boolean>[] = [];
+  let refused = false;
+  await until('the first write is refused', () => {
+    if (refused) return true;
+    const outcome = write().then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(error instanceof StorageUnavailable);
+        return false;
+      },
+    );
+    if (outcomes.push(outcome) === 1) void outcome.then((recorded) => (refused = !recorded));
+    return false;
+  });
+  return outcomes;
+}
 
 /** One statement that PostgreSQL runs in a group with others; answers its row. */
 export const writeOne = <Row>(db: Database, owner: string, sql: string, params: readonly Value[] = []): Promise<Row> =>

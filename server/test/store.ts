@@ -29,5 +29,5 @@ export async function makePairs(runtime: Runtime, creators: number, apps: number
   return clients.flatMap((_, i) => byOwner.map((own) => own[i]!));
 }
 
-/** Settings of a server that takes tokens made by `withStore`, whatever port it listens on. */
+/** The settings of a server that accepts the tokens of `withStore`, on any port. */
 export const sameIssuer = { BASE_URL: 'http://localhost:8080', AUTH_URL: 'http://localhost:8080' };

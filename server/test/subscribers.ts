@@ -7,6 +7,7 @@ export interface Subscriber {
   readonly sequences: number[];
   readonly ids: Set<string>;
   readonly resets: number;
+  /** Connections that were welcomed. */
   readonly lines: number;
   live(): boolean;
   /** The line is cut without a word. */
@@ -25,7 +26,10 @@ export function subscribe(origin: () => string, pair: Pair, knownToken?: string)
     constructor() {
       super(`${origin().replace(/^http/, 'ws')}/v1/socket`);
       socket = this;
-      state.lines += 1;
+      // The first frame is the welcome. An attempt that a busy machine does not serve in time is no connection.
+      this.once('message', () => {
+        state.lines += 1;
+      });
     }
   }
   async function token(): Promise<string> {

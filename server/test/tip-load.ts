@@ -12,11 +12,11 @@ interface Load {
 }
 
 interface WatchedLoad extends Load {
-  /** Told after each tip that was recorded how many there are. */
+  /** Called after each recorded tip with their number. */
   readonly onRecorded?: (count: number) => void;
 }
 
-/** One tip of a load, told from all others by its number. */
+/** One tip of a load, with a unique number. */
 async function postTip(agent: Agent, origin: string, pairs: readonly Pair[], i: number, key?: string) {
   const pair = pairs[i % pairs.length]!;
   const headers: Record<string, string> = { ...pair.headers, 'content-type': 'application/json' };
@@ -32,7 +32,7 @@ async function postTip(agent: Agent, origin: string, pairs: readonly Pair[], i: 
   return { status: answer.statusCode, tip: { id: body.id, amountMinor: body.amount_minor } };
 }
 
-/** Posts tips round and round the pairs over a number of connections. Ends early, without an error, when the server dies. */
+/** Posts tips for all pairs in rotation, over several connections. Stops without an error when the server dies. */
 export async function postTips(url: string, pairs: readonly Pair[], { count, connections, onRecorded }: WatchedLoad) {
   const agent = new Agent({ connections, pipelining: 1 });
   const recorded: Recorded[] = [];

@@ -2,7 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { SignInMethod } from '../src/features/accounts/sessions/service.ts';
 import type { Runtime } from '../src/runtime.ts';
 
-/** A browser without scripts over `inject`: it keeps cookies, and posts with the token of the page it saw last. */
+/** A browser without scripts over `inject`: stores cookies, and posts with the CSRF token of the last page. */
 export interface Visitor {
   readonly cookies: Map<string, string>;
   get(url: string, headers?: Record<string, string>): ReturnType<typeof send>;

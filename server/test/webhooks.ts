@@ -5,7 +5,7 @@ import { buildApp, type TestApp } from './build-app.ts';
 import { makeApp, makePair, type Pair } from './factories.ts';
 import { receiverCertificate } from './receiver.ts';
 
-/** What the API says of a delivery, as far as tests look at it. */
+/** The fields of a delivery that tests use. */
 export interface ShownDelivery {
   id: string;
   event_id: string;
@@ -26,7 +26,7 @@ export const basic = ({ clientId, clientSecret }: { clientId: string; clientSecr
   authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
 });
 
-/** An app that may send to loopback, a creator who granted it everything, and a worker that moves when it is told to. */
+/** An app that may send to loopback, a creator who granted it every scope, and a worker that the test runs. */
 export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs = 15_000, random = 0.5 } = {}) {
   // Hooks run in the order in which they were added: the worker stops before its database closes.
   t.after(() => worker.stop());

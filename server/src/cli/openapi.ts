@@ -15,7 +15,7 @@ export function addOpenapiCommand(program: Command, { print }: Context): void {
       const text = JSON.stringify(document, null, 2);
       if (file === undefined) return print(document, text);
       if (readFileSync(file, 'utf8') !== `${text}\n`)
-        throw new Failure('document_drift', `${file} is out of date. Run: npm run -s namjai -- openapi > ${file}`);
+        throw new Failure('document_drift', `${file} is out of date. Run: npm run generate`);
       print({ up_to_date: true }, `${file} is up to date.`);
     });
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../sdk/test/until.ts';
 import { skipWithoutRedisServer, startRedisServer } from '../../test/redis.ts';
 import { connectRedis } from './redis.ts';
@@ -28,13 +27,15 @@ describe('connection to Redis', { skip: skipWithoutRedisServer }, () => {
     const redis = await startRedisServer();
     t.after(() => redis.stop());
     t.mock.timers.enable({ apis: ['setInterval'] });
+    let now = performance.now();
+    t.mock.method(performance, 'now', () => now);
     const { client, close } = await connectRedis({ url: redis.url, heartbeatMs: 100 });
     t.after(close);
     let ended = 0;
     client.on('end', () => {
       ended += 1;
     });
-    await sleep(60);
+    now += 60;
     t.mock.timers.tick(2_000);
     await client.ping();
     assert.equal(ended, 0);

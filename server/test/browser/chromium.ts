@@ -16,7 +16,7 @@ export async function launch(t: Pick<TestContext, 'after'>): Promise<Browser> {
   return browser;
 }
 
-/** The whole server on a port of its own, under the address that its pages print. */
+/** The whole server on a free port, at the address that its pages show. */
 export async function serveApp(t: Pick<TestContext, 'after'>) {
   const port = await freePort();
   const app = await buildApp(t, { PORT: String(port) });

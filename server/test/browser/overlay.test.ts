@@ -161,7 +161,7 @@ test('the preview follows the settings form', { skip }, async (t) => {
 
 test('two overlays in one browser both play, also after one of them is reloaded', { skip }, async (t) => {
   const { address, runtime } = await serveApp(t);
-  const { key, tip, creatorId } = await prepare(runtime, 0.2);
+  const { key, tip, creatorId, settings } = await prepare(runtime, 0.2);
   const context = await (await launch(t)).newContext();
   const first = await openOverlay(context, `${address}/overlay/${key}`);
   const second = await openOverlay(context, `${address}/overlay/${key}`);
@@ -170,10 +170,19 @@ test('two overlays in one browser both play, also after one of them is reloaded'
   await until('both show it', () => first.shown.length === 1 && second.shown.length === 1);
   await runtime.overlays.pause(creatorId, true);
   await untilAll(runtime, creatorId, 'shown');
-  await sleep(500);
+  const hasAccent = ({ page }: typeof first, accent: string) =>
+    page.waitForFunction((a) => document.documentElement.style.getPropertyValue('--accent') === a, accent);
+  /** New settings come to the pages after whatever came before. */
+  const settle = async (accent: string) => {
+    await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 0.2, accent });
+    await Promise.all([hasAccent(first, accent), hasAccent(second, accent)]);
+  };
+  await settle('#00ff00');
   await tip('2');
   await second.page.reload();
-  await sleep(500);
+  await hasAccent(second, '#00ff00');
+  await until('both are connected', () => runtime.streams.connected(creatorId, 'overlay') === 2);
+  await settle('#0000ff');
   assert.deepEqual([first.shown.length, second.shown.length], [1, 1], 'nothing is played while paused');
   await runtime.overlays.pause(creatorId, false);
   await until('both show it', () => first.shown.length === 2 && second.shown.length === 2);
@@ -183,10 +192,13 @@ test('two overlays in one browser both play, also after one of them is reloaded'
   await untilAll(runtime, creatorId, 'shown');
   await second.page.goto(`${address}/overlay/${key}`);
   await until('the second goes on where it stopped itself', () => second.shown.length === 3);
-  await sleep(300);
+  await tip('4');
+  await until('both show it', () => first.shown.at(-1)?.text.endsWith('4') && second.shown.at(-1)?.text.endsWith('4'));
+  await untilAll(runtime, creatorId, 'shown');
+  assert.equal(first.shown.length, 4);
   assert.deepEqual(first.shown, second.shown);
   const types = (await runtime.events.after(creatorId, 0, 100)).map(({ type }) => type);
-  assert.deepEqual(types, Array(3).fill(['tip.created', 'alert.shown']).flat(), 'told of once');
+  assert.deepEqual(types, Array(4).fill(['tip.created', 'alert.shown']).flat(), 'told of once');
 });
 
 test('an overlay that was open before opens while the server is away, and waits for it', { skip }, async (t) => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /**
- * An app of somebody else: a server of its own that the browser comes back to. Like many real ones its callback
+ * A third-party app: a separate server with the callback. Like many real ones its callback
  * sends the browser on to another origin (127.0.0.1 and localhost are two).
  */
 export async function startThirdPartyApp(t: Pick<TestContext, 'after'>) {

@@ -34,7 +34,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   const [connection] = await runtime.db.all<{ id: string }>('SELECT id FROM grants WHERE client_id = $1', [
     app.clientId,
   ]);
-  lastUsed.note({ creatorId: creator.id, grantId: connection?.id ?? '' });
+  lastUsed.record({ creatorId: creator.id, grantId: connection?.id ?? '' });
   const authorize = (clientId: string, scope: string) =>
     `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: redirectUris[0] ?? '', scope, state: 's' })}`;
   const all = 'profile.read tips.read tips.create alerts.create events.subscribe';

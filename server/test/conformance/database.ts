@@ -52,15 +52,21 @@ async function ids(db: Database): Promise<string[]> {
   return (await db.all<{ id: string }>('SELECT id FROM notes ORDER BY id')).map(({ id }) => id);
 }
 
-/** Adds notes, and answers how many there are then. */
+/** Adds notes and returns how many there are. */
 async function addNotes(tx: Tx, ...names: string[]): Promise<number> {
   for (const name of names) await tx.run(insert, note(name));
   return (await tx.all('SELECT id FROM notes')).length;
 }
 
-/** Goes on after statements that fail. */
+/** Catches the errors of failed statements. */
 async function addNotesRegardless(tx: Tx, ...names: string[]): Promise<void> {
   for (const name of names) await tx.run(insert, note(name)).catch(() => {});
+}
+
+/** On PostgreSQL one statement, which fails like the function where the note is there. */
+async function addNote(tx: Tx, name: string): Promise<string> {
+  await tx.run(insert, note(name));
+  return name;
 }
 
 /** On PostgreSQL one statement; the function runs where that returns no row. */
@@ -82,8 +88,12 @@ async function numberOfRows(tx: Tx): Promise<number[]> {
 /** @public The writing thread imports it. */
 export const writes = defineWrites(
   import.meta.url,
-  { addNotes, addNotesRegardless, addNoteOnce, numberOfRows },
+  { addNotes, addNotesRegardless, addNote, addNoteOnce, numberOfRows },
   {
+    addNote: {
+      statement: (name) => ({ owner: name, sql: `${insert} RETURNING id`, params: note(name) }),
+      answer: ({ id }: { id: string }) => id,
+    },
     addNoteOnce: {
       statement: (name) => ({
         owner: name,
@@ -130,6 +140,13 @@ function atomicity(check: Check): void {
     const answers = await Promise.all(names.map((name) => db.write(writes.addNoteOnce, name)));
     assert.equal(answers.filter((answer) => answer === 'added').length, 20);
     assert.equal((await ids(db)).length, 21);
+  });
+
+  check('rejects with UniqueViolation by one statement too, and harms nothing beside it', async (db) => {
+    assert.equal(await db.write(writes.addNote, 'a'), 'a');
+    const results = await Promise.allSettled(['b', 'a', 'c'].map((name) => db.write(writes.addNote, name)));
+    assert.ok(results[1]?.status === 'rejected' && results[1].reason instanceof UniqueViolation);
+    assert.deepEqual(await ids(db), ['a', 'b', 'c']);
   });
 
   check('dooms a write by its failed statement even if the function goes on', async (db) => {
@@ -229,7 +246,7 @@ function values(check: Check): void {
   check('refuses what no column can hold, and a wrong count of parameters', async (db) => {
     const wrong: unknown[] = [undefined, true, new Date(), 1.5, 2 ** 53, Number.NaN, {}, [], 1n];
     for (const value of wrong) {
-      // Reflect.apply hands over what the types forbid.
+      // Reflect.apply passes arguments that the types forbid.
       await assert.rejects(
         async () => Reflect.apply(db.get, db, ['SELECT id FROM notes WHERE id = $1', [value]]),
         TypeError,

@@ -8,7 +8,7 @@ export interface HubUnderTest {
   here: Hub;
   /** Another node of the same deployment; with a single process, the same hub. */
   there: Hub;
-  /** Resolves when all that was subscribed and published before has taken effect on both. */
+  /** Resolves when all earlier subscriptions and messages have taken effect on both. */
   settle(): Promise<void>;
   /** What listeners threw. */
   listenerErrors: unknown[];

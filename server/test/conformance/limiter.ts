@@ -166,7 +166,7 @@ async function takeTimes(limiter: Limiter, key: string, rule: LimitRule, times: 
   return verdicts;
 }
 
-/** `open` gives two ways to the same slots: with many nodes, two of them. */
+/** `open` returns two limiters with the same slots: those of two nodes. */
 export function connectionSlotsConformance(
   name: string,
   open: (t: TestContext) => Promise<readonly [ConnectionSlots, ConnectionSlots]>,

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../build-app.ts';
 import { assertLedger } from '../ledger.ts';
 import { startServer } from '../server-process.ts';
 import { fillDisk, needsMount, smallDisk } from '../small-disk.ts';
+import { startStopwatch } from '../stopwatch.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
 import { postTips } from '../tip-load.ts';
 
@@ -26,9 +27,9 @@ test(
     t.after(() => server.kill());
     const answered = new Set<string>();
     const post = async (count: number) => {
-      const started = performance.now();
+      const stopwatch = startStopwatch(server.child.pid);
       const { recorded, statuses } = await postTips(server.url, pairs, { count, connections: 16 });
-      assert.ok(performance.now() - started < 5000, 'answered within five seconds');
+      assert.ok(stopwatch() < 5000, 'answered within five seconds');
       for (const { id } of recorded) answered.add(id);
       return statuses;
     };

@@ -190,12 +190,17 @@ test('connection slots over two nodes are as many as in one process', {
     const killedAt = performance.now();
     await nodes.node(0).kill('SIGKILL');
     assert.equal((await app.socket(there)).outcome, 4429, 'nobody knows yet');
-    while ((await app.socket(there)).outcome !== 'live')
-      assert.ok(performance.now() - killedAt < 60_000, 'the slots never became free');
-    const freedAfter = performance.now() - killedAt;
-    assert.ok(freedAfter < 17_000, `after ${freedAfter} ms`);
+    // When it was asked for and not when it was refused, so that a busy machine does not count.
+    let refusedAfter = 0;
+    await until('a slot is free', async () => {
+      const askedAfter = performance.now() - killedAt;
+      const { outcome } = await app.socket(there);
+      if (outcome !== 'live') refusedAfter = askedAfter;
+      return outcome === 'live';
+    });
+    assert.ok(refusedAfter < 17_000, `still refused after ${refusedAfter} ms`);
     const rest = await app.sockets(50, there);
     assert.deepEqual([count(rest, 'live'), count(rest, 4429)], [49, 1]);
-    t.diagnostic(`free after ${Math.round(freedAfter)} ms`);
+    t.diagnostic(`refused for the last time after ${Math.round(refusedAfter)} ms`);
   });
 });

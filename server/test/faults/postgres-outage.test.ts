@@ -6,6 +6,7 @@ import { type Database, StorageUnavailable } from '../../src/platform/db/databas
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 import { execute, executeAll, writeOne } from '../sql.ts';
+import { startStopwatch } from '../stopwatch.ts';
 
 async function open(t: TestContext): Promise<{ server: Postgres; db: Database }> {
   const server = await startPostgres();
@@ -33,7 +34,7 @@ function load(db: Database) {
     while (going) {
       const n = next;
       next += 1;
-      const started = performance.now();
+      const stopwatch = startStopwatch();
       try {
         await pair(db, n);
         answered.push(n);
@@ -42,7 +43,7 @@ function load(db: Database) {
         refused += 1;
         await delay(20);
       }
-      slowest = Math.max(slowest, performance.now() - started);
+      slowest = Math.max(slowest, stopwatch());
     }
   }
   const writers = Array.from({ length: 20 }, writer);
@@ -105,13 +106,13 @@ describe('PostgreSQL that goes away under load', { concurrency: 2 }, () => {
     const running = load(db);
     await running.moreAnswers(100);
     server.pause();
-    const started = performance.now();
+    const stopwatch = startStopwatch();
     await Promise.all([
       assert.rejects(db.get('SELECT 1'), StorageUnavailable),
       assert.rejects(pair(db, -2), StorageUnavailable),
       assert.rejects(writeOne(db, 'owner', 'DELETE FROM a WHERE n = -3'), StorageUnavailable),
     ]);
-    assert.ok(performance.now() - started < 5_000);
+    assert.ok(stopwatch() < 5_000);
     server.resume();
     await eventually(db, -1);
     await running.moreAnswers(100);

@@ -1,4 +1,3 @@
-export { accountPages } from './pages.ts';
 export { createPasskeys } from './passkeys/service.ts';
 export { createPasswords } from './passwords.ts';
 export { createRecovery } from './recovery/service.ts';
@@ -7,5 +6,7 @@ export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
 export { createPostLimit } from './sessions/post-limit.ts';
 export { createSessions, type Pages } from './sessions/service.ts';
+export { accountSettingsPages } from './settings/pages.ts';
+export { signInPages } from './sign-in/pages.ts';
 export { createSignIn } from './sign-in/service.ts';
 export { createThrottle } from './sign-in/throttle.ts';

@@ -13,16 +13,17 @@ export type Passwords = ReturnType<typeof createPasswords>;
 /** Hashes of passwords, for whoever asks. Both functions reject with `QueueFull` while too many wait. */
 export function createPasswords() {
   const queue = createWorkQueue(queueOptions);
-  let nobody: string | undefined;
+  /** Verified for an unknown username, so that both cases take the same time. */
+  let unknownCreatorHash: string | undefined;
 
   return {
     hash: (password: string): Promise<string> => queue.run(() => hash(password)),
 
-    /** Without a hash of the creator's another one is checked, so that both last the same. */
+    /** Without a hash the result is false, after the same time. */
     verify: (passwordHash: string | undefined, password: string): Promise<boolean> =>
       queue.run(async () => {
-        nobody ??= await hash(randomBytes(32));
-        return (await verify(passwordHash ?? nobody, password)) && passwordHash !== undefined;
+        unknownCreatorHash ??= await hash(randomBytes(32));
+        return (await verify(passwordHash ?? unknownCreatorHash, password)) && passwordHash !== undefined;
       }),
   };
 }

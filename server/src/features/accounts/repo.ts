@@ -20,7 +20,6 @@ export interface CreatorRow {
 const columns =
   'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, page_public, demo, suspended_at, created_at';
 
-/** A creator with an empty history. */
 async function insertCreator(
   tx: Tx,
   creator: Pick<CreatorRow, 'id' | 'username' | 'display_name' | 'password_hash' | 'demo' | 'created_at'>,
@@ -36,7 +35,7 @@ export function creatorById(db: Reader, id: string): Promise<CreatorRow | undefi
   return db.get<CreatorRow>(`SELECT ${columns} FROM creators WHERE id = $1`, [id]);
 }
 
-/** The same, locked until this write is over. */
+/** Locks the row until the write commits. */
 export function lockCreator(tx: Tx, id: string): Promise<CreatorRow | undefined> {
   return tx.get<CreatorRow>(
     {
@@ -51,7 +50,7 @@ export function creatorByUsername(db: Reader, username: string): Promise<Creator
   return db.get<CreatorRow>(`SELECT ${columns} FROM creators WHERE username = $1`, [username]);
 }
 
-/** Ends every session but the one that is kept: whoever knew the old password is out. */
+/** Ends all other sessions: somebody else may have used the old password. */
 export async function setPassword(tx: Tx, id: string, passwordHash: string, keepSession: string | null): Promise<void> {
   await tx.run('UPDATE creators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
   await deleteSessionsExcept(tx, id, keepSession);

@@ -1,6 +1,6 @@
 import { type NameProblem, nameProblem } from '../../platform/names.ts';
 
-/** A rule of an account that was broken, in words for the person who typed it. */
+/** An invalid field of an account. The message is for the person who typed it. */
 export class AccountError extends Error {
   readonly code:
     | 'username_invalid'
@@ -18,7 +18,7 @@ export class AccountError extends Error {
 }
 
 const usernameForm = /^[a-z0-9_]{3,30}$/;
-const passwordLength = { least: 10, most: 200 };
+const passwordLength = { min: 10, max: 200 };
 const displayNameLength = 40;
 
 /** `host`: the operator's, which no name may pass for. */
@@ -31,14 +31,14 @@ export function checkUsername(username: string, host: string): void {
 
 export function checkPassword(password: string): void {
   const { length } = [...password];
-  if (length < passwordLength.least || length > passwordLength.most)
+  if (length < passwordLength.min || length > passwordLength.max)
     throw new AccountError(
       'password_invalid',
-      `A password has ${passwordLength.least} to ${passwordLength.most} characters.`,
+      `A password has ${passwordLength.min} to ${passwordLength.max} characters.`,
     );
 }
 
-/** Every rule that is broken, not only the first: a form names each beside its field. */
+/** All problems, so that a form can show each beside its field. */
 export function brokenRules(
   account: { username: string; displayName: string; password: string },
   host: string,

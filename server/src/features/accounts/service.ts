@@ -15,7 +15,7 @@ export interface AccountsParts extends Pick<Platform, 'db' | 'clock' | 'newId'> 
 export function createAccounts({ db, clock, newId, passwords, authUrl }: AccountsParts) {
   const { hostname } = new URL(authUrl);
 
-  async function known(username: string) {
+  async function requireByUsername(username: string) {
     const creator = await repo.creatorByUsername(db, username);
     if (!creator) throw new AccountError('creator_unknown', `There is no creator named "${username}".`);
     return creator;
@@ -23,7 +23,7 @@ export function createAccounts({ db, clock, newId, passwords, authUrl }: Account
 
   return {
     byId: (id: string) => repo.creatorById(db, id),
-    byUsername: known,
+    byUsername: requireByUsername,
     findByUsername: (username: string) => repo.creatorByUsername(db, username),
 
     async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
@@ -49,13 +49,12 @@ export function createAccounts({ db, clock, newId, passwords, authUrl }: Account
       return creator;
     },
 
-    /** Ends every session but the one that is kept: whoever knew the old password is out. */
     async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
       await db.write(repo.writes.setPassword, creatorId, await passwords.hash(password), keepSession);
     },
 
-    /** Suspension pauses; `null` restores. */
+    /** `null` ends the suspension. */
     setSuspended: async (creatorId: string, at: number | null): Promise<boolean> =>
       (await db.write(repo.writes.setSuspended, creatorId, at)) > 0,
 

@@ -2,7 +2,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { type Alert, appendEvent, type PreparedEvent } from '../events/index.ts';
 
-/** A test alert is its event and nothing else. */
+/** A test alert is stored only as its event. */
 async function appendAlert(
   tx: Tx,
   event: PreparedEvent,

@@ -15,5 +15,5 @@ export function alertRequest(rules: TipRules) {
   );
 }
 
-/** What a test alert shows where the request says nothing. */
+/** The values of fields that a request leaves out. */
 export const sample = { name: 'NAMJAI', displayName: 'น้ำใจ', amount: 100, message: 'This is a test alert.' };

@@ -5,7 +5,7 @@ import { sample } from './schemas.ts';
 
 export interface AlertsParts extends Pick<Platform, 'db' | 'newId'> {
   readonly events: EventLog;
-  /** How many overlays of this creator are open now. */
+  /** How many overlays of the creator are open now. */
   readonly overlaysConnected: (creatorId: string) => Promise<number>;
 }
 
@@ -21,7 +21,7 @@ export type Alerts = ReturnType<typeof createAlerts>;
 
 export function createAlerts({ db, events, newId, overlaysConnected }: AlertsParts) {
   return {
-    /** Sends a test alert: an event like a tip's, and nothing else. No tip, no statistics. */
+    /** Appends the event of a test alert. No tip is recorded and no statistics change. */
     async send(input: NewAlert): Promise<Alert> {
       const amountMinor = Math.round((input.amount ?? sample.amount) * 100);
       const event = events.prepare({ creatorId: input.creatorId, type: 'alert.test', test: true });
@@ -29,7 +29,7 @@ export function createAlerts({ db, events, newId, overlaysConnected }: AlertsPar
         id: newId('alt'),
         type: 'alert.test',
         name: input.name ?? sample.name,
-        // A sample beside a name that was given would hide it on the overlay.
+        // The overlay shows display_name in place of name, so the sample must not hide a name of the request.
         display_name: input.displayName ?? (input.name ? null : sample.displayName),
         amount: amountMinor / 100,
         amount_minor: amountMinor,

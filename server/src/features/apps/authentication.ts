@@ -5,10 +5,17 @@ import { hashSecret, sameHash } from '../../platform/secrets.ts';
 import { createAppLookup } from './lookup.ts';
 import type { AppRow } from './repo.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The caller is an app: with HTTP Basic, or also with its credentials in the body. */
+    clientAuth?: 'basic' | 'basic_or_body';
+  }
+}
+
 /**
  * Client authentication.
- * - An unknown client and a wrong secret are the same: the same work, the same answer.
- * - Only failures are counted, so a right secret is always accepted, whoever else guesses at it.
+ * - An unknown client and a wrong secret cannot be told apart: both take the same time and get the same answer.
+ * - Only failures count against the limit, so the right secret is accepted while somebody else guesses.
  */
 export interface Credentials {
   readonly clientId: string;
@@ -21,16 +28,16 @@ export type Authentication =
   | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
 
 const failures = { limit: 20, windowMs: 60_000 };
-/** Any other text is not looked up: PostgreSQL, for one, refuses a NUL. */
+/** Other texts are not looked up: PostgreSQL refuses a NUL. */
 export const clientIdForm = /^app_[0-9a-z]{26}$/;
-const nobody = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
+const unknownApp = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
 
 export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db' | 'clock' | 'limiter'>) {
   const lookup = createAppLookup(db);
-  /** `address` is where the request comes from: failures are counted for each client and address. */
+  /** Failures are counted for each client and address of the caller. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
     const app = clientIdForm.test(clientId) ? await lookup(clientId) : undefined;
-    const known = isSecretOf(app ?? nobody, clientSecret, clock());
+    const known = isSecretOf(app ?? unknownApp, clientSecret, clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';
     const { allowed, resetSeconds } = await limiter.take(`client-auth:${client}:${address}`, failures);
@@ -45,13 +52,13 @@ function isSecretOf(
 ): boolean {
   const hash = hashSecret(secret);
   const isCurrent = sameHash(hash, app.secret_hash);
-  const isOld = sameHash(hash, app.old_secret_hash ?? nobody.secret_hash);
+  const isOld = sameHash(hash, app.old_secret_hash ?? unknownApp.secret_hash);
   return isCurrent || (isOld && app.old_secret_hash !== null && now < (app.old_secret_until ?? 0));
 }
 
 /**
- * HTTP Basic credentials (RFC 7617). RFC 6749 wants both parts form-encoded, many clients send them as they are;
- * our ids and secrets have no character that means something else once decoded, so both are read the same way.
+ * HTTP Basic credentials (RFC 7617). RFC 6749 wants both parts form-encoded, but many clients do not encode them.
+ * Decoding changes no character of our ids and secrets, so both forms are read alike.
  */
 export function basicCredentials(request: FastifyRequest): Credentials | 'absent' | 'malformed' {
   const header = request.headers.authorization;

@@ -1,7 +1,6 @@
 import { nameProblem } from '../../platform/names.ts';
 import { type RedirectUriProblem, redirectUriProblem, redirectUriProblems } from './redirect-uris.ts';
 
-/** What a developer says about an app. */
 export interface AppDetails {
   readonly name: string;
   readonly redirectUris: readonly string[];
@@ -17,13 +16,13 @@ export const mostRedirectUris = 20;
 
 const nameProblems = { blank: 'length', invisible: 'characters', reserved: 'reserved' } as const;
 
-/** Everything that is wrong, so that a page can show it all at once. */
+/** All problems, so that a form can show each beside its field. */
 export function detailProblems(
   { name, redirectUris }: AppDetails,
   { development, authUrl }: { development: boolean; authUrl: string },
 ): DetailProblem[] {
   const problems: DetailProblem[] = [];
-  // The consent page shows the name: nothing in it may hide or reorder what stands beside it, or pass for the operator.
+  // The consent page shows the name, so it must not hide or reorder the text around it, nor pass for the operator.
   const found = [...name].length > longestName ? 'blank' : nameProblem(name, new URL(authUrl).hostname);
   if (found) problems.push({ field: 'name', problem: nameProblems[found] });
   if (redirectUris.length === 0) problems.push({ field: 'redirectUris', problem: 'none' });
@@ -41,7 +40,7 @@ const nameTexts = {
   reserved: 'This app’s name reads as if it belonged to Namjai or the operator.',
 };
 
-/** The same in words, for the command line. */
+/** For the command line. */
 export function problemText(found: DetailProblem): string {
   if (found.field === 'name') return nameTexts[found.problem];
   if ('uri' in found) return `The redirect URI ${found.uri} ${redirectUriProblems[found.problem]}.`;

@@ -2,25 +2,25 @@ import type { Database } from '../../platform/db/database.ts';
 import { type AppRow, appById } from './repo.ts';
 
 const tables = ['apps'] as const;
-const remembered = 10_000;
+const maxCached = 10_000;
 
 /**
- * An app as it is right now. Where the engine can tell that no app has changed (SQLite), the last answer is used again;
- * elsewhere each request reads. See docs/decisions/access-memory.md.
- * An unknown client id is remembered too, so that known and unknown ones take the same time.
+ * Finds an app by its client id. Where the engine reports that no app has changed (SQLite), the app comes from a cache;
+ * elsewhere each request reads it. See docs/decisions/access-memory.md.
+ * Unknown client ids are cached too, so that known and unknown ones take the same time.
  */
 export function createAppLookup(db: Database) {
-  const seen = new Map<string, AppRow | undefined>();
-  let seenVersion: number | undefined;
+  const cache = new Map<string, AppRow | undefined>();
+  let cachedVersion: number | undefined;
   return async (clientId: string): Promise<AppRow | undefined> => {
     const version = db.version(tables);
-    if (version !== seenVersion) seen.clear();
-    seenVersion = version;
-    if (seen.has(clientId)) return seen.get(clientId);
+    if (version !== cachedVersion) cache.clear();
+    cachedVersion = version;
+    if (cache.has(clientId)) return cache.get(clientId);
     const app = await appById(db, clientId);
     if (version !== undefined && db.version(tables) === version) {
-      if (seen.size >= remembered) seen.clear();
-      seen.set(clientId, app);
+      if (cache.size >= maxCached) cache.clear();
+      cache.set(clientId, app);
     }
     return app;
   };

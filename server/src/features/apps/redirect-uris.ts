@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../../platform/addresses.ts';
 
-/** What can be wrong with a redirect URI (contract, Redirect URIs), in words that follow the address. */
+/** What can be wrong with a redirect URI (contract, Redirect URIs). Each text follows the URI in a sentence. */
 export const redirectUriProblems = {
   not_absolute: 'must be an absolute address, such as https://app.example/callback',
   too_long: 'must have at most 2,048 characters',
@@ -15,7 +15,7 @@ export const redirectUriProblems = {
 
 export type RedirectUriProblem = keyof typeof redirectUriProblems;
 
-/** Why this address cannot be registered as a redirect URI, or nothing if it can. */
+/** Why this URI cannot be registered, or nothing if it can. */
 export function redirectUriProblem(text: string, development: boolean): RedirectUriProblem | undefined {
   if (!URL.canParse(text)) return 'not_absolute';
   const url = new URL(text);
@@ -24,13 +24,13 @@ export function redirectUriProblem(text: string, development: boolean): Redirect
   if (text.includes('#')) return 'fragment';
   if (url.username || url.password || /^[^/]*\/\/[^/]*@/.test(text)) return 'user_info';
   if (text.includes('*')) return 'wildcard';
-  // The parser mends `https:host` and `https:/host`; what is compared is the text, so it must be whole.
+  // The parser accepts `https:host` and `https:/host`. URIs are compared as text, so these are refused.
   if (/^https:\/\/[^/]/i.test(text)) return undefined;
   if (url.protocol !== 'http:' || !isDevelopmentRedirect(url)) return 'not_https';
   return development ? undefined : 'development_only';
 }
 
-/** Loopback redirects match only while the server runs in development, also those registered earlier. */
+/** Loopback URIs work only in development, also those that were registered then. */
 export function redirectUriUsable(text: string, development: boolean): boolean {
   return redirectUriProblem(text, development) === undefined;
 }

@@ -19,9 +19,9 @@ const columns =
 
 type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
 
-/** Answers whether the owner may have another app. */
-async function insertApp(tx: Tx, app: NewApp, mostOfOwner: number): Promise<boolean> {
-  if (app.owner_id !== null && (await countOfOwner(tx, app.owner_id)) >= mostOfOwner) return false;
+/** Returns false if the owner has `maxOfOwner` apps already. */
+async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<boolean> {
+  if (app.owner_id !== null && (await countOfOwner(tx, app.owner_id)) >= maxOfOwner) return false;
   await tx.run(
     `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -34,7 +34,7 @@ export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
   return db.get<AppRow>(`SELECT ${columns} FROM apps WHERE id = $1 AND deleted_at IS NULL`, [id]);
 }
 
-/** The current secret becomes the old one, in place of any older. Answers whether there is such an app. */
+/** The current secret becomes the old one and replaces any older. Returns whether the app exists. */
 async function replaceSecret(tx: Tx, id: string, secretHash: string, oldUntil: number): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $3, secret_hash = $2
@@ -64,7 +64,7 @@ export function appOfOwner(db: Reader, ownerId: string, id: string): Promise<App
   ]);
 }
 
-/** How many apps an owner has. The owner's row is locked, so that two registrations cannot both be the last. */
+/** Locks the owner's row, so that concurrent registrations cannot exceed the limit. */
 async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
   await tx.get(
     {
@@ -93,8 +93,8 @@ async function updateDetails(
 }
 
 /**
- * The row stays: ended grants and tips refer to it. Its secrets go. Answers whether there was one; whoever has grants of
- * the app ends them in the same write.
+ * Marks the app as deleted and clears its secrets. The row stays, because ended grants and tips refer to it. The calling
+ * write must end the app's grants. Returns whether the owner has such an app.
  */
 export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number): Promise<boolean> {
   const changed = await tx.run(

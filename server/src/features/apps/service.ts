@@ -14,7 +14,7 @@ export type Apps = ReturnType<typeof createApps>;
 
 export class AppError extends Error {
   readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'too_many_apps';
-  /** Everything wrong with the details, if the details are the reason. */
+  /** Set if the details are invalid. */
   readonly problems: readonly DetailProblem[];
   constructor(code: AppError['code'], message: string, problems: readonly DetailProblem[] = []) {
     super(message);
@@ -23,10 +23,10 @@ export class AppError extends Error {
   }
 }
 
-/** How long the previous secret still works. */
+/** How long the old secret works after a rotation. */
 const oldSecretMs = 24 * 3_600_000;
 
-/** How many apps one account can have. */
+/** The most apps of one account. */
 export const mostApps = 20;
 
 export function createApps({ db, clock, newId, limiter, development, authUrl }: AppsParts) {
@@ -68,7 +68,7 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
     authenticate: createAuthentication({ db, clock, limiter }),
 
-    /** A new secret; the current one works for another 24 hours, any older one no longer. */
+    /** Returns a new secret. The current one works for another 24 hours, any older one no longer. */
     async rotateSecret(clientId: string): Promise<string> {
       const clientSecret = newSecret('njs');
       const oldUntil = clock() + oldSecretMs;
@@ -79,20 +79,20 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
     ofOwner: (ownerId: string) => repo.appsOfOwner(db, ownerId),
 
-    /** Nothing for an app of someone else: whether it exists is not told. */
+    /** Returns nothing for the app of another owner, as for one that does not exist. */
     ownedBy: async (ownerId: string, clientId: string) =>
       clientIdForm.test(clientId) ? repo.appOfOwner(db, ownerId, clientId) : undefined,
 
-    /** Answers whether the owner has such an app. */
+    /** Returns whether the owner has such an app. */
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
       return db.write(repo.writes.updateDetails, ownerId, { id: clientId, ...checked(input) });
     },
 
-    /** Compared as exact strings. */
+    /** Redirect URIs are compared as exact strings. */
     redirectsTo: (app: Pick<repo.AppRow, 'redirect_uris'>, uri: string): boolean =>
       redirectUrisOf(app).includes(uri) && redirectUriUsable(uri, development),
 
-    /** Called by `grants.suspend`, which then has every connection of the app checked. */
+    /** Only for `grants.suspend`, which then rechecks the app's open connections. */
     setSuspended: (clientId: string, at: number | null) => db.write(repo.writes.setSuspended, clientId, at),
   };
 }

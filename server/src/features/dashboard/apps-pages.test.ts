@@ -56,7 +56,7 @@ test('uses of many grants are all written, and a node whose clock is behind sets
   const late = await buildApp(t, env);
   late.clock.set(runtime.clock() - 30_000);
   for (const { lastUsed } of [runtime, late.runtime]) {
-    for (let i = 0; i < 1_001; i += 1) lastUsed.note({ creatorId: 'crt_x', grantId: `grt_${i}` });
+    for (let i = 0; i < 1_001; i += 1) lastUsed.record({ creatorId: 'crt_x', grantId: `grt_${i}` });
     await lastUsed.flush();
   }
   const written = await runtime.db.get('SELECT COUNT(*) AS count, MIN(used_at) AS first FROM grant_uses');

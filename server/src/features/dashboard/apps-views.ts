@@ -1,6 +1,6 @@
-import { badge, button, card, definitions } from '../../platform/web/blocks.ts';
+import { badge, card, definitions } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { form } from '../../platform/web/forms.ts';
+import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { type Connection, parseScopes, scopeList } from '../oauth/index.ts';
@@ -18,11 +18,8 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
     [t('connected'), o.times.time(new Date(connection.created_at), o.lang)],
     [t('used'), usedAt === null ? html`${t('never')}` : o.times.time(new Date(usedAt), o.lang)],
   ];
-  const disconnect = form({
-    action: `/dashboard/apps/${clientId}/disconnect`,
-    csrf: o.csrf,
-    body: html`<div class="actions">!${button(t('disconnect'), { kind: 'danger' })}</div>`,
-  });
+  const action = `/dashboard/apps/${clientId}/disconnect`;
+  const disconnect = buttonForm({ action, csrf: o.csrf, label: t('disconnect'), kind: 'danger', row: true });
   return card({
     title: app,
     body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}

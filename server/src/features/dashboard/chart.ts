@@ -11,13 +11,13 @@ export interface ChartOptions {
   readonly times: Times;
 }
 
-/** Width of a day and height of the drawing, in its own units. The stylesheet scales it. */
+/** Width of a day and height of the chart, in units of its viewBox. */
 const step = 10;
 const height = 100;
 
 /**
- * A bar chart by day, drawn on the server so that it needs no script. Text stands beside the drawing, not in it, so that
- * it keeps its size on a phone. A sentence above and a table below say the same in words.
+ * A bar chart by day. The server draws it, so that it needs no script. The texts are outside of the SVG, so that they keep
+ * their size on a phone. A sentence above and a table below give the same numbers as text.
  */
 export function chart({ days, lang, times }: ChartOptions): Html {
   const t = dashboardWords(lang);

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { button, card, heading, linkButton } from '../../platform/web/blocks.ts';
+import { card, heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { form } from '../../platform/web/forms.ts';
+import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -22,10 +22,10 @@ export interface DashboardParts {
   readonly signup: 'open' | 'closed';
 }
 
-const latest = 20;
-const charted = 30;
-/** Of all open dashboards of a creator together; each looks again at most once a second. */
-const lookLimit = { limit: 300, windowMs: 60_000 };
+const latestTips = 20;
+const chartedDays = 30;
+/** For all open dashboards of a creator together. Each refreshes at most once a second. */
+const refreshLimit = { limit: 300, windowMs: 60_000 };
 
 /** / and /dashboard. */
 export function dashboardPages(
@@ -49,19 +49,19 @@ export function dashboardPages(
 
   scope.get('/dashboard', async (request, reply) => {
     const { creatorId, displayName } = pages.requireSession(request);
-    const { allowed, resetSeconds } = await limiter.take(`dashboard:${creatorId}`, lookLimit);
+    const { allowed, resetSeconds } = await limiter.take(`dashboard:${creatorId}`, refreshLimit);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const lang = pages.lang(request);
     const t = dashboardWords(lang);
     const [totals, days, page] = await Promise.all([
       tips.stats(creatorId),
-      tips.days(creatorId, charted),
-      tips.page(creatorId, { from: null, to: null }, null, latest),
+      tips.days(creatorId, chartedDays),
+      tips.page(creatorId, { from: null, to: null }, null, latestTips),
     ]);
-    const test = form({
+    const test = buttonForm({
       action: '/dashboard/test-alert',
       csrf: pages.csrf(request, reply),
-      body: button(t('testAlert')),
+      label: t('testAlert'),
     });
     const body = html`
       !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${test}` })}
@@ -72,7 +72,7 @@ export function dashboardPages(
   scope.post('/dashboard/test-alert', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const t = dashboardWords(pages.lang(request));
-    // As many alerts as an app can send, counted over all the pages that send them.
+    // The limit of an app, shared by all pages that send alerts.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
     const seen = (await overlays.sendTest(creatorId)) > 0;
@@ -87,8 +87,8 @@ export function dashboardPages(
 const maxDashboards = 20;
 
 /**
- * /dashboard/live: this creator's tips as Server-Sent Events, for as long as the session lives. Only a page of ours can
- * read it: the cookie is SameSite, and there is no CORS.
+ * /dashboard/live: the creator's tips as Server-Sent Events, until the session ends. Only our own pages can read it: the
+ * cookie is SameSite, and there is no CORS.
  */
 export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: Pages; streams: Streams }): void {
   scope.get('/dashboard/live', { exposeHeadRoute: false }, async (request, reply) => {

@@ -2,7 +2,7 @@ import { displayText } from '../../platform/web/browser/text.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Tip } from '../tips/index.ts';
 
-/** With it Excel reads the file as UTF-8 and shows Thai. */
+/** Excel needs it to read the file as UTF-8. */
 const byteOrderMark = '\ufeff';
 
 const columns = [
@@ -20,7 +20,7 @@ const columns = [
 
 export const csvHead = `${byteOrderMark}${columns.join(',')}\r\n`;
 
-/** One tip as a line of RFC 4180, in the order of the columns. */
+/** A record of RFC 4180, in the order of the columns. */
 export function csvLine(tip: Tip, zone: Zone): string {
   const cells = [
     zone.local(Date.parse(tip.created_at)),
@@ -38,10 +38,10 @@ export function csvLine(tip: Tip, zone: Zone): string {
 }
 
 /**
- * What people wrote is never a formula, whichever of comma, semicolon and tab a spreadsheet splits at. The file's quotes
- * hold only for a reader that splits at the comma; any other may begin a cell after a semicolon or a line break (a text
- * for show has no tab). An apostrophe goes before whatever would begin with a sign there: a spreadsheet shows it as it
- * stands (https://owasp.org/www-community/attacks/CSV_Injection; the wide forms are taken for signs too).
+ * An apostrophe keeps a spreadsheet from running a text as a formula, whether it splits cells at the comma, the semicolon
+ * or the tab. The quotes of the file hold only for a reader that splits at the comma: any other may begin a cell after a
+ * semicolon or a line break (`displayText` leaves no tab). So the apostrophe goes before every sign that begins a formula
+ * there (https://owasp.org/www-community/attacks/CSV_Injection; full-width signs begin a formula too).
  */
 function text(value: string | null): string {
   const safe = displayText(value ?? '').replace(formulaStart, "$1'$2");

@@ -23,17 +23,17 @@ export interface TipsPagesParts extends Pick<Platform, 'limiter' | 'vault' | 'cl
 }
 
 const pageSize = 50;
-/** In units of a thousand tips that are read. A search may read ten, an export all of them. */
+/** The limits count units of 1,000 tips read. A search may read 10,000 tips, an export all of them. */
 const searchLimit = { limit: 120, windowMs: 60_000 };
 const searchCost = 2;
 const exportLimit = { limit: 300, windowMs: 60_000 };
-const leastExportCost = 30;
-/** The exports of one creator at once, over all nodes. */
+const minExportCost = 30;
+/** The most exports of one creator at once, over all nodes. */
 const maxExports = 2;
-/** An export that the client does not read for so long is aborted. */
-const patienceMs = 30_000;
+/** The server aborts an export whose client reads nothing for this long. */
+const exportTimeoutMs = 30_000;
 
-/** /dashboard/tips: search, and what it finds as a file. */
+/** /dashboard/tips: search, and the export of its results. */
 export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   const { pages, tips, grants, times, limiter, vault, clock, zone } = parts;
   const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
@@ -48,7 +48,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 
-  async function pace(key: string, rate: typeof searchLimit, cost: number): Promise<void> {
+  async function limit(key: string, rate: typeof searchLimit, cost: number): Promise<void> {
     const { allowed, resetSeconds } = await limiter.take(key, rate, cost);
     if (!allowed) throw tooMany(resetSeconds);
   }
@@ -69,7 +69,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
-    await pace(`dashboard-search:${creatorId}`, searchLimit, searchCost);
+    await limit(`dashboard-search:${creatorId}`, searchLimit, searchCost);
     const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
@@ -86,12 +86,12 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, username, typed, parsed } = await read(request);
     if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
-    const cost = Math.max(leastExportCost, await tips.historyCost(creatorId));
-    await pace(`dashboard-export:${creatorId}`, exportLimit, cost);
+    const cost = Math.max(minExportCost, await tips.historyCost(creatorId));
+    await limit(`dashboard-export:${creatorId}`, exportLimit, cost);
     const slot = `dashboard-export:${creatorId}`;
     if (!(await limiter.connectionSlots.acquire(slot, maxExports))) throw tooMany(1);
     reply.raw.once('close', () => limiter.connectionSlots.release(slot));
-    // The first batch is read before the answer begins, so that it can still be refused.
+    // Reads the first batch before the answer begins, so that the export can still be refused.
     const batches = tips.matching(creatorId, parsed);
     const first = await batches.next().catch(refuseFull);
     const until = typed.to || zone.local(clock()).slice(0, 10);
@@ -101,7 +101,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
         'content-type': 'text/csv; charset=utf-8; header=present',
         'content-disposition': `attachment; filename="${name}.csv"`,
       })
-      .send(Readable.from(patiently(csv(first, batches), reply), { objectMode: false }));
+      .send(Readable.from(withTimeout(csv(first, batches), reply), { objectMode: false }));
   });
 
   async function* csv(first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>): AsyncGenerator<string> {
@@ -112,9 +112,9 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 }
 
 /** Only the time in which the client does not read counts: a search that finds nothing for long is not aborted. */
-async function* patiently(parts: AsyncGenerator<string>, reply: FastifyReply): AsyncGenerator<string> {
+async function* withTimeout(parts: AsyncGenerator<string>, reply: FastifyReply): AsyncGenerator<string> {
   for await (const part of parts) {
-    const timer = setTimeout(() => reply.raw.destroy(), patienceMs);
+    const timer = setTimeout(() => reply.raw.destroy(), exportTimeoutMs);
     try {
       yield part;
     } finally {

@@ -5,19 +5,19 @@ import type { DashboardT } from './words.ts';
 const names = ['q', 'app', 'from', 'to', 'min', 'max'] as const;
 
 type Name = (typeof names)[number];
-/** What was typed, empty where nothing was. */
+/** The fields as typed. */
 export type Typed = Readonly<Record<Name, string>>;
 export type Wrong = Partial<Record<Name, string>>;
 
-/** Longer than any name and message. */
-const longest = 300;
+/** Longer than any name or message. */
+const maxLength = 300;
 
 export function readTyped(query: URLSearchParams): Typed {
-  const text = (name: Name) => (query.get(name) ?? '').trim().slice(0, longest);
+  const text = (name: Name) => (query.get(name) ?? '').trim().slice(0, maxLength);
   return { q: text('q'), app: text('app'), from: text('from'), to: text('to'), min: text('min'), max: text('max') };
 }
 
-/** The same search as the query of an address. */
+/** The search as a query string. */
 export function queryOf(typed: Typed, more: Record<string, string> = {}): string {
   const filled = names.filter((name) => typed[name] !== '').map((name) => [name, typed[name]]);
   return new URLSearchParams([...filled, ...Object.entries(more)]).toString();
@@ -25,7 +25,7 @@ export function queryOf(typed: Typed, more: Record<string, string> = {}): string
 
 export interface SearchRules {
   readonly zone: Zone;
-  /** What can be chosen as the source. */
+  /** The valid values of `app`. */
   readonly sources: readonly string[];
   readonly t: DashboardT;
 }
@@ -51,13 +51,13 @@ export function parseSearch(typed: Typed, { zone, sources, t }: SearchRules): Ti
   return Object.keys(wrong).length > 0 ? { wrong } : { ...filter, from, to, minMinor, maxMinor };
 }
 
-/** `undefined` if it is not a day of the calendar. */
+/** `undefined` if the text is not a date of the calendar. */
 function day(text: string, side: 'from' | 'to', zone: Zone): number | null | undefined {
   if (text === '') return null;
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseBound(text, side, zone) : undefined;
 }
 
-/** Accepts amounts as people write them: `฿1,500.50`. */
+/** Accepts `฿1,500.50`. */
 function satang(text: string): number | null | undefined {
   if (text === '') return null;
   const digits = text.replace(/^฿\s*/, '').replace(/,(?=\d{3}(\D|$))/g, '');

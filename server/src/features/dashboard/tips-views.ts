@@ -32,7 +32,7 @@ export interface SearchView {
 interface Found {
   readonly tips: readonly Tip[];
   readonly first: boolean;
-  /** Where older tips follow. `reached` is set if the search stopped there because it had read enough. */
+  /** The next page. `reached` is set if the search ended there because it had read its maximum. */
   readonly next: { readonly cursor: string; readonly reached: Date | undefined } | undefined;
 }
 

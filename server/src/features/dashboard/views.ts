@@ -16,8 +16,8 @@ export interface Overview {
 }
 
 /**
- * The numbers, the chart of the last days, and the newest tips. A script replaces the elements with
- * `data-live` as tips come in; without scripts the page stays as it is.
+ * The totals, the chart of the last days, and the newest tips. A script updates the elements with `data-live` when tips
+ * arrive.
  */
 export function overview({ totals, days, tips, lang, times }: Overview): Html {
   const t = dashboardWords(lang);

@@ -8,7 +8,7 @@ export async function isEmpty(db: Reader): Promise<boolean> {
   );
 }
 
-/** What is sealed of the demo world, as text. */
+/** The sealed credentials of the demo, in base64. */
 export async function demoRecord(db: Reader): Promise<string | undefined> {
   return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'demo'`))?.value;
 }

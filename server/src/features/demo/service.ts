@@ -5,7 +5,7 @@ import { allScopes, formatScopes, type Grants, type Tokens } from '../oauth/inde
 import type { Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 
-/** A creator, an app and some tips, made once in development so that the first call works. */
+/** The demo: a creator, an app and some tips, created in an empty development database so that a first call works. */
 export interface DemoWorld {
   readonly creatorId: string;
   readonly username: string;
@@ -72,7 +72,7 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
     world,
     exists: async (): Promise<boolean> => (await repo.demoRecord(db)) !== undefined,
 
-    /** Fills an empty database; leaves any other as it is. Of nodes that start together, one does it. */
+    /** Fills an empty database and leaves any other unchanged. Of nodes that start together, one fills it. */
     async ensure(): Promise<void> {
       if (!(await repo.isEmpty(db))) return;
       try {
@@ -82,7 +82,7 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
       }
     },
 
-    /** An access token for the demo app, for the `curl` line; nothing if the demo creator has cut it off. */
+    /** An access token for the demo app; nothing if the demo creator has disconnected the app. */
     async accessToken({ creatorId, clientId }: DemoWorld): Promise<string | undefined> {
       const family = await repo.familyOf(db, creatorId, clientId);
       if (!family) return undefined;

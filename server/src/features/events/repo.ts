@@ -2,7 +2,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
 import type { EventType } from './types.ts';
 
-/** The row of a creator's history that every event advances. */
+/** The creator's row that every event updates. */
 export interface Head {
   sequence: number;
   last_at: number;
@@ -13,13 +13,13 @@ export interface Head {
   month_tip_count: number;
 }
 
-/** The position of one event, or of the tip that it tells of, in a creator's history. */
+/** The position of an event, and of the tip that it reports, in a creator's log. */
 export interface EventPosition {
   readonly sequence: number;
   readonly createdAt: number;
 }
 
-/** An event as plain data, all but its position. */
+/** An event as plain data, without its position. */
 export interface PreparedEvent {
   readonly creatorId: string;
   readonly id: string;
@@ -34,8 +34,8 @@ export interface PreparedEvent {
 }
 
 /**
- * Takes the creator's next sequence and adds to the totals, in one statement. Time never runs backwards along a
- * creator's history, whatever a node's clock says, so `month` is always the month of `last_at`.
+ * Advances the creator's sequence and adds to the totals, in one statement. Time never runs backwards along a creator's
+ * log, even if the clocks of nodes differ, so `month` is always the month of `last_at`.
  */
 const advance = `
 UPDATE creator_heads SET
@@ -58,8 +58,8 @@ const advanceParams = ({ creatorId, now, month, amountMinor }: PreparedEvent): V
 ];
 
 /**
- * Appends an event to its creator's log; `data` makes its data as JSON, once its position is known. Called inside the
- * write that makes the change itself, so that both commit together.
+ * Appends an event to its creator's log. `data` returns the event's data as JSON for its position. A write calls this
+ * for the change that it makes, so that both commit together.
  */
 export async function appendEvent(
   tx: Tx,
@@ -77,7 +77,7 @@ export async function appendEvent(
 const insertEventSql =
   'INSERT INTO events (creator_id, sequence, created_at, id, type, body) VALUES ($1, $2, $3, $4, $5, $6)';
 
-/** The event as it is sent everywhere, to the byte. */
+/** The JSON text that sockets, overlays and webhooks send. */
 function eventBody(
   { id, type, test, replay, creatorId }: PreparedEvent,
   sequence: number | string,
@@ -108,10 +108,10 @@ event AS (
   FROM head
 )`;
 
-/** Marks where a position goes in a body: JSON text never holds this character. */
+/** Stands for a position in a body. JSON text never contains this character. */
 const gap = '\0';
 
-/** The parameters of `appendSql`. The data ends with the event's own time: `data` is what stands before and after it. */
+/** The parameters of `appendSql`. The data contains the event's time; `data` is the JSON before and after it. */
 export function appendParams(event: PreparedEvent, data: readonly [string, string]): Value[] {
   const body = eventBody(event, gap, gap, data.join(gap));
   return [...advanceParams(event), event.id, event.type, ...body.split(gap)];
@@ -150,7 +150,7 @@ export async function oldestSequence(db: Reader, creatorId: string): Promise<num
   return row?.sequence ?? null;
 }
 
-/** Removes up to `limit` events older than `before`, oldest first, and tells how many. */
+/** Deletes up to `limit` events older than `before`, oldest first. Returns how many. */
 function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM events WHERE (creator_id, sequence) IN
@@ -173,7 +173,7 @@ export interface CreatorMonth {
   readonly endsAt: number;
 }
 
-/** Sets creators' months anew from the tips themselves: the platform's time zone has changed. */
+/** Recomputes creators' month totals from their tips, after the platform's time zone has changed. */
 export async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
   for (const { creatorId, key, startsAt, endsAt } of months)
     await tx.run(
@@ -187,7 +187,7 @@ export async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Pr
     );
 }
 
-/** The time zone in which months were last counted. */
+/** The time zone of the stored month totals. */
 export async function countedTimeZone(db: Reader): Promise<string | undefined> {
   return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'time_zone'`))?.value;
 }
@@ -199,7 +199,7 @@ async function setCountedTimeZone(tx: Tx, timeZone: string): Promise<void> {
   );
 }
 
-/** An event that comes with no other change; its data is JSON. */
+/** An event without another change. `data` is JSON. */
 const appendAlone = (tx: Tx, event: PreparedEvent, data: string): Promise<EventPosition> =>
   appendEvent(tx, event, () => data);
 

@@ -3,8 +3,7 @@ import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 
 /**
- * The records that events carry. They stand in the lowest feature, because the table of event types refers to them;
- * `tips` and `alerts` export them again.
+ * The records that events carry. They are in the lowest feature, because the table of event types refers to them.
  */
 const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];

@@ -1,35 +1,35 @@
 import type { Platform } from '../../platform/platform.ts';
 import { createClockCheck } from './clock.ts';
 import * as repo from './repo.ts';
-import type { EventType } from './types.ts';
+import type { EventData, EventType } from './types.ts';
 
 export interface NewEvent {
   readonly creatorId: string;
   readonly type: EventType;
   readonly test?: boolean;
   readonly replay?: boolean;
-  /** Set for a new tip: by how much the totals grow. */
+  /** Set for a new tip: added to the totals. */
   readonly amountMinor?: number;
 }
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
-const keptMs = 30 * 86_400_000;
+const retentionMs = 30 * 86_400_000;
 const pruneBatch = 500;
 const recountBatch = 200;
 
-/** Hints about a creator's log go to this topic; the message is the newest sequence. */
+/** The topic of hints about one creator's log. The message is the newest sequence. */
 export const eventsTopic = (creatorId: string): string => `events:${creatorId}`;
 
-/** Hints about anybody's log go to this one as well; the message is the creator's id. */
+/** The topic of hints about all logs. The message is the creator's id. */
 export const anyEventTopic = 'events';
 
 /**
- * The event log: the truth that sockets, the overlay and webhooks read.
+ * The event log, which sockets, overlays and webhooks read.
  *
- * - A change and its event commit together: a write of the change's own feature calls `appendEvent`.
+ * - A change and its event commit together: the write that makes the change calls `appendEvent`.
  * - `sequence` counts up by one per creator, without gaps, in commit order.
- * - An event is stored once, as the bytes that everyone gets.
+ * - An event is stored once, as the text that is sent to every receiver.
  */
 export function createEventLog({
   db,
@@ -38,7 +38,6 @@ export function createEventLog({
   newId,
   zone,
 }: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'zone'>) {
-  /** Recomputes every creator's month totals in the platform's present time zone. */
   async function recountMonths(): Promise<void> {
     for (let after = ''; ; ) {
       const heads = await repo.headsAfter(db, after, recountBatch);
@@ -50,14 +49,14 @@ export function createEventLog({
     }
   }
 
-  /** All of an event but its position, which `appendEvent` gives it. */
+  /** An event without its position, which `appendEvent` assigns. */
   function prepare({ creatorId, type, test = false, replay = false, amountMinor }: NewEvent): repo.PreparedEvent {
     const now = clock();
     const month = zone.month(now).key;
     return { creatorId, id: newId('evt'), type, test, replay, now, month, amountMinor: amountMinor ?? null };
   }
 
-  /** Called after the commit. A lost hint costs latency, never an event. */
+  /** To be called after the commit. A lost hint delays an event and never loses it. */
   function announce(creatorId: string, sequence: number): void {
     hub.publish(eventsTopic(creatorId), String(sequence));
     hub.publish(anyEventTopic, creatorId);
@@ -68,8 +67,8 @@ export function createEventLog({
     announce,
     ...createClockCheck({ db, clock, zone }),
 
-    /** Appends an event that comes with no other change. */
-    async append(event: NewEvent, data: object): Promise<void> {
+    /** Appends an event without another change. */
+    async append<T extends EventType>(event: NewEvent & { readonly type: T }, data: EventData<T>): Promise<void> {
       const { sequence } = await db.write(repo.writes.appendAlone, prepare(event), JSON.stringify(data));
       announce(event.creatorId, sequence);
     },
@@ -78,16 +77,16 @@ export function createEventLog({
     oldest: (creatorId: string) => repo.oldestSequence(db, creatorId),
     head: (creatorId: string) => repo.readHead(db, creatorId),
 
-    /** Deletes events older than 30 days, in batches that never hold the database for long. */
+    /** Deletes events older than 30 days, in short writes. Returns how many. */
     async prune(): Promise<number> {
       for (let total = 0; ; ) {
-        const deleted = await db.write(repo.writes.deleteEventsBefore, clock() - keptMs, pruneBatch);
+        const deleted = await db.write(repo.writes.deleteEventsBefore, clock() - retentionMs, pruneBatch);
         if (deleted === 0) return total;
         total += deleted;
       }
     },
 
-    /** Month totals are kept in the platform's time zone; when that setting changes they are counted anew. */
+    /** Month totals are in the platform's time zone: recomputes them if that setting has changed. */
     async applyTimeZone(): Promise<void> {
       const counted = await repo.countedTimeZone(db);
       if (counted === zone.name) return;

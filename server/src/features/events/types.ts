@@ -10,7 +10,7 @@ import { Alert, AlertOutcome, alertExample, type GrantEndReason, grantEndReasons
  * happens, and run `npm run generate`.
  */
 
-/** Who receives an event, and so whether it has a creator and a place in the creator's sequence. */
+/** The receivers of an event. They decide whether it has a creator and a sequence. */
 const audiences = {
   subscribers: { words: 'sockets, webhooks', creator: true, sequenced: true, selectable: true },
   app: { words: 'webhooks of that app', creator: true, sequenced: false, selectable: true },
@@ -21,7 +21,7 @@ const audiences = {
 export type OverlayTreatment = 'play' | 'skip';
 
 interface EventTypeRow<Data> {
-  /** A sentence for guides and the API document. */
+  /** For guides and the API document. */
   readonly when: string;
   /** Explains the type in the developer portal. */
   readonly label: Readonly<Record<Lang, string>>;
@@ -112,6 +112,8 @@ type TypeWhere<Row> = { [T in AnyEventType]: (typeof eventTypes)[T] extends Row 
 
 /** The types in a creator's sequence: stored in the log, sent to sockets and listed by `GET /v1/events`. */
 export type EventType = TypeWhere<{ audience: 'subscribers' }>;
+
+export type EventData<T extends AnyEventType> = Static<(typeof eventTypes)[T]['data']>;
 
 /** The types without a sequence: the delivery to a webhook holds the event. */
 export type NoticeType = Exclude<AnyEventType, EventType>;

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 
 export interface HealthParts {
   readonly db: Database;
-  /** True once the server has been told to go away. */
+  /** True once the server has begun to shut down. */
   readonly draining: () => boolean;
 }
 

@@ -11,34 +11,31 @@ import type { Scope } from './scopes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is calling and for whom. Set by the bearer guard. */
+    /** The app that calls, and the creator for whom it calls. Set by the bearer guard. */
     grant: Access;
   }
-}
-
-interface Protection {
-  /** `null`: any valid token will do. */
-  readonly scope: Scope | null;
-  readonly limit: GrantLimitGroup;
-}
-
-/** Options for a protected route: nothing reaches its handler without a token, a grant, the scope and the limit. */
-export type Protect = (protection: Protection) => {
-  onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
-  config: { protection: Protection };
-};
-
-declare module 'fastify' {
   interface FastifyContextConfig {
     protection?: Protection;
   }
 }
 
+interface Protection {
+  /** `null`: any valid token. */
+  readonly scope: Scope | null;
+  readonly limit: GrantLimitGroup;
+}
+
+/** Route options. A request reaches the handler only with a valid token, a live grant, the scope, and within the limit. */
+export type Protect = (protection: Protection) => {
+  onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
+  config: { protection: Protection };
+};
+
 export interface GuardParts {
   readonly tokens: Tokens;
   readonly access: AccessLookup;
   readonly limiter: Limiter;
-  readonly lastUsed: Pick<LastUsed, 'note'>;
+  readonly lastUsed: Pick<LastUsed, 'record'>;
 }
 
 export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): Protect {
@@ -46,11 +43,10 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
     const { scope, limit } = protection;
     const rule = limits[limit];
 
-    // A list of checks in order. Each passes on what it knows at once where it can: a request whose token and grant
-    // are remembered goes through without a single promise.
+    // The checks in order. A request whose token and grant are cached passes them without a promise.
     function checkToken(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
       return next(tokens.verify('access', bearerToken(request)), (verified) => {
-        const claims = goodToken(verified);
+        const claims = requireValid(verified);
         return next(access(claims), (grant) => checkGrant(request, reply, grant));
       });
     }
@@ -61,7 +57,7 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
       checkScope(grant, scope);
       return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {
         checkLimit(reply, limit, verdict);
-        lastUsed.note(grant);
+        lastUsed.record(grant);
       });
     }
 
@@ -80,7 +76,7 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
   };
 }
 
-/** Continues with a value at once, or with a promise's value later. */
+/** Calls `then` synchronously unless the value is a promise. */
 function next<T, R>(value: T | Promise<T>, then: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(then) : then(value);
 }
@@ -89,7 +85,7 @@ function next<T, R>(value: T | Promise<T>, then: (value: T) => R | Promise<R>): 
 function bearerToken(request: FastifyRequest): string {
   const header = request.headers.authorization;
   if (header === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
-  // Two small patterns: one that captures the whole token takes ten times as long.
+  // A pattern that captures the whole token would take ten times as long.
   const scheme = /^bearer\b */i.exec(header)?.[0];
   if (scheme === undefined) throw new ApiError('token_missing', { headers: { 'www-authenticate': 'Bearer' } });
   const token = header.slice(scheme.length);
@@ -98,7 +94,7 @@ function bearerToken(request: FastifyRequest): string {
   return token;
 }
 
-function goodToken(verified: Verified) {
+function requireValid(verified: Verified) {
   if (verified === 'expired') throw tokenError('token_expired', 'The access token has expired');
   if (verified === 'invalid') throw tokenError('token_invalid', 'The access token is not valid');
   return verified;
@@ -118,7 +114,7 @@ function checkScope(grant: Access, scope: Scope | null): void {
   });
 }
 
-/** Response entries of a protected endpoint: what the guard can answer, and the codes of this endpoint. */
+/** Response schemas of a protected route: the errors of the guard, and those of this route. */
 export function protectedErrors(scope: Scope | null, ...more: ErrorCode[]): Record<number, TSchema> {
   return errorResponses(
     'token_missing',

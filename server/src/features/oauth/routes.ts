@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { TSchema } from 'typebox';
 import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Keys } from './keys/service.ts';
@@ -12,32 +13,18 @@ export interface MetadataParts {
 }
 
 const text = Type.String();
-const list = Type.Array(text);
+
+const example = serverMetadata('https://api.tips.example', 'https://tips.example');
+
+const schemaOf = (value: unknown): TSchema =>
+  Array.isArray(value) ? Type.Array(text) : typeof value === 'boolean' ? Type.Boolean() : text;
 
 const ServerMetadata = Type.Object(
-  {
-    issuer: text,
-    authorization_endpoint: text,
-    token_endpoint: text,
-    revocation_endpoint: text,
-    introspection_endpoint: text,
-    jwks_uri: text,
-    service_documentation: text,
-    scopes_supported: list,
-    response_types_supported: list,
-    response_modes_supported: list,
-    grant_types_supported: list,
-    token_endpoint_auth_methods_supported: list,
-    revocation_endpoint_auth_methods_supported: list,
-    introspection_endpoint_auth_methods_supported: list,
-    code_challenge_methods_supported: list,
-    authorization_response_iss_parameter_supported: Type.Boolean(),
-    ui_locales_supported: list,
-  },
+  Object.fromEntries(Object.entries(example).map(([name, value]) => [name, schemaOf(value)])),
   { title: 'ServerMetadata' },
 );
 
-/** Named one by one: nothing else of a key can get out. */
+/** Lists the public fields, so that the serializer drops any other field of a key. */
 const KeySet = Type.Object(
   {
     keys: Type.Array(Type.Object({ kty: text, crv: text, x: text, y: text, kid: text, alg: text, use: text })),
@@ -45,7 +32,7 @@ const KeySet = Type.Object(
   { title: 'KeySet' },
 );
 
-/** How libraries find their way: RFC 8414, RFC 9207 and RFC 7517. */
+/** RFC 8414, RFC 9207 and RFC 7517. */
 export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }: MetadataParts): void {
   const metadata = serverMetadata(baseUrl, authUrl);
 
@@ -58,7 +45,7 @@ export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }:
       description: 'RFC 8414. Where everything of OAuth is, and what is supported.',
       tags: ['OAuth'],
       response: { 200: ServerMetadata, ...errorResponses('internal_error') },
-      responseExample: serverMetadata('https://api.tips.example', 'https://tips.example'),
+      responseExample: example,
     },
     handler: (_request, reply) =>
       reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300').send(metadata),

@@ -1,7 +1,6 @@
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 
-/** What a creator reads about a permission: its name, and what it means. */
 type ConsentWords = Readonly<Record<Lang, readonly [name: string, meaning: string]>>;
 
 interface ScopeRow {
@@ -50,7 +49,7 @@ export const scopes = {
   },
 } as const satisfies Record<string, ScopeRow>;
 
-/** What every app may see, without a scope. */
+/** Every app may see this, without a scope. */
 const identity: ConsentWords = {
   en: ['See who you are', 'Your username, display name and picture.'],
   th: ['ดูว่าคุณคือใคร', 'ชื่อผู้ใช้ ชื่อที่แสดง และรูปโปรไฟล์ของคุณ'],
@@ -60,12 +59,12 @@ export type Scope = keyof typeof scopes;
 
 export const allScopes = Object.keys(scopes) as Scope[];
 
-/** Reads a space-separated list: known scopes once each in the table's order, and what is not known. */
+/** Parses a space-separated list. Known scopes are returned once each, in the order of the table. */
 export function parseScopes(text: string): { scopes: Scope[]; unknown: string[] } {
-  const asked = new Set(text.split(' ').filter(Boolean));
+  const requested = new Set(text.split(' ').filter(Boolean));
   return {
-    scopes: allScopes.filter((scope) => asked.has(scope)),
-    unknown: [...asked].filter((name) => !allScopes.some((scope) => scope === name)),
+    scopes: allScopes.filter((scope) => requested.has(scope)),
+    unknown: [...requested].filter((name) => !allScopes.some((scope) => scope === name)),
   };
 }
 
@@ -75,7 +74,7 @@ export function intersectScopes(a: readonly Scope[], b: readonly Scope[]): Scope
   return a.filter((scope) => b.includes(scope));
 }
 
-/** What an app may do, as a list. `brief` leaves out what each permission means. */
+/** The permissions of an app, for the creator. `brief` leaves out their meanings. */
 export function scopeList(granted: readonly Scope[], lang: Lang, { brief = false } = {}): Html {
   const items = [identity, ...granted.map((scope) => scopes[scope].consent)].map((words) => {
     const [name, meaning] = words[lang];

@@ -7,15 +7,15 @@ import * as repo from './repo.ts';
 import { readSettings } from './settings.ts';
 
 /**
- * What becomes of an alert after its event is in the log.
+ * The outcome of an alert after its event is in the log.
  *
- * - An alert waits as `queued` until the first page says what became of it; every other status is final, and one
- *   conditional update decides who was first. The event that tells of it commits with it.
- * - How far a page has come is noted for that page (an instance) and for the overlay as a whole, and never goes back.
- * - A page begins after its own note; one that has none, after what any page acknowledged. Never with what is older
- *   than the creator's limit.
- * - What has become too old expires when a page begins while no other is open. One that is open may hold it in its
- *   queue, paused or long, and will still play it; every other status being final, it must not be called expired.
+ * - An alert is `queued` until a page acknowledges its outcome. Every other status is final: one conditional update
+ *   decides which acknowledgement counts, and the event that reports the outcome commits with it.
+ * - The position of each page (an instance) and of the overlay as a whole are stored and never go back.
+ * - A page resumes after its own position. A page without one resumes after the overlay's position. No page resumes
+ *   before the creator's age limit.
+ * - Queued alerts beyond the age limit expire when a page begins while no other is open. An open page may still have
+ *   them in its queue and show them, so they must not get the final status `expired` before.
  */
 export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly events: EventLog;
@@ -26,30 +26,28 @@ export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
 
 export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as const;
 
-/** What a page did with the event of this sequence; `dropped` is one that was already settled otherwise. */
+/** What a page did with the event of this sequence. `dropped`: the alert had been skipped before. */
 export interface Acknowledgement {
   readonly sequence: number;
   readonly outcome: (typeof outcomes)[number];
 }
 
-/** An event that was, or will be, an alert. */
 export interface RecentAlert {
   readonly sequence: number;
   readonly createdAt: string;
   readonly name: string;
   readonly amountMinor: number;
-  /** Nothing for a test alert. */
+  /** Undefined for a test alert. */
   readonly tip: { readonly id: string; readonly status: AlertStatus } | undefined;
 }
 
 const expiryStepMs = 60_000;
 
-/** How many of the newest events are looked through for alerts. */
+/** How many of the newest events are searched for alerts. */
 const recentEvents = 100;
 
 export function createOutcomes({ db, events, tips, clock, row, connected }: OutcomesParts) {
-  const tooOldBefore = ({ settings }: repo.OverlayRow): number =>
-    clock() - readSettings(settings).maxAgeMinutes * 60_000;
+  const ageLimit = ({ settings }: repo.OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
   async function eventAt(creatorId: string, sequence: number) {
     const [event] = await events.after(creatorId, sequence - 1, 1);
@@ -60,17 +58,16 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     if (sequence !== null) events.announce(creatorId, sequence);
   }
 
-  /** Of these events, the alerts that still wait. */
-  async function waitingAlerts(creatorId: string, rows: readonly repo.AcknowledgedRow[]): Promise<WaitingAlert[]> {
+  async function queuedAlerts(creatorId: string, rows: readonly repo.AcknowledgedRow[]): Promise<QueuedAlert[]> {
     const alerts = rows.flatMap(toAlert);
     const tests = alerts.flatMap(({ alertId }) => alertId ?? []);
     const settled = await repo.settledTestAlerts(db, creatorId, tests);
     return alerts.filter(({ alertId }) => alertId === null || !settled.has(alertId));
   }
 
-  /** A short span is read first, so that a page which begins again and again does not write each time. */
+  /** Reads a short span first, so that a page that begins again and again does not write each time. */
   const mustExpire = async (creatorId: string, from: number, before: number): Promise<boolean> =>
-    before - from > expiryStepMs || (before > from && (await tips.anyWaiting(creatorId, from, before)));
+    before - from > expiryStepMs || (before > from && (await tips.anyQueued(creatorId, from, before)));
 
   function settlement(
     creatorId: string,
@@ -87,12 +84,13 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
 
   return {
     /**
-     * Where a page goes on. `noted`: how far it says to have come; a note from before the store was set back counts
-     * for nothing. Ends the wait of what has become too old, unless another page may still play it.
+     * Returns the position where a page resumes. `reported` is the position that the page itself has saved. Positions
+     * beyond the head are ignored: the database was restored from a backup. Expires queued alerts that are too old, unless
+     * another page is open.
      */
-    async begin(creatorId: string, instance: string, noted: number | undefined): Promise<number> {
+    async begin(creatorId: string, instance: string, reported: number | undefined): Promise<number> {
       const overlay = await row(creatorId);
-      const before = tooOldBefore(overlay);
+      const before = ageLimit(overlay);
       const [own, tooOld, oldest, head, open] = await Promise.all([
         repo.instancePosition(db, creatorId, instance),
         tips.newestBefore(creatorId, before),
@@ -102,44 +100,44 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       ]);
       if (open === 0 && (await mustExpire(creatorId, overlay.expired_until, before)))
         await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
-      const notes = [own?.sequence, noted].filter((note) => note !== undefined && note <= (head?.sequence ?? 0));
-      const last = notes.length > 0 ? Math.max(...notes.map(Number)) : overlay.last_sequence;
+      const known = [own?.sequence, reported].filter((at) => at !== undefined && at <= (head?.sequence ?? 0));
+      const last = known.length > 0 ? Math.max(...known.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);
     },
 
-    /** Tips that a page must not play though their events may come. */
+    /** Tips that a page must not show, although it may receive their events. */
     async skipped(creatorId: string): Promise<string[]> {
-      return tips.skippedSince(creatorId, tooOldBefore(await row(creatorId)));
+      return tips.skippedSince(creatorId, ageLimit(await row(creatorId)));
     },
 
     /**
-     * A page tells what became of alerts; of two words about one, the first counts. Sequences that are unknown (or
-     * forgotten) are passed over, and so is the word that an amount is too small if it is not: apps are told that
-     * reason, so it holds by the creator's own setting. Reads decide whether there is anything to write: whoever says
-     * what is known already must not keep the store busy.
+     * Records the outcomes that a page reports; of two outcomes of one alert, the first counts. Unknown and pruned
+     * sequences are ignored. So is `below_minimum` for an amount that is not below the creator's minimum, because apps
+     * receive that reason. Reads decide whether there is anything to write, so that a page that repeats what is stored
+     * does not keep the database busy.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
-      const said = new Map(acks.toReversed().map(({ sequence, outcome }) => [sequence, outcome]));
-      const known = await repo.eventsToAcknowledge(db, creatorId, [...said.keys()]);
+      const reported = new Map(acks.toReversed().map(({ sequence, outcome }) => [sequence, outcome]));
+      const known = await repo.eventsToAcknowledge(db, creatorId, [...reported.keys()]);
       const newest = known.at(-1)?.sequence;
       if (newest === undefined) return;
-      const [overlay, page, waiting] = await Promise.all([
+      const [overlay, page, queued] = await Promise.all([
         row(creatorId),
         repo.instancePosition(db, creatorId, instance),
-        waitingAlerts(creatorId, known),
+        queuedAlerts(creatorId, known),
       ]);
       const { minimumMinor } = readSettings(overlay.settings);
-      const settlements = waiting.flatMap(({ sequence, amountMinor, ...subject }) => {
-        const outcome = said.get(sequence);
-        const isBelieved = outcome !== 'below_minimum' || amountMinor < minimumMinor;
-        return outcome && outcome !== 'dropped' && isBelieved ? [settlement(creatorId, subject, outcome)] : [];
+      const settlements = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
+        const outcome = reported.get(sequence);
+        const isValid = outcome !== 'below_minimum' || amountMinor < minimumMinor;
+        return outcome && outcome !== 'dropped' && isValid ? [settlement(creatorId, subject, outcome)] : [];
       });
-      const movesOn = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
-      if (!movesOn && settlements.length === 0) return;
+      const advances = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
+      if (!advances && settlements.length === 0) return;
       announce(creatorId, await db.write(repo.writes.acknowledge, creatorId, instance, newest, settlements, clock()));
     },
 
-    /** The creator does not want to see this one. Answers whether it was still waiting. */
+    /** The creator skips an alert. Returns whether it was still queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
       const skipped = settlement(creatorId, { tipId, alertId: null }, 'by_creator');
       const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
@@ -147,7 +145,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       return sequence !== null;
     },
 
-    /** The creator wants to see the alert of this event again; no status changes. */
+    /** The creator replays the alert of this event. No status changes. */
     async replay(creatorId: string, sequence: number): Promise<void> {
       const event = await eventAt(creatorId, sequence);
       if (event?.type !== 'tip.created' && event?.type !== 'alert.test') throw new ApiError('not_found');
@@ -155,7 +153,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true }, data);
     },
 
-    /** The newest alerts and what became of them, newest first. */
+    /** Newest first. */
     async recent(creatorId: string, limit: number): Promise<RecentAlert[]> {
       const head = await events.head(creatorId);
       const [stored, { tips: newest }] = await Promise.all([
@@ -177,16 +175,16 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
   };
 }
 
-/** An alert that no page has settled. One of the two ids is set. */
-interface WaitingAlert {
+/** An alert that is not settled. One of the two ids is set. */
+interface QueuedAlert {
   readonly sequence: number;
   readonly tipId: string | null;
   readonly alertId: string | null;
   readonly amountMinor: number;
 }
 
-/** Nothing for an event that is no alert, or the alert of a tip that is settled. */
-function toAlert({ sequence, body, tip_id, amount_minor, alert_status }: repo.AcknowledgedRow): WaitingAlert[] {
+/** Empty for an event that is not an alert, and for a tip whose alert is settled. */
+function toAlert({ sequence, body, tip_id, amount_minor, alert_status }: repo.AcknowledgedRow): QueuedAlert[] {
   if (body !== null) {
     const { id, amount_minor: amountMinor } = JSON.parse(body).data.alert;
     return [{ sequence, tipId: null, alertId: id, amountMinor }];

@@ -20,9 +20,9 @@ export interface OverlayPagesParts {
 }
 
 const home = '/dashboard/overlay';
-const latest = 20;
+const latestAlerts = 20;
 
-/** /dashboard/overlay: address, appearance, and the outcomes of alerts. */
+/** /dashboard/overlay: the overlay's address and appearance, and the outcomes of alerts. */
 export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
   const { pages, overlays, presence, times, limiter } = parts;
   const stage = createStage(pages.assets);
@@ -41,7 +41,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     const [overlay, connected, recent] = await Promise.all([
       overlays.get(creatorId),
       presence.connected(creatorId),
-      overlays.recent(creatorId, latest),
+      overlays.recent(creatorId, latestAlerts),
     ]);
     const body = overlayView({
       lang: pages.lang(request),
@@ -104,19 +104,20 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       return pages.redirect(reply, home, { tone: 'ok', text: words(request)(done) });
     });
 
-  /** Makes an alert unless there were too many. */
-  async function alert(request: FastifyRequest, reply: FastifyReply, make: Make) {
+  async function sendAlert(request: FastifyRequest, reply: FastifyReply, send: Send) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
-    // As many alerts as an app can send, counted over all the pages that send them.
+    // The limit of an app, shared by all pages that send alerts.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
-    const done = await make(creatorId);
+    const done = await send(creatorId);
     return pages.redirect(reply, home, { tone: done === 'testUnseen' ? 'warn' : 'ok', text: t(done) });
   }
 
   scope.post(`${home}/test`, (request, reply) =>
-    alert(request, reply, async (creatorId) => ((await overlays.sendTest(creatorId)) > 0 ? 'testSent' : 'testUnseen')),
+    sendAlert(request, reply, async (creatorId) =>
+      (await overlays.sendTest(creatorId)) > 0 ? 'testSent' : 'testUnseen',
+    ),
   );
 
   scope.post(`${home}/stop`, async (request, reply) => {
@@ -126,7 +127,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
   });
 
   scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, (request, reply) =>
-    alert(request, reply, async (creatorId) => {
+    sendAlert(request, reply, async (creatorId) => {
       await overlays.replay(creatorId, toSequence(request.params.sequence));
       return 'replayDone';
     }),
@@ -136,14 +137,12 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const skipped = await overlays.skip(creatorId, request.params.tipId);
-    const flash = skipped
-      ? ({ tone: 'ok', text: t('skipDone') } as const)
-      : ({ tone: 'warn', text: t('skipLate') } as const);
-    return pages.redirect(reply, home, flash);
+    if (!skipped) return pages.redirect(reply, home, { tone: 'warn', text: t('skipLate') });
+    return pages.redirect(reply, home, { tone: 'ok', text: t('skipDone') });
   });
 }
 
-type Make = (creatorId: string) => Promise<'testSent' | 'testUnseen' | 'replayDone'>;
+type Send = (creatorId: string) => Promise<'testSent' | 'testUnseen' | 'replayDone'>;
 
-/** No event has the sequence 0. */
+/** 0 for an invalid text: no event has this sequence. */
 const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

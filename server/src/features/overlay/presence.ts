@@ -9,53 +9,53 @@ export interface PresenceParts extends Pick<Platform, 'db' | 'clock' | 'log'> {
 
 export type Presence = ReturnType<typeof createPresence>;
 
-const everyMs = 10_000;
-/** A node that has not said so again for this long is gone. */
+const reportIntervalMs = 10_000;
+/** A count that was not reported again for this long is ignored: its node has died. */
 const staleMs = 30_000;
 
 /**
- * How many overlays of a creator are open, over all nodes. One process just counts; nodes each say in the store how
- * many they hold, again and again while they hold any.
+ * Counts the open overlays of a creator over all nodes. On PostgreSQL each node writes its counts to the database, and
+ * repeats them while they are not zero.
  */
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const node = randomUUID();
-  const held = new Set<string>();
-  const saying = new Map<string, 'once' | 'again'>();
+  const reported = new Set<string>();
+  const reporting = new Map<string, 'once' | 'again'>();
   let timer: NodeJS.Timeout | undefined;
-  const here = (creatorId: string): number => streams.connected(creatorId, 'overlay');
+  const localCount = (creatorId: string): number => streams.connected(creatorId, 'overlay');
 
-  /** One write at a time for a creator: pages that come and go quickly are told of by the next one. */
-  async function say(creatorId: string): Promise<void> {
-    if (saying.has(creatorId)) return void saying.set(creatorId, 'again');
-    saying.set(creatorId, 'once');
+  /** One write at a time for a creator. The next write reports what has changed meanwhile. */
+  async function report(creatorId: string): Promise<void> {
+    if (reporting.has(creatorId)) return void reporting.set(creatorId, 'again');
+    reporting.set(creatorId, 'once');
     try {
-      const count = here(creatorId);
-      if (count === 0) held.delete(creatorId);
+      const count = localCount(creatorId);
+      if (count === 0) reported.delete(creatorId);
       await db.write(repo.writes.setPresence, creatorId, node, count, clock());
     } catch (err) {
-      log.warn({ err }, 'open overlays could not be noted; they will be again');
+      log.warn({ err }, 'the count of open overlays was not written; it will be tried again');
     }
-    const again = saying.get(creatorId) === 'again';
-    saying.delete(creatorId);
-    if (again) await say(creatorId);
+    const again = reporting.get(creatorId) === 'again';
+    reporting.delete(creatorId);
+    if (again) await report(creatorId);
   }
 
   return {
-    /** An overlay of this creator came or went. */
+    /** An overlay of this creator was opened or closed. */
     changed(creatorId: string): void {
       if (db.engine === 'sqlite') return;
-      held.add(creatorId);
-      void say(creatorId);
+      reported.add(creatorId);
+      void report(creatorId);
       timer ??= setInterval(() => {
-        for (const each of held) void say(each);
-        if (held.size > 0) return;
+        for (const each of reported) void report(each);
+        if (reported.size > 0) return;
         clearInterval(timer);
         timer = undefined;
-      }, everyMs).unref();
+      }, reportIntervalMs).unref();
     },
 
     connected: async (creatorId: string): Promise<number> =>
-      here(creatorId) +
+      localCount(creatorId) +
       (db.engine === 'sqlite' ? 0 : await repo.connectedElsewhere(db, creatorId, node, clock() - staleMs)),
   };
 }

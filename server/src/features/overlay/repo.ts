@@ -20,7 +20,7 @@ export function overlayOf(db: Reader, creatorId: string): Promise<OverlayRow | u
   );
 }
 
-/** The creator whose overlay has this key, unless they are suspended. */
+/** Returns nothing if the creator is suspended. */
 export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id: string } | undefined> {
   return db.get<{ creator_id: string }>(
     `SELECT o.creator_id FROM overlays o JOIN creators c ON c.id = o.creator_id
@@ -29,7 +29,6 @@ export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id:
   );
 }
 
-/** Makes the overlay unless there is one. */
 async function insertOverlay(
   tx: Tx,
   creatorId: string,
@@ -64,7 +63,7 @@ function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> 
 export interface AcknowledgedRow {
   sequence: number;
   type: string;
-  /** Of a test alert only: everything else stands in the columns below. */
+  /** `null` for every event but a test alert. */
   body: string | null;
   tip_id: string | null;
   amount_minor: number | null;
@@ -83,7 +82,7 @@ const acknowledgedEvents: Sql = {
   postgres: acknowledgedSql('= ANY(ARRAY(SELECT CAST(json_array_elements_text(CAST($2 AS JSON)) AS BIGINT)))'),
 };
 
-/** The events of these sequences, in order; those that are unknown or forgotten are left out. */
+/** The events of these sequences, in order. Unknown and pruned sequences are left out. */
 export function eventsToAcknowledge(
   db: Reader,
   creatorId: string,
@@ -98,18 +97,18 @@ const settledTests: Sql = {
     WHERE creator_id = $1 AND alert_id = ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))`,
 };
 
-/** Which of these test alerts a page has acknowledged already. */
+/** Those of these test alerts that a page has acknowledged. */
 export async function settledTestAlerts(db: Reader, creatorId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await db.all<{ alert_id: string }>(settledTests, [creatorId, JSON.stringify(ids)]);
   return new Set(rows.map(({ alert_id }) => alert_id));
 }
 
-/** How many pages of an overlay are remembered: those that moved on last. A page's own id is its own choice. */
+/** An overlay stores the positions of this many pages, those seen last: pages choose their ids themselves. */
 const maxInstances = 100;
 
-/** Records how far a page has come; its position never goes back. */
-async function noteProgress(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
+/** Stores the position of a page and of the overlay. Neither goes back. */
+async function advancePosition(tx: Tx, creatorId: string, instance: string, sequence: number, now: number) {
   const added = await tx.run(
     `INSERT INTO overlay_instances (creator_id, id, sequence, seen_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id, id) DO NOTHING`,
@@ -141,7 +140,7 @@ export function instancePosition(db: Reader, creatorId: string, instance: string
   ]);
 }
 
-/** Answers whether this is the first acknowledgement of the test alert. */
+/** Returns whether this is the first acknowledgement of the test alert. */
 async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shownAt: number): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO alert_acks (creator_id, alert_id, shown_at) VALUES ($1, $2, $3)
@@ -151,7 +150,6 @@ async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shown
   return inserted > 0;
 }
 
-/** Alerts recorded from one instant until another no longer wait. */
 async function expire(tx: Tx, creatorId: string, from: number, until: number): Promise<void> {
   await expireAlerts(tx, creatorId, from, until);
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
@@ -168,7 +166,7 @@ async function setPresence(tx: Tx, creatorId: string, nodeId: string, connected:
   );
 }
 
-/** Overlays that other nodes hold open. */
+/** The open overlays of all other nodes. */
 export async function connectedElsewhere(
   db: Reader,
   creatorId: string,
@@ -183,7 +181,7 @@ export async function connectedElsewhere(
   return row?.connected ?? 0;
 }
 
-/** Up to `limit` of the pages not seen, and as many test alerts acknowledged, before this instant. */
+/** Deletes up to `limit` rows of each table. Returns how many in all. */
 async function deleteBefore(tx: Tx, before: number, limit: number): Promise<number> {
   let deleted = 0;
   for (const [table, key, at] of [
@@ -199,17 +197,17 @@ async function deleteBefore(tx: Tx, before: number, limit: number): Promise<numb
   return deleted;
 }
 
-/** What became of one alert. */
+/** The outcome of one alert. */
 export interface Settlement {
   readonly tipId: string | null;
   readonly alertId: string | null;
   readonly status: 'shown' | 'skipped' | 'expired';
   readonly reason: SkipReason | null;
-  /** The event that tells of it; an alert that expires has none. */
+  /** The event that reports the outcome; an expired alert has none. */
   readonly event: PreparedEvent | null;
 }
 
-/** Settles one alert, unless it is settled already. Answers the sequence of the event that tells of it. */
+/** Settles an alert unless it is settled already. Returns the sequence of the event that reports the outcome, if any. */
 async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
   const { tipId, alertId, status, reason, event } = settlement;
   const shownAt = status === 'shown' ? now : null;
@@ -221,7 +219,7 @@ async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: nu
   return (await appendEvent(tx, event, () => data)).sequence;
 }
 
-/** A page has come as far as `sequence`. Answers the newest sequence that the settlements added, if any. */
+/** A page has handled events up to `sequence`. Returns the newest sequence that the settlements appended, if any. */
 async function acknowledge(
   tx: Tx,
   creatorId: string,
@@ -230,7 +228,7 @@ async function acknowledge(
   settlements: readonly Settlement[],
   now: number,
 ): Promise<number | null> {
-  await noteProgress(tx, creatorId, instance, sequence, now);
+  await advancePosition(tx, creatorId, instance, sequence, now);
   let newest: number | null = null;
   for (const settlement of settlements) newest = (await settle(tx, creatorId, settlement, now)) ?? newest;
   return newest;

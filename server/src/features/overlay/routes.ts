@@ -37,10 +37,10 @@ const Acks = Type.Object({
 
 const maxOverlays = 20;
 /**
- * Requests a minute of all pages of one overlay together, an acknowledgement counted as one, however many are in a
- * request. It bounds the cost of a leaked key.
+ * For all pages of one overlay together, per minute. Each acknowledgement counts as a request, however many one request
+ * carries. It bounds the cost of a leaked key.
  */
-const askLimit = { limit: 2400, windowMs: 60_000 };
+const requestLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
  * The endpoints of an overlay page. The key in the URL, or in the socket's first frame, allows to read and acknowledge
@@ -55,7 +55,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   async function creatorOf(key: string, cost = 1): Promise<string> {
     const creatorId = await overlays.creatorOf(key);
     if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
-    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, askLimit, cost);
+    const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, requestLimit, cost);
     if (allowed) return creatorId;
     throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
   }

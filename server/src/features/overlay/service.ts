@@ -18,14 +18,13 @@ export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | '
 
 export type Overlays = ReturnType<typeof createOverlays>;
 
-/** A creator's overlay as pages and settings see it. */
 export interface Overlay {
   readonly settings: OverlaySettings;
   readonly paused: boolean;
   readonly lastAckAt: number | null;
 }
 
-/** Hints to open pages go here: to read the overlay's state again, or to stop what is playing. */
+/** The topic of hints to open pages: the settings or the pause have changed, or what is playing must stop. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
 
 const stopHint = 'stop';
@@ -37,15 +36,15 @@ export function readHint(hint: string): { readonly type: 'overlay' | 'stop'; rea
   return tipId === undefined ? { type: 'stop' } : { type: 'stop', tip_id: tipId };
 }
 
-/** Pages that were not seen for so long begin anew; events are kept no longer either. */
-const keptMs = 30 * 86_400_000;
+/** The position of a page is deleted after this time. Events are not retained longer either. */
+const retentionMs = 30 * 86_400_000;
 const pruneBatch = 500;
 
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
-/** A creator's overlay: its key, its looks, and (in outcomes.ts) what becomes of alerts. */
+/** A creator's overlay: its key, its settings, and the outcomes of alerts (outcomes.ts). */
 export function createOverlays({ db, hub, events, tips, alerts, clock, vault, connected }: OverlaysParts) {
-  /** The creator's overlay; made when it is first asked for. */
+  /** Creates the overlay on first use. */
   async function row(creatorId: string): Promise<repo.OverlayRow> {
     const known = await repo.overlayOf(db, creatorId);
     if (known) return known;
@@ -68,10 +67,10 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
     ...outcomes,
     get,
 
-    /** Takes what is playing off every screen. It was shown, so no status changes. */
+    /** Stops what is playing on every page. It was shown, so no status changes. */
     stop: (creatorId: string): void => hub.publish(overlayTopic(creatorId), stopHint),
 
-    /** The creator does not want to see this tip: it waits no longer, or goes off the screen if it is playing. */
+    /** Skips the tip's alert if it is queued, or else stops it if it is playing. Returns whether it was queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
       const skipped = await outcomes.skip(creatorId, tipId);
       if (!skipped) hub.publish(overlayTopic(creatorId), `${stopHint}:${tipId}`);
@@ -83,11 +82,10 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       return vault.open(sealed_key, sealContext(creatorId));
     },
 
-    /** Whose overlay this is, now. */
     creatorOf: async (key: string): Promise<string | undefined> =>
       (await repo.creatorByKey(db, hashSecret(key)))?.creator_id,
 
-    /** A new key; connections opened with the old one end within a second. */
+    /** Replaces the key. Connections opened with the old key end within a second. */
     async replaceKey(creatorId: string): Promise<void> {
       await row(creatorId);
       const key = newSecret('njo');
@@ -107,14 +105,14 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
       hub.publish(overlayTopic(creatorId), 'paused');
     },
 
-    /** A test alert that the creator's own smallest amount does not hide. Answers how many overlays can play it. */
+    /** Sends a test alert that is not below the creator's minimum. Returns how many overlays can show it. */
     async sendTest(creatorId: string): Promise<number> {
       const { minimumMinor } = (await get(creatorId)).settings;
       return (await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) })).overlays_connected;
     },
 
     async prune(): Promise<void> {
-      while ((await db.write(repo.writes.deleteBefore, clock() - keptMs, pruneBatch)) > 0);
+      while ((await db.write(repo.writes.deleteBefore, clock() - retentionMs, pruneBatch)) > 0);
     },
   };
 }

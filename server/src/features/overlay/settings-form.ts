@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { formText } from '../../platform/web/form-body.ts';
+import { type FormTexts, formTexts } from '../../platform/web/form-body.ts';
 import { field, select } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { type OverlaySettings, positions, sounds } from './settings.ts';
@@ -7,36 +7,15 @@ import type { overlayWords } from './words.ts';
 
 type T = ReturnType<typeof overlayWords>;
 
-/** The form's fields as text, the way they are typed. */
-export interface Typed {
-  minimum: string;
-  seconds: string;
-  position: string;
-  accent: string;
-  text: string;
-  background: string;
-  template: string;
-  sound: string;
-  volume: string;
-  age: string;
-}
+const choices = ['position', 'sound'] as const;
+const numbers = ['minimum', 'seconds', 'volume', 'age'] as const;
+const texts = ['accent', 'text', 'background', 'template'] as const;
+
+/** The form's fields as typed. */
+export type Typed = FormTexts<(typeof choices | typeof numbers | typeof texts)[number]>;
 export type Wrong = { [Name in keyof Typed]?: string };
 
-export function readTyped(request: FastifyRequest): Typed {
-  const typed = (name: keyof Typed) => formText(request, name);
-  return {
-    minimum: typed('minimum'),
-    seconds: typed('seconds'),
-    position: typed('position'),
-    accent: typed('accent'),
-    text: typed('text'),
-    background: typed('background'),
-    template: typed('template'),
-    sound: typed('sound'),
-    volume: typed('volume'),
-    age: typed('age'),
-  };
-}
+export const readTyped = (request: FastifyRequest): Typed => formTexts(request, [...choices, ...numbers, ...texts]);
 
 export const toTyped = (settings: OverlaySettings): Typed => ({
   ...settings,
@@ -46,7 +25,6 @@ export const toTyped = (settings: OverlaySettings): Typed => ({
   age: String(settings.maxAgeMinutes),
 });
 
-/** The settings, or what is wrong with each field. */
 export function parseSettings(typed: Typed, t: T): OverlaySettings | { wrong: Wrong } {
   const minimum = /^\d{1,7}(\.\d{1,2})?$/.test(typed.minimum.trim()) ? Number(typed.minimum) : Number.NaN;
   const seconds = whole(typed.seconds);

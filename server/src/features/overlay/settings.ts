@@ -1,4 +1,4 @@
-/** How an overlay looks and sounds. What is stored is laid over the defaults, so that new settings need no migration. */
+/** Stored settings override the defaults, so that a new setting needs no migration. */
 export interface OverlaySettings {
   /** Alerts below this amount are not shown. */
   readonly minimumMinor: number;

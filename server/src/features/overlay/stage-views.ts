@@ -41,7 +41,7 @@ export function createStage(assets: Assets) {
       worker ??= stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8'));
       return worker;
     },
-    /** What OBS opens. */
+    /** The page that OBS opens. */
     overlay: (creatorId: string): Html =>
       stage(overlay(), { 'data-creator': creatorId, 'data-treatments': treatments }),
     /** Repeats a sample alert with these settings, without a connection. */

@@ -31,7 +31,7 @@ export interface OverlayView {
   readonly recent: readonly RecentAlert[];
   readonly typed: Typed;
   readonly wrong: Wrong;
-  /** Shown only when it was asked for. */
+  /** Set only right after the creator asked to see the address. */
   readonly address: string | undefined;
 }
 

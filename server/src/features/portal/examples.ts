@@ -1,10 +1,10 @@
-/** What a developer copies to begin with, filled with their own app's values. */
+/** Example requests with the values of the developer's own app. */
 export interface ExampleApp {
   readonly clientId: string;
   readonly redirectUri: string;
 }
 
-/** Stands in for a registered app where there is none yet. */
+/** For a developer without an app. */
 export const placeholderApp: ExampleApp = { clientId: 'CLIENT_ID', redirectUri: 'https://app.example/callback' };
 
 export function authorizeExample(authUrl: string, { clientId, redirectUri }: ExampleApp): string {

@@ -23,7 +23,7 @@ export interface PortalParts extends Pick<Platform, 'zone' | 'clock'> {
 
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
-/** /developers: whoever is signed in sees and changes their own apps; another's is a 404. */
+/** /developers: the apps of the signed-in person. The app of another owner is answered with 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   const { pages, apps, grants, times, zone, clock, config } = parts;
 
@@ -53,7 +53,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     return pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body });
   });
 
-  // Registering makes a secret, so the sign-in must be recent; asked for before anything is typed.
+  // Registering creates a secret, so the sign-in must be recent. Checked before the person fills in the form.
   scope.get('/developers/apps/new', async (request, reply) => {
     pages.requireRecent(request);
     return showRegister(request, reply, { name: '', redirectUris: '' });

@@ -12,7 +12,7 @@ import {
   writtenName,
 } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { field, form, textArea } from '../../platform/web/forms.ts';
+import { buttonForm, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Zone } from '../../platform/zone.ts';
@@ -20,7 +20,6 @@ import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.t
 import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
 import { problemText, words } from './words.ts';
 
-/** What all pages of the portal are drawn with. */
 export interface View {
   readonly lang: Lang;
   readonly csrf: string;
@@ -32,7 +31,7 @@ export interface View {
   readonly now: number;
 }
 
-/** What was typed, and what is wrong with it. */
+/** The fields as typed, with their problems. */
 export interface Typed {
   readonly name: string;
   readonly redirectUris: string;
@@ -66,7 +65,7 @@ export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
 
 export interface AppPage {
   readonly typed: Typed;
-  /** Shown this once, right after it was made. */
+  /** Set only right after the secret was created: it is shown once. */
   readonly secret: { readonly value: string; readonly text: string } | undefined;
   readonly webhooks: Html;
 }
@@ -94,10 +93,11 @@ function credentials(view: View, app: AppRow, secret: string | undefined): Html 
   const make = confirm({
     summary: t('newSecret'),
     text: t('newSecretMeans'),
-    action: form({
+    action: buttonForm({
       action: `/developers/apps/${app.id}/secret`,
       csrf: view.csrf,
-      body: button(t('newSecretNow'), { kind: 'danger' }),
+      label: t('newSecretNow'),
+      kind: 'danger',
     }),
   });
   const shown = secret
@@ -147,10 +147,11 @@ function removal(view: View, app: AppRow): Html {
     body: confirm({
       summary: t('removeOpen'),
       text: t('removeMeans'),
-      action: form({
+      action: buttonForm({
         action: `/developers/apps/${app.id}/delete`,
         csrf: view.csrf,
-        body: button(t('removeNow', { app: app.name }), { kind: 'danger' }),
+        label: t('removeNow', { app: app.name }),
+        kind: 'danger',
       }),
     }),
   });

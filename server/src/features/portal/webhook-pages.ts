@@ -39,12 +39,11 @@ interface Path {
 }
 type PathRequest = FastifyRequest<Path>;
 
-const pageLength = 25;
-const longestNote = 200;
+const pageSize = 25;
+const maxDescription = 200;
 
-/** An app's webhooks in the portal. Making a secret needs a recent sign-in; the rest needs the app's owner. */
-export function webhookPages(scope: FastifyInstance, parts: WebhookPagesParts): void {
-  const { pages, webhooks, viewOf, ownApp } = parts;
+/** An app's webhooks in the portal. Creating a secret needs a recent sign-in. */
+export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
   const { limits } = webhooks;
   const own = (request: PathRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
   const ownRecent = (request: PathRequest) => ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
@@ -189,23 +188,22 @@ export function webhookPages(scope: FastifyInstance, parts: WebhookPagesParts): 
   ) {
     const { query } = request;
     const [status, before] = [readStatus(query.status), query.before ?? null];
-    const page = await webhooks.deliveries.page(app.id, webhook.id, { before, status, limit: pageLength });
+    const page = await webhooks.deliveries.page(app.id, webhook.id, { before, status, limit: pageSize });
     const body = webhookPage(viewOf(request, reply), app, webhook, {
       typed: o.typed ?? { url: webhook.url, types: webhook.types ?? [], description: webhook.description ?? '' },
-      list: { deliveries: page.deliveries, next: page.next, status, later: before !== null },
+      list: { deliveries: page.deliveries, next: page.next, status, isFirst: before === null },
       span: o.span,
       ...(o.secret ? { secret: o.secret } : {}),
     });
     return show(request, reply, body, o.status);
   }
 
-  /** Runs the change, or returns the form with the error beside its field. */
+  /** Runs the change, or returns the fields with the error. */
   async function attempt<T>(request: FastifyRequest, typed: TypedWebhook, run: () => Promise<T>) {
     const t = words(pages.lang(request));
-    const note = typed.description;
-    if ([...note].length > longestNote)
+    if ([...typed.description].length > maxDescription)
       return { refused: { ...typed, errors: { description: t('descriptionTooLong') } }, tooMany: false };
-    if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(note))
+    if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(typed.description))
       return { refused: { ...typed, errors: { description: t('descriptionControls') } }, tooMany: false };
     try {
       return { done: await run() };

@@ -6,7 +6,7 @@ import type { OwnersWebhook } from '../webhooks/index.ts';
 import type { View } from './views.ts';
 import { webhookWords as words } from './webhook-words.ts';
 
-/** A span as it was typed: two readings of the platform's clock, and what is wrong with them. */
+/** A time span as typed, in the platform's time zone, with its errors. */
 export interface TypedSpan {
   readonly from: string;
   readonly to: string;
@@ -15,10 +15,9 @@ export interface TypedSpan {
 
 const dayMs = 86_400_000;
 
-/** The last 24 hours: what went wrong is mostly noticed within a day. */
+/** The default span: most failures are noticed within a day. */
 const lastDay = (zone: Zone, now: number): TypedSpan => ({ from: zone.reading(now - dayMs), to: zone.reading(now) });
 
-/** Sends a span of the deliveries again. */
 export function replayCard(view: View, { enabled }: OwnersWebhook, path: string, typed?: TypedSpan): Html {
   const t = words(view.lang);
   if (!enabled) return card({ title: t('replay'), body: html`<p class="hint">${t('replayOff')}</p>` });
@@ -42,7 +41,7 @@ export function replayCard(view: View, { enabled }: OwnersWebhook, path: string,
   });
 }
 
-/** The span in instants, the last minute included, or what was typed with what is wrong. */
+/** The span in milliseconds, with the whole last minute; or the typed span with its errors. */
 export function readSpan(
   { from, to }: TypedSpan,
   zone: Zone,

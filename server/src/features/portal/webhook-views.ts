@@ -14,7 +14,7 @@ import {
   table,
   written,
 } from '../../platform/web/blocks.ts';
-import { checkbox, field, form } from '../../platform/web/forms.ts';
+import { buttonForm, checkbox, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { AppRow } from '../apps/index.ts';
 import { eventTypes, webhookTypes } from '../events/index.ts';
@@ -23,7 +23,7 @@ import type { View } from './views.ts';
 import { replayCard, type TypedSpan } from './webhook-replay.ts';
 import { webhookWords as words } from './webhook-words.ts';
 
-/** What was typed, and what is wrong with it. */
+/** The fields as typed, with their errors. */
 export interface TypedWebhook {
   readonly url: string;
   readonly types: readonly string[];
@@ -34,9 +34,9 @@ export interface TypedWebhook {
 export interface DeliveryList {
   readonly deliveries: readonly Delivery[];
   readonly status: DeliveryStatus | null;
-  /** Where the next page begins, and whether this one is not the first. */
+  /** The id where the next page begins. */
   readonly next: string | null;
-  readonly later: boolean;
+  readonly isFirst: boolean;
 }
 
 export const webhooksPath = (app: Pick<AppRow, 'id'>): string => `/developers/apps/${app.id}/webhooks`;
@@ -51,7 +51,7 @@ const tones: Readonly<Record<DeliveryStatus, Tone | 'plain'>> = {
 
 const bodyText = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
 
-/** On the app's own page: the way to its webhooks. */
+/** A card on the page of the app that links to its webhooks. */
 export function webhooksCard(view: View, app: AppRow): Html {
   const t = words(view.lang);
   const open = html`<div class="actions">!${linkButton(t('open'), webhooksPath(app))}</div>`;
@@ -87,7 +87,7 @@ export function newWebhookPage(view: View, app: AppRow, typed: TypedWebhook, too
 !${card({ body: webhookForm(view, webhooksPath(app), t('add'), typed) })}`;
 }
 
-/** `secret` is shown this once, right after it was made. */
+/** `secret` is set only right after it was created: it is shown once. */
 export function webhookPage(
   view: View,
   app: AppRow,
@@ -114,12 +114,12 @@ export function webhookPage(
     body: confirm({
       summary: t('removeOpen'),
       text: t('removeMeans'),
-      action: form({ action: `${path}/delete`, csrf: view.csrf, body: button(t('removeNow'), { kind: 'danger' }) }),
+      action: buttonForm({ action: `${path}/delete`, csrf: view.csrf, label: t('removeNow'), kind: 'danger' }),
     }),
   })}`;
 }
 
-/** Says why the endpoint is disabled, or that it soon will be. */
+/** Why the webhook is disabled, or when it will be. */
 function state(view: View, webhook: OwnersWebhook): Html {
   const t = words(view.lang);
   if (webhook.disables_at)
@@ -180,7 +180,7 @@ function secretCard(view: View, path: string, secret?: { value: string; oldUntil
   const make = confirm({
     summary: t('newSecret'),
     text: t('newSecretMeans'),
-    action: form({ action: `${path}/secret`, csrf: view.csrf, body: button(t('newSecretNow'), { kind: 'danger' }) }),
+    action: buttonForm({ action: `${path}/secret`, csrf: view.csrf, label: t('newSecretNow'), kind: 'danger' }),
   });
   return card({ title: t('secret'), body: html`<p class="hint">${t('secretHint')}</p>!${make}` });
 }
@@ -188,7 +188,7 @@ function secretCard(view: View, path: string, secret?: { value: string; oldUntil
 function deliveryCard(view: View, webhook: OwnersWebhook, path: string, list: DeliveryList): Html {
   const t = words(view.lang);
   const act = (name: 'ping' | 'enable' | 'disable', kind: 'primary' | 'plain') =>
-    form({ action: `${path}/${name}`, csrf: view.csrf, body: button(t(name), { kind }) });
+    buttonForm({ action: `${path}/${name}`, csrf: view.csrf, label: t(name), kind });
   const actions = webhook.enabled
     ? html`!${act('ping', 'primary')}!${act('disable', 'plain')}`
     : act('enable', 'primary');
@@ -199,7 +199,7 @@ function deliveryCard(view: View, webhook: OwnersWebhook, path: string, list: De
   })}</p>`;
   const query = (before: string) => new URLSearchParams({ ...(list.status ? { status: list.status } : {}), before });
   const paging = html`<div class="actions">
-!${list.later ? linkButton(t('newest'), `${path}${list.status ? `?status=${list.status}` : ''}`) : ''}
+!${list.isFirst ? '' : linkButton(t('newest'), `${path}${list.status ? `?status=${list.status}` : ''}`)}
 !${list.next ? linkButton(t('older'), `${path}?${query(list.next)}`) : ''}</div>`;
   const log =
     list.deliveries.length === 0
@@ -239,17 +239,11 @@ export function deliveryPage(
     [t('when'), time(delivery.created_at)],
   ];
   if (delivery.next_attempt_at) facts.push([t('nextAttempt'), time(delivery.next_attempt_at)]);
-  const again =
-    delivery.status === 'cancelled'
-      ? ''
-      : form({
-          action: `${path}/deliveries/${delivery.id}/retry`,
-          csrf: view.csrf,
-          body: button(t('retry'), { kind: 'plain' }),
-        });
+  const action = `${path}/deliveries/${delivery.id}/retry`;
+  const retry = buttonForm({ action, csrf: view.csrf, label: t('retry'), kind: 'plain' });
   return html`
 !${heading({ title: delivery.event_type, actions: linkButton(t('backToWebhook'), path) })}
-!${card({ body: definitions(facts), actions: again })}
+!${card({ body: definitions(facts), actions: delivery.status === 'cancelled' ? '' : retry })}
 !${card({ title: t('request'), body: body === null ? html`<p class="hint">${t('hidden')}</p>` : bodyText(pretty(body)) })}
 !${card({ title: t('attempts'), body: attemptsList(view, delivery) })}`;
 }
@@ -270,5 +264,5 @@ function attemptsList(view: View, { attempts }: Delivery): Html {
   })}`;
 }
 
-/** Indented for reading; the body was sent without spaces. */
+/** Indented for reading. The body was sent without spaces. */
 const pretty = (body: string): string => JSON.stringify(JSON.parse(body), null, 2);

@@ -7,12 +7,12 @@ import { type ChannelType, channelTypes, type Profile } from './schemas.ts';
 import type { ProfileChange } from './service.ts';
 import type { ProfileWords } from './words.ts';
 
-const mostLinks = 8;
+const maxLinks = 8;
 export const bioLength = 500;
 export const platformLength = 30;
 export const urlLength = 2048;
 
-/** Suggested, and written the way each writes itself; anything else is kept as typed. */
+/** Suggested names, in the spelling of each platform. Other names are stored as typed. */
 export const platforms: Readonly<Record<string, string>> = {
   youtube: 'YouTube',
   twitch: 'Twitch',
@@ -27,7 +27,7 @@ export const platforms: Readonly<Record<string, string>> = {
 export const platformName = (platform: string): string =>
   Object.hasOwn(platforms, platform) ? (platforms[platform] ?? platform) : platform;
 
-/** The form's fields the way they are typed. There are always as many links as there may be. */
+/** The form's fields as typed. `links` always has `maxLinks` entries. */
 export interface Typed {
   readonly displayName: string;
   readonly bio: string;
@@ -36,15 +36,15 @@ export interface Typed {
   readonly pagePublic: boolean;
 }
 
-/** What is wrong, by the name of the field. */
+/** Error messages by the name of the field. */
 export type Wrong = Readonly<Record<string, string>>;
 
 export const channelList = Object.keys(channelTypes) as ChannelType[];
-const lines = Array.from({ length: mostLinks }, (_, index) => index);
+const lines = Array.from({ length: maxLinks }, (_, index) => index);
 
 export const readTyped = (request: FastifyRequest): Typed => ({
   displayName: formText(request, 'display_name'),
-  // A form sends line breaks as two characters; the writer counts one.
+  // Forms send a line break as two characters. It counts as one.
   bio: formText(request, 'bio').replaceAll('\r\n', '\n'),
   links: lines.map((i) => ({ platform: formText(request, `platform_${i}`), url: formText(request, `url_${i}`) })),
   channels: channelList.filter((type) => formText(request, `channel_${type}`) !== ''),
@@ -62,7 +62,6 @@ export const toTyped = (profile: Profile): Typed => ({
   pagePublic: profile.page_url !== null,
 });
 
-/** The profile, or what is wrong with each field. */
 export function parseProfile(typed: Typed, t: ProfileWords, authUrl: string): ProfileChange | { wrong: Wrong } {
   const wrong: Record<string, string> = {};
   const displayName = typed.displayName.trim();
@@ -96,7 +95,7 @@ function nameError(name: string, authUrl: string): 'displayNameError' | 'display
 const toPlatform = (text: string): string =>
   Object.keys(platforms).find((key) => platformName(key).toLowerCase() === text.toLowerCase()) ?? text;
 
-/** Normalized as a browser does it, in ASCII. User information is refused: text before an @ can look like the host. */
+/** Normalizes a URL. User information is refused: text before an @ can look like the host. */
 function toLink(text: string): string | undefined {
   const url = URL.parse(text);
   const good = url?.protocol === 'https:' && url.username === '' && url.password === '';

@@ -21,14 +21,14 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
 
 /** Uploads of one creator. */
 const uploadLimit = { limit: 10, windowMs: 60_000 };
-/** After a full queue, in seconds: it is short, and a picture takes no longer than a second or two. */
+/** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
 const retryAfter = { 'retry-after': '5' };
 const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixels'>> = {
   kind: 'pictureType',
   pixels: 'picturePixels',
 };
 
-/** /dashboard/profile, the public page and the pictures. */
+/** /dashboard/profile, the public page /@username, and avatars. */
 export function profilePages(scope: FastifyInstance, { pages, profiles, limiter }: ProfilePagesParts): void {
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
@@ -69,7 +69,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, limiter 
   });
 
   scope.post(`${home}/avatar`, {
-    // Room for the form around the picture.
+    // 64 KiB for the form around the picture.
     bodyLimit: avatarBytes + 64 * 1024,
     errorHandler: async (error, request, reply) => {
       if (error.statusCode !== 413) throw error;

@@ -12,7 +12,7 @@ export interface AvatarRow {
   created_at: number;
 }
 
-/** A suspended creator's picture is not shown. */
+/** Returns nothing if the creator is suspended. */
 export function avatarById(db: Reader, id: string): Promise<Omit<AvatarRow, 'id' | 'created_at'> | undefined> {
   return db.get(
     `SELECT a.creator_id, a.type, a.bytes, a.encoded FROM avatars a JOIN creators c ON c.id = a.creator_id
@@ -21,7 +21,7 @@ export function avatarById(db: Reader, id: string): Promise<Omit<AvatarRow, 'id'
   );
 }
 
-/** The creator's picture from now on, or none. The creator's row comes first: of two uploads at once one waits there. */
+/** Replaces or removes the avatar. Updates the creator's row first: its lock orders concurrent uploads. */
 async function setAvatar(
   tx: Tx,
   creatorId: string,

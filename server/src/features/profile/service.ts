@@ -43,8 +43,8 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
     };
   }
 
-  // What it says is all in the access, which is replaced when any of it changes.
-  const written = new WeakMap<Access, string>();
+  // The answer depends only on the access, which is a new object whenever something of it changes.
+  const meCache = new WeakMap<Access, string>();
 
   const toProfile = (creator: CreatorRow): Profile => ({
     id: creator.id,
@@ -58,12 +58,12 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
   });
 
   return {
-    /** As JSON, written once for as long as the access is remembered. */
+    /** As JSON, serialized once for each cached access. */
     me(access: Access): string {
-      let text = written.get(access);
+      let text = meCache.get(access);
       if (text === undefined) {
         text = JSON.stringify(me(access));
-        written.set(access, text);
+        meCache.set(access, text);
       }
       return text;
     },
@@ -74,7 +74,7 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
       return toProfile(creator);
     },
 
-    /** What anyone may see; nothing while the page is switched off or the creator suspended. */
+    /** Returns nothing while the public page is switched off or the creator is suspended. */
     async publicProfile(username: string): Promise<Profile | undefined> {
       const creator = await accounts.findByUsername(username);
       return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
@@ -104,7 +104,7 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
       }
     },
 
-    /** The picture from now on, or none. Rejects with `PictureError` or `QueueFull`. */
+    /** `null` removes the avatar. Rejects with `PictureError` or `QueueFull`. */
     async setAvatar(creatorId: string, uploaded: Uint8Array | null): Promise<void> {
       const picture = uploaded && (await pictures.encodeAnew(uploaded, avatarEdge));
       await db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() });
@@ -112,7 +112,7 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
   };
 }
 
-/** Stored is the list of those switched on. */
+/** All channels in order. The database stores the enabled ones. */
 function channels(enabled: readonly ChannelType[]): Profile['tip_channels'] {
   return Object.entries(channelTypes).map(([type, name]) => ({
     type: type as ChannelType,

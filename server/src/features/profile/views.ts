@@ -1,5 +1,5 @@
 import { badge, button, card, fold, heading, linkButton, written, writtenName } from '../../platform/web/blocks.ts';
-import { checkbox, field, form, textArea } from '../../platform/web/forms.ts';
+import { buttonForm, checkbox, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { initialOf } from '../../platform/web/layout.ts';
 import {
@@ -44,11 +44,7 @@ function pictureCard({ t, csrf, profile, wrong }: ProfileView): Html {
 !${field({ name: 'avatar', type: 'file', label: t('pictureFile'), hint: t('pictureHint'), error: wrong.avatar, accept: 'image/png,image/jpeg,image/webp' })}
 <div class="actions">!${button(t('upload'), { kind: 'plain' })}</div>`;
   const remove = profile.avatar_url
-    ? form({
-        action: `${home}/avatar/remove`,
-        csrf,
-        body: html`<div class="actions">!${button(t('remove'), { kind: 'plain' })}</div>`,
-      })
+    ? buttonForm({ action: `${home}/avatar/remove`, csrf, label: t('remove'), kind: 'plain', row: true })
     : '';
   return card({
     title: t('picture'),
@@ -64,9 +60,9 @@ const aboutCard = ({ t, typed, wrong }: ProfileView): Html =>
 !${textArea({ name: 'bio', label: t('bio'), hint: t('bioHint'), value: typed.bio, error: wrong.bio, maxlength: bioLength * 2 })}`,
   });
 
-const leastLines = 3;
+const minOpenLinks = 3;
 
-/** The lines in use are open, the rest is folded away: nothing with an error is hidden. */
+/** Shows the used lines and folds the others away. An error is always on a used line. */
 function linksCard({ t, typed, wrong }: ProfileView): Html {
   const line = ({ platform, url }: Typed['links'][number], i: number) => html`
 <div class="columns link-line">
@@ -74,7 +70,7 @@ function linksCard({ t, typed, wrong }: ProfileView): Html {
   !${field({ name: `url_${i}`, type: 'url', label: t('url', { number: i + 1 }), value: url, error: wrong[`url_${i}`], maxlength: urlLength })}
 </div>`;
   const used = typed.links.findLastIndex(({ platform, url }) => platform !== '' || url !== '') + 1;
-  const open = Math.max(leastLines, used);
+  const open = Math.max(minOpenLinks, used);
   const all = typed.links.map(line);
   const rest = all.slice(open);
   return card({
@@ -107,16 +103,16 @@ const pageCard = ({ t, typed, pageAddress }: ProfileView): Html =>
     }),
   });
 
-/** Without a picture, the first letter stands in. */
+/** Without a picture, shows the first letter of the name. */
 function portrait(profile: Profile, alt: string): Html {
   if (profile.avatar_url) return html`<img class="portrait" src="${profile.avatar_url}" alt="${alt}">`;
   return html`<span class="portrait" aria-hidden="true">${initialOf(profile.display_name)}</span>`;
 }
 
-/** Its writer's own page has room for more lines than a list. */
+/** The most line breaks of a bio: this page has room for more than a list. */
 const bioBreaks = 10;
 
-/** What a visitor sees at /@username. */
+/** /@username */
 export function publicView(profile: Profile, t: ProfileWords): Html {
   const channels = profile.tip_channels.filter(({ enabled }) => enabled).map(({ type }) => badge(t(type)));
   const links = profile.social_links.map(

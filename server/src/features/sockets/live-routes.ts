@@ -44,6 +44,7 @@ export function liveRoutes(
   app.route({
     method: 'GET',
     url: '/v1/socket',
+    config: { checksItself: true },
     schema: {
       operationId: 'openSocket',
       summary: 'Events as they happen, on a WebSocket',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { until } from '../../../../sdk/test/until.ts';
@@ -27,11 +26,13 @@ async function setUp(t: TestContext) {
   /** Until nothing more fits into the lines. */
   const full = async () => {
     const sent = () => metric('namjai_events_sent_total', /^namjai_events_sent_total (\d+)/m);
-    for (let before = -1, now = 0, same = 0; same < 3; before = now) {
-      await sleep(200);
-      now = await sent();
-      same = now > 0 && now === before ? same + 1 : 0;
-    }
+    let [before, unchanged] = [0, 0];
+    await until('nothing more is sent', async () => {
+      const now = await sent();
+      unchanged = now > 0 && now === before ? unchanged + 1 : 0;
+      before = now;
+      return unchanged === 15;
+    });
   };
   return { app, pair, token, load, open, ended, full };
 }

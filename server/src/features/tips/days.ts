@@ -1,13 +1,13 @@
 /**
- * Sums by day, of the newest days. Invariants:
+ * The totals of the newest days. Invariants:
  *
- * - Each is the sum of one stretch of the index by (creator, time), read in pieces that wait their turn among the other
- *   readers of long histories.
- * - A creator's history only grows at its end: what is older than the newest record is there for good. So the sums up to
- *   that instant are kept in memory, of the newest day too, and an open dashboard that looks again at every tip sums only
- *   what is new. A day after the newest record is empty.
+ * - A total is the sum of one range of the index by (creator, time), read in pieces. Each piece waits its turn among all
+ *   reads of long histories.
+ * - Time never runs backwards along a creator's events, so no tip is ever added before the newest event. The totals up
+ *   to that event are cached, also for the day that is not over: a dashboard that refreshes at every tip sums only the
+ *   new ones. A day after the newest event is empty.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
@@ -19,15 +19,15 @@ export interface DayTotal {
   readonly count: number;
 }
 
-/** The sum of a day's records before `until`, to which none can be added. */
-interface Part extends DayTotal {
+/** The total of a day's tips before `until`. It is final: no tip can be added there. */
+interface PartialTotal extends DayTotal {
   readonly until: number;
 }
 
-/** Creators whose days are kept; those that were not asked for longest are forgotten. */
-const mostKept = 500;
+/** The cache evicts the creator whose totals were read least recently. */
+const maxCachedCreators = 500;
 
-/** Summed at a time, in about a millisecond. */
+/** The most tips of one piece: about a millisecond. */
 const pieceSize = 2_000;
 
 export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
@@ -35,25 +35,23 @@ export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
 }
 
 export function createDays({ db, zone, queue }: DaysParts) {
-  const kept = new Map<string, ReadonlyMap<number, Part>>();
+  const cache = new Map<string, ReadonlyMap<number, PartialTotal>>();
 
-  function keep(creatorId: string, parts: readonly Part[]): void {
-    kept.delete(creatorId);
-    kept.set(creatorId, new Map(parts.map((part) => [part.startsAt, part])));
-    for (const oldest of kept.keys()) {
-      if (kept.size <= mostKept) return;
-      kept.delete(oldest);
-    }
+  function store(creatorId: string, totals: readonly PartialTotal[]): void {
+    cache.delete(creatorId);
+    cache.set(creatorId, new Map(totals.map((total) => [total.startsAt, total])));
+    const [oldest] = cache.keys();
+    if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
   }
 
-  /** With what follows, until another instant. */
-  async function extend(creatorId: string, part: Part, until: number): Promise<Part> {
-    if (until <= part.until) return part;
-    let [{ totalMinor, count }, after]: [Part, EventPosition] = [part, { createdAt: part.until, sequence: 0 }];
+  async function extend(creatorId: string, total: PartialTotal, until: number): Promise<PartialTotal> {
+    if (until <= total.until) return total;
+    let { totalMinor, count } = total;
+    let after: EventPosition = { createdAt: total.until, sequence: 0 };
     for (let more = true; more; ) {
       const piece = await queue.goOn(async () => {
         const sum = await sumPiece(db, creatorId, after, until, pieceSize);
-        await nextTurn();
+        await yieldToOthers();
         return sum;
       });
       totalMinor += piece.totalMinor;
@@ -61,23 +59,23 @@ export function createDays({ db, zone, queue }: DaysParts) {
       after = { createdAt: piece.createdAt, sequence: piece.sequence };
       more = piece.count === pieceSize;
     }
-    return { ...part, totalMinor, count, until };
+    return { ...total, totalMinor, count, until };
   }
 
-  /** `lastAt`: the creator's newest record. */
+  /** `lastAt` is the time of the creator's newest event. */
   return async (creatorId: string, asOf: number, lastAt: number, count: number): Promise<DayTotal[]> => {
-    const known = kept.get(creatorId);
+    const cached = cache.get(creatorId);
     const starts = zone.lastDays(asOf, count);
-    const [days, parts]: [DayTotal[], Part[]] = [[], []];
+    const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
       const startsAt = starts[index] ?? 0;
-      const before = known?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
-      const part = await extend(creatorId, before, Math.min(lastAt, endsAt));
-      const { until: _, ...day } = startsAt > lastAt ? part : await extend(creatorId, part, endsAt);
-      parts.push(part);
+      const known = cached?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
+      const total = await extend(creatorId, known, Math.min(lastAt, endsAt));
+      const { until: _, ...day } = startsAt > lastAt ? total : await extend(creatorId, total, endsAt);
+      finalTotals.push(total);
       days.push(day);
     }
-    keep(creatorId, parts);
+    store(creatorId, finalTotals);
     return days;
   };
 }

@@ -1,6 +1,6 @@
 import type { Zone } from '../../platform/zone.ts';
 
-/** Bounds of a history, in milliseconds, both inclusive; `null` is open. */
+/** Bounds of a listing in milliseconds, both inclusive; `null` is unbounded. */
 export interface Range {
   readonly from: number | null;
   readonly to: number | null;
@@ -8,7 +8,7 @@ export interface Range {
 
 /**
  * Reads `YYYY-MM-DD` (the whole day in the platform's time zone) or RFC 3339 with an offset.
- * Answers the bound's instant, or nothing if there is no such date.
+ * Returns the instant, or nothing if there is no such date.
  */
 export function parseBound(text: string, side: 'from' | 'to', zone: Zone): number | undefined {
   const day = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
@@ -20,7 +20,7 @@ export function parseBound(text: string, side: 'from' | 'to', zone: Zone): numbe
   return parseInstant(text, side);
 }
 
-/** A `+` that was not encoded arrives as a space; in this place it can mean nothing else. */
+/** An unencoded `+` of the offset arrives as a space. */
 const instantForm =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])(\d{2}):(\d{2}))$/;
 
@@ -38,7 +38,7 @@ function parseInstant(text: string, side: 'from' | 'to'): number | undefined {
     Number(match[9] ?? 0) < 24 &&
     Number(match[10] ?? 0) < 60;
   if (!valid) return undefined;
-  // Tips are kept to the millisecond: a finer lower bound begins with the next one.
+  // Tips have times in milliseconds: a finer lower bound is rounded up.
   const ms = Number(fraction.slice(0, 3)) + (side === 'from' && Number(fraction.slice(3)) > 0 ? 1 : 0);
   return utc(year, month, date) + ((hour * 60 + minute - offset) * 60 + second) * 1000 + ms;
 }
@@ -48,7 +48,7 @@ function isCalendarDate(year: number, month: number, day: number): boolean {
   return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+/** `Date.UTC` maps the years 0 to 99 to 1900 to 1999. */
 function utc(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }

@@ -57,8 +57,8 @@ FROM (SELECT amount_minor, created_at, sequence FROM tips
   ORDER BY created_at, sequence LIMIT $5) AS piece`;
 
 /**
- * The sum of up to `limit` tips after a position and before an instant, and the position of the last of them. By `all`,
- * because it may take long, and nobody should wait for it in a group of quick reads.
+ * The total of up to `limit` tips after a position and before an instant, and the position of the last of them. By
+ * `all`: PostgreSQL batches `get`, and this statement may be slow.
  */
 export async function sumPiece(
   db: Reader,
@@ -77,7 +77,7 @@ export async function sumPiece(
   return sum ?? { totalMinor: 0, count: 0, ...after };
 }
 
-/** Every status but `queued` is final: this one update decides who was first. */
+/** Every status but `queued` is final: this update decides which of several settlements counts. */
 export async function settleAlert(
   tx: Tx,
   creatorId: string,
@@ -93,7 +93,7 @@ export async function settleAlert(
   return changed > 0;
 }
 
-/** Ends the wait of every alert recorded in this span. */
+/** Expires every queued alert of [from, before). */
 export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
   await tx.run(
     `UPDATE tips SET alert_status = 'expired'
@@ -102,8 +102,8 @@ export async function expireAlerts(tx: Tx, creatorId: string, from: number, befo
   );
 }
 
-/** Whether the alert of a tip of this span still waits. */
-export async function anyWaiting(db: Reader, creatorId: string, from: number, before: number): Promise<boolean> {
+/** Whether the alert of a tip of [from, before) is queued. */
+export async function anyQueued(db: Reader, creatorId: string, from: number, before: number): Promise<boolean> {
   const row = await db.get(
     `SELECT 1 AS found FROM tips
      WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' LIMIT 1`,
@@ -112,7 +112,6 @@ export async function anyWaiting(db: Reader, creatorId: string, from: number, be
   return row !== undefined;
 }
 
-/** The newest tip recorded before this instant. */
 export function newestBefore(db: Reader, creatorId: string, before: number) {
   return db.get<{ sequence: number }>(
     `SELECT sequence FROM tips WHERE creator_id = $1 AND created_at < $2
@@ -121,7 +120,6 @@ export function newestBefore(db: Reader, creatorId: string, before: number) {
   );
 }
 
-/** Tips since this instant whose alert was skipped. */
 export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
   return db.all<{ id: string }>(
     `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'`,
@@ -134,20 +132,19 @@ export interface NewKey {
   readonly key: string;
   readonly fingerprint: string;
   readonly now: number;
-  /** A use this old no longer counts. */
+  /** An earlier use at or before this instant has expired. */
   readonly staleBefore: number;
 }
 
-/** A tip to be recorded. */
 export type NewTipRow = Omit<TipRow, 'sequence' | 'created_at' | 'alert_status' | 'alert_shown_at'>;
 
-/** The recorded tip as its event shows it. */
+/** `json` is the tip as its event carries it. */
 type Recorded = { readonly sequence: number; readonly json: string };
 
-/** The key was used before: by a request with this fingerprint, whose event is this. */
+/** The key was used before. `body` is the event of that first request. */
 type FirstUse = { readonly fingerprint: string; readonly body: string };
 
-/** Takes the key, if there is one, and records the tip with its event, or answers the first use of the key. */
+/** Claims the idempotency key, if there is one, and records the tip with its event; or returns the key's first use. */
 async function recordTip(
   tx: Tx,
   event: PreparedEvent,
@@ -155,7 +152,7 @@ async function recordTip(
   key: NewKey | null,
 ): Promise<Recorded | FirstUse> {
   const { creatorId } = event;
-  if (key && !(await takeKey(tx, creatorId, tip.id, key))) return firstUse(tx, creatorId, key);
+  if (key && !(await claimKey(tx, creatorId, tip.id, key))) return firstUse(tx, creatorId, key);
   let json = '';
   const { sequence, createdAt } = await appendEvent(tx, event, (position) => {
     json = newTipJson(tip, position.createdAt);
@@ -170,21 +167,20 @@ async function recordTip(
   return { sequence, json };
 }
 
-const takeKeySql = (values: string, staleBefore: string): string =>
+const claimKeySql = (values: string, staleBefore: string): string =>
   `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) ${values}
    ON CONFLICT (creator_id, client_id, key) DO UPDATE
      SET fingerprint = excluded.fingerprint, tip_id = excluded.tip_id, created_at = excluded.created_at
      WHERE idempotency_keys.created_at <= ${staleBefore}`;
 
-const takeKeyAlone = takeKeySql('VALUES ($1, $2, $3, $4, $5, $6)', '$7');
+const claimKeyStatement = claimKeySql('VALUES ($1, $2, $3, $4, $5, $6)', '$7');
 
-/** Takes an idempotency key, unless a younger use of it stands. Answers whether it was taken. */
-async function takeKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
+/** Claims an idempotency key unless an unexpired use of it exists. Returns whether it was claimed. */
+async function claimKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): Promise<boolean> {
   const { clientId, fingerprint, now, staleBefore } = key;
-  return (await tx.run(takeKeyAlone, [creatorId, clientId, key.key, fingerprint, tipId, now, staleBefore])) > 0;
+  return (await tx.run(claimKeyStatement, [creatorId, clientId, key.key, fingerprint, tipId, now, staleBefore])) > 0;
 }
 
-/** The first answer of a key: the tip as it was recorded stands in its event. */
 async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey): Promise<FirstUse> {
   const first = await db.get<FirstUse>(
     `SELECT k.fingerprint, e.body FROM idempotency_keys k
@@ -205,17 +201,17 @@ tip AS (
 SELECT sequence, last_at FROM head`;
 
 const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
-// The creator's row is locked before the key. A request that does not get the key gets no position, so that nothing
-// else is written and no row is returned: then `recordTip` itself answers the first use.
+// The creator's row is locked before the key. A request that cannot claim the key gets no position: the statement then
+// writes nothing and returns no row, and `recordTip` returns the first use.
 const recordWithKeySql = `
 WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 FOR UPDATE),
-taken AS (${takeKeySql('SELECT creator_id, $16, $18, $19, $12, $2 FROM own', '$20')} RETURNING tip_id),
-${appendSql('EXISTS (SELECT tip_id FROM taken)')}, ${insertTipFromHead}`;
+claimed AS (${claimKeySql('SELECT creator_id, $16, $18, $19, $12, $2 FROM own', '$20')} RETURNING tip_id),
+${appendSql('EXISTS (SELECT tip_id FROM claimed)')}, ${insertTipFromHead}`;
 
-/** `recordTip` as one statement, so that the creator's row is locked for no round trip. */
+/** `recordTip` as one statement, so that no round trip happens while the creator's row is locked. */
 const recordTipStatement: PostgresStatement<[PreparedEvent, NewTipRow, NewKey | null], Recorded | FirstUse> = {
   statement(event, tip, key) {
-    const [beforeTime, afterTime] = aroundTime(newTipJson(tip, 0));
+    const [beforeTime, afterTime] = splitAtTime(newTipJson(tip, 0));
     const params = [
       ...appendParams(event, [`{"tip":${beforeTime}`, `${afterTime}}`]),
       ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name],
@@ -233,7 +229,7 @@ const recordTipStatement: PostgresStatement<[PreparedEvent, NewTipRow, NewKey | 
   },
 };
 
-/** A tip as it is shown. Its time is its last field. */
+/** A tip as the API shows it. `created_at` is the last field (`splitAtTime`). */
 export function toTip(row: Omit<TipRow, 'sequence'>): Tip {
   return {
     id: row.id,
@@ -252,8 +248,8 @@ export function toTip(row: Omit<TipRow, 'sequence'>): Tip {
 const newTipJson = (tip: NewTipRow, created_at: number): string =>
   JSON.stringify(toTip({ ...tip, alert_status: 'queued', alert_shown_at: null, created_at }));
 
-/** A tip's JSON, cut where its time stands. */
-function aroundTime(json: string): readonly [string, string] {
+/** A new tip's JSON before and after the value of `created_at`. */
+function splitAtTime(json: string): readonly [string, string] {
   const field = '"created_at":"';
   return [json.slice(0, json.lastIndexOf(field) + field.length), '"}'];
 }

@@ -27,7 +27,7 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
     method: 'GET',
     url: '/v1/tips',
     ...protect({ scope: 'tips.read', limit: 'read' }),
-    // What the schema finds is told together with what only the handler can find.
+    // The handler finds further problems; the answer reports all of them together.
     attachValidation: true,
     schema: {
       operationId: 'listTips',

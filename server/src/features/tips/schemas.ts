@@ -56,7 +56,7 @@ export interface TipRules {
   readonly tipNamePattern: string;
 }
 
-/** What a supporter's name, amount and message may be; a test alert follows the same rules. */
+/** The fields of a tip. A test alert has the same rules. */
 export function tipFields({ tipCapMinor, tipNamePattern }: TipRules) {
   const usual = tipNamePattern === '[A-Z0-9_ ]+';
   return {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
@@ -6,19 +6,19 @@ import type { Range } from './range.ts';
 import { type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
-/** What is looked for. All of it must hold; `null` and an empty text hold for every tip. */
+/** A tip matches if every condition holds; `null` and an empty text match every tip. */
 export interface TipFilter extends Range {
-  /** Words that stand in the names or the message, whatever their case. */
+  /** Words to find in the names or the message, ignoring case. */
   readonly text: string;
   readonly minMinor: number | null;
   readonly maxMinor: number | null;
-  /** The app that recorded it, or `cli`. */
+  /** The id of the app that recorded the tip, or `cli`. */
   readonly source: string | null;
 }
 
-/** Read at a time, in about a millisecond; other requests run between two batches. */
+/** A batch takes about a millisecond. Other requests run between two batches. */
 const batchSize = 100;
-/** How many tips one search reads before it asks whether to go on. */
+/** A page ends after so many tips were read, with a link that continues the search. */
 const maxRead = 10_000;
 /** Reading so many tips is one unit of cost. */
 export const tipsPerUnit = 1_000;
@@ -31,8 +31,8 @@ export interface SearchParts {
 
 /**
  * Finds tips by reading a creator's history in order, in batches, each of which waits its turn. The first is refused with
- * `QueueFull` when too many wait. The filter runs here and not in SQL: the engines
- * disagree on the case of letters beyond ASCII, and no pattern language can be injected.
+ * `QueueFull` when too many wait. The filter runs here and not in SQL: the engines disagree on the case of letters beyond
+ * ASCII, and no pattern language can be injected.
  */
 export function createSearch({ db, queue }: SearchParts) {
   /** Batches of the history, newest first: the matches of each and the position where it ends. */
@@ -44,7 +44,7 @@ export function createSearch({ db, queue }: SearchParts) {
       const last = rows.at(-1);
       position = last ? positionOf(last) : position;
       const batch = { found: rows.filter(matches), read: rows.length, position };
-      await nextTurn();
+      await yieldToOthers();
       return batch;
     }
     let batch = await queue.run(next);
@@ -57,8 +57,8 @@ export function createSearch({ db, queue }: SearchParts) {
 
   return {
     /**
-     * One page of matches. `next`: where the next page begins; `far`: the search stopped because it has read enough, or
-     * because `mayGoOn`, asked after each unit of cost, said no.
+     * One page of matches. `next` is the position of the next page; `far` means that `maxRead` ended the page, or
+     * `mayGoOn`, which is called after each unit of cost.
      */
     async search(
       creatorId: string,
@@ -92,16 +92,16 @@ const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
 const positionOf = (row: TipRow): EventPosition => ({ createdAt: row.created_at, sequence: row.sequence });
 
 function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow) => boolean {
-  const words = plain(text).split(/\s+/).filter(Boolean);
+  const words = normalize(text).split(/\s+/).filter(Boolean);
   const [least, most] = [minMinor ?? 0, maxMinor ?? Number.POSITIVE_INFINITY];
   return (row) => {
     if (row.amount_minor < least || row.amount_minor > most) return false;
     if (source !== null && (row.client_id ?? 'cli') !== source) return false;
     if (words.length === 0) return true;
-    const inside = plain(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);
+    const inside = normalize(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);
     return words.every((word) => inside.includes(word));
   };
 }
 
-/** Texts that look alike are alike: Thai sara am in one piece or in two, full-width letters, capitals. */
-const plain = (text: string): string => text.normalize('NFKC').toLowerCase();
+/** Texts that look alike compare equal: composed and decomposed Thai sara am, full-width letters, capitals. */
+const normalize = (text: string): string => text.normalize('NFKC').toLowerCase();

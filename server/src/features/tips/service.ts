@@ -17,7 +17,7 @@ export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zo
 
 export interface NewTip {
   readonly creatorId: string;
-  /** The app that records it; `null` from the command line. */
+  /** The app that records the tip; `null` from the command line. */
   readonly app: { readonly id: string; readonly name: string } | null;
   readonly amount: number;
   readonly name: string;
@@ -41,11 +41,11 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   async function headOf(creatorId: string) {
     const head = await events.head(creatorId);
     if (!head) throw new Error(`creator ${creatorId} has no head`);
-    // A tip may carry a later time than this node's clock; now is that of the creator's own history.
+    // Another node's clock may be ahead: the newest event can be later than this node's time.
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
 
-  /** Records a completed tip, or answers as the first use of its key was answered; the tip as it is sent. */
+  /** Records a completed tip, or returns the tip that the first use of its idempotency key recorded. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
     const tip = newRow(id, input);
@@ -86,7 +86,7 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       return repo.toTip(row);
     },
 
-    /** One page, newest first, and the place where the next one begins. */
+    /** One page, newest first, and the cursor of the next one. */
     async page(
       creatorId: string,
       range: Range,
@@ -119,18 +119,18 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       };
     },
 
-    /** The sum of each of the last days, today's last. */
+    /** The totals of the last `count` days, oldest first. */
     async days(creatorId: string, count: number): Promise<DayTotal[]> {
       const { head, asOf } = await headOf(creatorId);
       return daysUntil(creatorId, asOf, head.last_at, count);
     },
 
-    /** The newest sequence of a tip recorded before this instant; 0 if there is none. */
+    /** The sequence of the newest tip recorded before this instant; 0 if there is none. */
     newestBefore: async (creatorId: string, before: number): Promise<number> =>
       (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
 
-    anyWaiting: (creatorId: string, from: number, before: number): Promise<boolean> =>
-      repo.anyWaiting(db, creatorId, from, before),
+    anyQueued: (creatorId: string, from: number, before: number): Promise<boolean> =>
+      repo.anyQueued(db, creatorId, from, before),
 
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
@@ -156,7 +156,7 @@ function newRow(id: string, input: NewTip): repo.NewTipRow {
   };
 }
 
-/** Two requests are the same if these fields are, after parsing. */
+/** Requests with equal fields, after parsing, count as the same request. */
 function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
   return createHash('sha256')
     .update(JSON.stringify([amount, name, message, displayName]))

@@ -1,4 +1,4 @@
-/** The writes of grants: what the end of a grant, or of its `events.subscribe`, means for deliveries commits with it. */
+/** The writes of grants. A grant that ends or loses `events.subscribe` cancels its deliveries in the same commit. */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
 import {

@@ -279,6 +279,43 @@ test('what is recalled while its lease is on its way from the database is not se
   assert.deepEqual(await statusesOf(runtime), ['cancelled', 'cancelled']);
 });
 
+test('an endpoint’s former address, late from the database, does not take the place of the new one', async (t) => {
+  const { runtime, add, call, pair } = await buildWebhooks(t);
+  const [former, current] = [await startReceiver(t), await startReceiver(t)];
+  const { id } = await add(former.url, { types: ['tip.created'] });
+  const { db } = runtime;
+  const [written, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slowly: Database['write'] = async (write, ...args) => {
+    const answer = await db.write(write, ...args);
+    if (write.name === 'createDeliveries') {
+      written.resolve();
+      await letGo.promise;
+    }
+    return answer;
+  };
+  const metrics = { registry: new Registry() };
+  const worker = createWebhookWorker({ ...runtime, metrics, db: { ...db, write: slowly } });
+  t.after(() => worker.stop());
+  await worker.start();
+  await tips(runtime, pair, 1);
+  await written.promise;
+  await call('PATCH', `/${id}`, { url: current.url });
+  // One is under way and holds the queue; the others wait behind it.
+  const held: (() => void)[] = [];
+  current.answer = (response) => held.push(() => response.writeHead(204).end());
+  await runtime.webhooks.deliveries.ping(pair.clientId, id);
+  await current.waitFor(1);
+  for (let i = 0; i < 3; i++) await runtime.webhooks.deliveries.ping(pair.clientId, id);
+  const leased = async () => (await db.all('SELECT id FROM webhook_deliveries WHERE lease IS NOT NULL')).length;
+  await until('all are leased', async () => (await leased()) === 5);
+  letGo.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  current.answer = (response) => response.writeHead(204).end();
+  for (const release of held) release();
+  await until('none is pending', async () => !(await statusesOf(runtime)).includes('pending'));
+  assert.deepEqual([former.requests.length, current.requests.length], [0, 5]);
+});
+
 test('the log keeps what a receiver has no room for, and it is leased as it is made', async (t) => {
   const { runtime, add, pair } = await buildWebhooks(t);
   const receiver = await startReceiver(t);

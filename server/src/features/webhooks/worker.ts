@@ -20,8 +20,8 @@ export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 const pollMs = 1_000;
 const sweepMs = 10_000;
-/** However much there is to read, reading takes at most this part of the time. */
-const shareOfTime = 1 / 20;
+/** A job runs at most this share of the time. */
+const maxShareOfTime = 1 / 20;
 
 export function createWebhookWorker(parts: WorkerParts) {
   const { db, hub, clock, vault, fetch, log, metrics, random = Math.random } = parts;
@@ -48,21 +48,21 @@ export function createWebhookWorker(parts: WorkerParts) {
     if (!stopped) queueOf(endpointId).wake();
   }
 
-  /** A grant or an endpoint has changed: what was leased before might not be sent as it was read. */
+  /** A grant or an endpoint has changed, so leases from before are outdated. */
   function outdate(id: string): void {
     leases.outdate(id);
     for (const queue of queues.values()) queue.recheck();
   }
 
-  /** Finds what has become due: retries, and what a node left behind. */
+  /** Finds due deliveries: retries, and those of a node that has died. */
   async function poll(): Promise<void> {
-    for (const [id, queue] of queues) if (queue.isForgettable) queues.delete(id);
+    for (const [id, queue] of queues) if (queue.isRemovable) queues.delete(id);
     for (const { id } of await dueEndpoints(db, clock())) wake(id);
   }
 
   return {
     async start(): Promise<void> {
-      // An embedded database has one process: what is leased at its start was leased by one that died.
+      // SQLite has one server process: any lease at its start belongs to a process that has died.
       if (db.engine === 'sqlite') await db.write(writes.endLeases, clock());
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
@@ -85,7 +85,7 @@ export function createWebhookWorker(parts: WorkerParts) {
       if (stopListening) stops.push(stopListening);
     },
 
-    /** Delivers all that is due now, to the end. */
+    /** For tests: delivers everything that is due now. */
     async pass(): Promise<void> {
       await dispatcher.idle();
       await dispatcher.sweep();
@@ -97,7 +97,7 @@ export function createWebhookWorker(parts: WorkerParts) {
       await settler.idle();
     },
 
-    /** Ends what is under way. What is not yet sent stays due. */
+    /** Waits for requests in flight. Other deliveries stay due. */
     async stop(): Promise<void> {
       stopped = true;
       for (const stop of stops.splice(0)) stop();
@@ -108,25 +108,25 @@ export function createWebhookWorker(parts: WorkerParts) {
   };
 }
 
-/** Runs a job at once and then again and again, never twice at the same time. `soon` asks for a run without waiting. */
+/** Runs a job now and then periodically, never concurrently with itself. `soon` requests a run without the interval. */
 function repeat(job: () => Promise<void>, everyMs: number, onError: (error: unknown) => void) {
   let timer: NodeJS.Timeout | undefined;
-  let [running, asked, stopped] = [false, false, false];
+  let [running, requested, stopped] = [false, false, false];
 
   async function run(): Promise<void> {
     if (stopped) return;
     if (running) {
-      asked = true;
+      requested = true;
       return;
     }
     clearTimeout(timer);
     running = true;
-    asked = false;
+    requested = false;
     const started = performance.now();
     await job().catch(onError);
     const took = performance.now() - started;
     running = false;
-    if (!stopped) timer = setTimeout(run, asked ? 0 : Math.max(everyMs, took / shareOfTime)).unref();
+    if (!stopped) timer = setTimeout(run, requested ? 0 : Math.max(everyMs, took / maxShareOfTime)).unref();
   }
   void run();
   return {

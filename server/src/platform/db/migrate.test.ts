@@ -68,6 +68,19 @@ test('refuses the schema of a newer program in one line, and changes nothing', a
   await assert.rejects(migrate(db, { migrations: [first, broken] }), FutureSchema);
 });
 
+test('refuses the schema of a newer program that migrates at the same time', async (t) => {
+  const [db, newer] = open(t, 2);
+  assert.ok(db && newer);
+  let calls = 0;
+  const write: Database['write'] = async (...call) => {
+    calls += 1;
+    if (calls === 2) await migrate(newer, { migrations: [first, second] });
+    return db.write(...call);
+  };
+  await assert.rejects(migrate({ ...db, write }, { migrations: [first] }), FutureSchema);
+  assert.deepEqual(await tables(db), ['a', 'b', 'schema_migrations']);
+});
+
 test('refuses a column type that it does not know', async (t) => {
   const [db] = open(t);
   assert.ok(db);

@@ -1,6 +1,6 @@
 /**
- * Brings a database to the schema of this program. Each migration is one transaction together with its record,
- * under a lock, so that processes that start together apply it once. Statements end with a semicolon at a line's end.
+ * Migrates a database to the schema of this version. Each migration and its record are one transaction under a lock, so
+ * that processes that start together apply it once. Statements end with a semicolon at the end of a line.
  */
 import { type Database, defineWrites, type Sql, type Tx } from './database.ts';
 import { migrations as known } from './migrations/index.ts';
@@ -11,12 +11,12 @@ export interface Migration {
   readonly sql: Sql;
 }
 
-/** The database was written by a newer program, whose data this one would misread. */
+/** A newer version has migrated the database. */
 export class FutureSchema extends Error {
   readonly code = 'future_schema';
 }
 
-/** Keys are compared byte by byte on both engines, so that they sort the same. */
+/** Ids are compared by bytes on both engines, so that they sort alike. */
 const columnTypes: Record<Database['engine'], Record<string, string>> = {
   sqlite: {
     id: 'TEXT',
@@ -40,7 +40,7 @@ const columnTypes: Record<Database['engine'], Record<string, string>> = {
   },
 };
 
-/** Any number that no other user of the same PostgreSQL database takes. */
+/** An arbitrary number that no other program uses on the same PostgreSQL database. */
 const advisoryLock = 7_220_190_344;
 
 const recordTable = `
@@ -60,8 +60,9 @@ export async function migrate(
   refuseUnknown(recorded, names);
   const applied: string[] = [];
   for (const { name, sql } of migrations.slice(recorded.length)) {
-    const done = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
-    if (done) applied.push(name);
+    const before = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
+    refuseUnknown(before, names);
+    if (!before.includes(name)) applied.push(name);
   }
   return applied;
 }
@@ -73,7 +74,7 @@ export async function migrateEmpty(tx: Tx, engine: Database['engine'], now: numb
   for (const { name, sql } of known) await applyMigration(tx, engine, name, statementsOf(engine, sql), names, now);
 }
 
-/** Their names, in order. Makes the table that records them. */
+/** The names of the applied migrations, in order. Creates the table of records. */
 async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<string[]> {
   await lock(tx, engine);
   await tx.run(forEngine(engine, recordTable));
@@ -81,7 +82,10 @@ async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<s
   return rows.map(({ name }) => name);
 }
 
-/** Answers whether this call applied it: another process may have been first. */
+/**
+ * Returns the names of the migrations that were applied before. Changes nothing if another process has applied this one
+ * meanwhile, or one that this version does not know.
+ */
 async function applyMigration(
   tx: Tx,
   engine: Database['engine'],
@@ -89,23 +93,26 @@ async function applyMigration(
   statements: readonly string[],
   names: readonly string[],
   now: number,
-): Promise<boolean> {
+): Promise<string[]> {
   const recorded = await recordedMigrations(tx, engine);
-  if (recorded.includes(name)) return false;
+  if (recorded.includes(name) || findUnknown(recorded, names) !== undefined) return recorded;
   for (const statement of statements) await tx.run(statement);
   await tx.run('INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, $3)', [
     names.indexOf(name) + 1,
     name,
     now,
   ]);
-  return true;
+  return recorded;
 }
 
-/** @public The writing thread imports it. */
+/** @public The writing thread imports this. */
 export const writes = defineWrites(import.meta.url, { recordedMigrations, applyMigration });
 
+const findUnknown = (recorded: readonly string[], names: readonly string[]): string | undefined =>
+  recorded.find((name, index) => names[index] !== name);
+
 function refuseUnknown(recorded: readonly string[], names: readonly string[]): void {
-  const unknown = recorded.find((name, index) => names[index] !== name);
+  const unknown = findUnknown(recorded, names);
   if (unknown !== undefined) {
     throw new FutureSchema(
       `The database has the migration ${unknown}, which this version does not know: use the version that wrote it, or a newer one`,
@@ -113,7 +120,7 @@ function refuseUnknown(recorded: readonly string[], names: readonly string[]): v
   }
 }
 
-/** SQLite's write transaction is such a lock already. */
+/** On SQLite the write transaction is such a lock. */
 async function lock(tx: Tx, engine: Database['engine']): Promise<void> {
   if (engine === 'postgres') await tx.get('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
 }

@@ -1,10 +1,10 @@
 /**
  * Moves a SQLite database into an empty PostgreSQL one, whole or not at all.
  *
- * - On the target everything (schema, rows, check) is one transaction: whatever breaks it off leaves nothing behind.
- * - The source is held exclusively from first to last, and only read: a server that runs on it is found out, and none
- *   can start on it meanwhile, so nothing is recorded that would not be moved.
- * - Before the commit each table has as many rows on both sides, and each column the same sum.
+ * - On the target everything (schema, rows, check) is one transaction: a failure leaves nothing behind.
+ * - The source is only read, under an exclusive lock. A server that runs on it is detected, and none can start on it
+ *   meanwhile, so no record is missed.
+ * - Before the commit the row counts and a checksum of each column are compared.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -18,7 +18,6 @@ import { columnTypes } from './postgres-types.ts';
 export interface Move {
   readonly from: string;
   readonly to: string;
-  /** Told now and then how many rows of how many are written. */
   readonly onProgress?: (done: number, total: number, table: string) => void;
 }
 
@@ -28,7 +27,7 @@ interface Table {
   readonly rows: number;
 }
 
-/** The move cannot begin, or the copy would differ. Nothing was changed. */
+/** The move is refused or has failed. Nothing was changed. */
 class MoveError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -37,16 +36,16 @@ class MoveError extends Error {
   }
 }
 
-const rowsAtOnce = 1_000;
-/** Pictures are large, and a batch is one text. */
-const bytesAtOnce = 4 * 2 ** 20;
-/** Sums of remainders stay exact where sums of instants would not. */
+const batchRows = 1_000;
+/** Avatars are large, and a batch is one parameter. */
+const batchBytes = 4 * 2 ** 20;
+/** Sums of remainders stay below the limit of exact numbers, unlike sums of times. */
 const modulus = 1_000_003;
 
 export async function moveDatabase({ from, to, onProgress = () => {} }: Move): Promise<readonly Table[]> {
   const source = openSource(from);
   const target = new pg.Client({ connectionString: to, application_name: 'namjai', types: columnTypes });
-  // A connection that breaks fails its query; without a listener it would end the process as well.
+  // A broken connection fails its query. Without a listener it would also end the process.
   target.on('error', () => {});
   try {
     await target.connect();
@@ -76,7 +75,7 @@ function openSource(file: string): DatabaseSync {
   if (!existsSync(file)) throw new MoveError('source_missing', `There is no database at ${file}.`);
   const source = new DatabaseSync(file, { timeout: 1_000 });
   try {
-    // In WAL mode everyone who has the file open shares a lock on it; this takes it alone, and keeps it.
+    // In WAL mode every process with the file open holds a shared lock. This takes and holds the exclusive lock.
     source.exec('PRAGMA locking_mode = EXCLUSIVE');
     source.exec('PRAGMA query_only = ON');
     const recorded = source.prepare('SELECT name FROM schema_migrations ORDER BY number').all();
@@ -109,7 +108,7 @@ function tablesOf(source: DatabaseSync): Table[] {
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     .all()
     .map(({ name }) => String(name))
-    // Written by the migrations of the target themselves; of use to SQLite alone.
+    // The target's migrations write the first; only SQLite uses the second.
     .filter((name) => name !== 'schema_migrations' && name !== 'table_versions');
   return names.map((name) => ({
     name,
@@ -123,13 +122,15 @@ function tablesOf(source: DatabaseSync): Table[] {
 
 type Row = Record<string, unknown>;
 
-function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
+const listOf = ({ columns }: Table): string => columns.map(({ name }) => `"${name}"`).join(', ');
+
+function* batches(source: DatabaseSync, table: Table): Generator<Row[]> {
   let batch: Row[] = [];
   let bytes = 0;
-  for (const row of source.prepare(`SELECT * FROM "${name}"`).iterate()) {
+  for (const row of source.prepare(`SELECT ${listOf(table)} FROM "${table.name}"`).iterate()) {
     batch.push(row);
     for (const value of Object.values(row)) if (value instanceof Uint8Array) bytes += value.length;
-    if (batch.length < rowsAtOnce && bytes < bytesAtOnce) continue;
+    if (batch.length < batchRows && bytes < batchBytes) continue;
     yield batch;
     batch = [];
     bytes = 0;
@@ -137,15 +138,19 @@ function* batches(source: DatabaseSync, { name }: Table): Generator<Row[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** A batch travels as one JSON text; bytes in it as PostgreSQL writes them. */
-async function insert(tx: Tx, { name }: Table, rows: readonly Row[]): Promise<void> {
+/** Sends a batch as one JSON text, with bytes in PostgreSQL's hex format. */
+async function insert(tx: Tx, table: Table, rows: readonly Row[]): Promise<void> {
   const json = JSON.stringify(rows, (_, value) =>
     value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value,
   );
-  await tx.run(`INSERT INTO "${name}" SELECT * FROM json_populate_recordset(NULL::"${name}", $1)`, [json]);
+  const [name, columns] = [table.name, listOf(table)];
+  await tx.run(
+    `INSERT INTO "${name}" (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::"${name}", $1)`,
+    [json],
+  );
 }
 
-/** As many rows, and for each column the same sum: of its numbers, or of the bytes of its texts. */
+/** Compares the row count, and for each column the sum of its numbers or of the lengths of its texts. */
 async function compare(source: DatabaseSync, tx: Tx, { name, columns }: Table): Promise<void> {
   const sums = (bytes: (column: string) => string): string => {
     const each = columns.map(({ name: column, type }, i) => {

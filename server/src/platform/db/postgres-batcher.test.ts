@@ -38,7 +38,7 @@ async function open(t: TestContext, owners: number) {
   /** Resolves when somebody waits for the other session. */
   async function untilWaiting(): Promise<void> {
     const waiting = 'SELECT 1 FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-    while ((await other.query(waiting)).rowCount === 0);
+    await until('somebody waits', async () => (await other.query(waiting)).rowCount !== 0);
   }
   return { db, other, advance, untilWaiting };
 }
@@ -111,7 +111,7 @@ describe('groups of statements', () => {
   test('security 40: a group has as long as its youngest call, and what is too late is not sent', async () => {
     const sent: [number, number][] = [];
     const batcher = new StatementBatcher({
-      atOnce: 1,
+      maxGroups: 1,
       together: async (until, calls) => {
         sent.push([until, calls.length]);
         return calls.map(() => ({ row: {} }));

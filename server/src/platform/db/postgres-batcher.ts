@@ -1,26 +1,26 @@
 /**
- * Single statements that arrive together travel together (postgres-pipeline.ts). The busier the node, the more
- * statements share a round trip and a commit; one that arrives alone goes at once.
+ * Sends single statements that arrive together as one group (postgres-pipeline.ts). The busier the node, the more
+ * statements share a round trip and a commit. A single statement is sent at once.
  *
- * - No caller is answered before the whole group is committed.
- * - A group waits for the one before it, unless it is full or that one is slow: then it goes beside it.
- * - A call whose time is up before it was sent is not sent. A group has as long as its youngest call; each call is
- *   answered in its own time by who made it (postgres.ts).
- * - Statements of one owner are never in two groups at once, of which one would wait for the other.
- * - A group that fails because of one of its statements, or because a row of its owner is locked, has left nothing
- *   behind. What that owner wrote runs alone and in order, beside everything else; the rest runs again together. A group
- *   whose connection fails may have been recorded, whole: all are refused.
- * - A group is sorted by owner. As each statement locks a row of its owner first, and nodes take owners in the same
- *   order, no two groups wait for each other.
+ * - No caller gets a result before the whole group is committed.
+ * - A group waits for the previous one, unless it is full or the previous one is slow: then both run concurrently.
+ * - A call whose time is up before it was sent is not sent. A group has as long as its youngest call; postgres.ts answers
+ *   each call in its own time.
+ * - Statements of one owner are never in two concurrent groups, because one would wait for the other's lock.
+ * - If a statement fails, or a row of its owner is locked, its group is rolled back. The statements of that owner run
+ *   alone and in order, concurrently with everything else; the rest runs again together. If the connection fails, the
+ *   group may have been committed: all of its statements fail.
+ * - A group is sorted by owner. Each statement locks a row of its owner first, and all nodes sort alike, so groups do not
+ *   deadlock.
  */
 import type { Value } from './database.ts';
 import { maxPipeline, type PipelinedCall, type PipelinedResult, PipelineFailure } from './postgres-pipeline.ts';
 import { checkParameters, noParameters } from './statement.ts';
 
 interface Call extends PipelinedCall {
-  /** When it must be answered, on the clock of `performance.now()`. */
+  /** The deadline, on the clock of `performance.now()`. */
   readonly until: number;
-  /** Whose rows it writes; empty if it writes none. */
+  /** The owner of the rows that the statement writes; empty for a read. */
   readonly owner: string;
 }
 
@@ -30,24 +30,23 @@ interface Waiting extends Call {
 }
 
 export interface BatcherOptions {
-  /** How many groups may be under way. */
-  readonly atOnce: number;
+  readonly maxGroups: number;
   /** Rejects with `PipelineFailure` if one of the statements is why. */
   readonly together: (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
-  /** Tries again while others get in the way. */
+  /** Retries after a deadlock or a serialization failure, or while a row is locked. */
   readonly alone: (until: number, call: PipelinedCall) => Promise<PipelinedResult | undefined>;
 }
 
-/** A group that takes longer than this is slow: something holds it up, and what can go beside it does. */
+/** A group that takes longer is slow: further groups are sent without waiting for it. */
 const slowMs = 5;
 
 export class StatementBatcher {
   readonly #options: BatcherOptions;
   #queue: Waiting[] = [];
-  /** Owners of what is under way. */
+  /** The owners of the groups in flight. */
   readonly #owners = new Set<string>();
-  #underWay = 0;
-  /** How many of these are not slow. */
+  #inFlight = 0;
+  /** How many groups in flight are not slow. */
   #quick = 0;
   #scheduled = false;
 
@@ -64,7 +63,7 @@ export class StatementBatcher {
     });
   }
 
-  /** At the end of the turn, so that what arrives in it goes together. */
+  /** After the current tasks, so that statements that arrive together share a group. */
   #schedule(): void {
     if (this.#scheduled || !this.#maySend(this.#queue)) return;
     this.#scheduled = true;
@@ -83,13 +82,13 @@ export class StatementBatcher {
   }
 
   #maySend({ length }: readonly Waiting[]): boolean {
-    return length > 0 && this.#underWay < this.#options.atOnce && (this.#quick === 0 || length >= maxPipeline);
+    return length > 0 && this.#inFlight < this.#options.maxGroups && (this.#quick === 0 || length >= maxPipeline);
   }
 
   async #send(group: Waiting[]): Promise<void> {
     const owners = ownersOf(group);
     for (const owner of owners) this.#owners.add(owner);
-    this.#underWay += 1;
+    this.#inFlight += 1;
     this.#quick += 1;
     let quick = true;
     const isSlow = (): void => {
@@ -98,11 +97,11 @@ export class StatementBatcher {
       this.#schedule();
     };
     const timer = setTimeout(isSlow, slowMs);
-    // Within an owner the order of arrival stays: the sort is stable.
+    // The sort is stable: within an owner the order of arrival stays.
     const apart = await this.#run(group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0)));
     clearTimeout(timer);
     for (const owner of owners) if (!apart.has(owner)) this.#owners.delete(owner);
-    this.#underWay -= 1;
+    this.#inFlight -= 1;
     isSlow();
   }
 

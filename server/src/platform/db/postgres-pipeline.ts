@@ -1,12 +1,12 @@
 /**
- * Statements that are sent together: one round trip, one transaction and one flush for all of them.
+ * Sends several statements in one round trip, one transaction and one flush.
  *
- * - The extended protocol lets statements follow one another without waiting; until the Sync they are one transaction
- *   (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING). It commits at the Sync, so
- *   no result counts before the server is ready for the next query.
- * - A statement that fails undoes them all, and the failure names it.
+ * - In the extended protocol a client may send statements without waiting for results. Up to the Sync they are one
+ *   transaction (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING). It commits at the
+ *   Sync, so no result is valid before ReadyForQuery.
+ * - A failed statement rolls all of them back, and the failure names it.
  * - A statement waits for a locked row no longer than it is allowed to.
- * - A pipeline is short, so that it leaves in one packet: a node that is suspended halfway would keep its locks.
+ * - A pipeline is short enough for one packet: a node that is suspended in the middle of it would hold its locks.
  */
 import type pg from 'pg';
 import { StorageUnavailable, type Value } from './database.ts';
@@ -22,7 +22,7 @@ export interface PipelinedCall {
   readonly params: readonly Value[];
 }
 
-/** The result of one call: its first row, if any; or an error, if that row has a value that cannot be returned. */
+/** The first row of a call, if any; or an error if a value of that row cannot be parsed. */
 export type PipelinedResult = { readonly row: object | undefined } | { readonly error: unknown };
 
 /** One of the statements failed; `cause` is its error. */
@@ -44,11 +44,10 @@ interface Column {
   readonly parse: (text: string) => unknown;
 }
 
-/** What a connection has prepared. */
 interface Prepared {
-  /** The columns that each statement gives: while it stays prepared they stay. */
+  /** The columns of each prepared statement. They do not change while it is prepared. */
   readonly columns: Map<NamedStatement, readonly Column[]>;
-  /** After a failure there may be more than that. */
+  /** After a failure the server may have prepared more statements. */
   mayHoldOthers: boolean;
 }
 
@@ -73,7 +72,7 @@ export class PipelineSender {
   }
 }
 
-/** The driver hands the server's answers to the methods below. */
+/** The driver calls the `handle…` methods with the messages of the server. */
 class Pipeline implements pg.Submittable {
   readonly #calls: readonly PipelinedCall[];
   readonly #all: WeakMap<pg.Connection, Prepared>;
@@ -107,7 +106,7 @@ class Pipeline implements pg.Submittable {
       const { pipelineName: name } = statement;
       const isNew = !columns.has(statement);
       if (isNew) {
-        // To close what is not there is no error.
+        // To close an unknown statement is no error.
         if (mayHoldOthers) messages.closeStatement(name);
         messages.parse(name, statement.text);
         columns.set(statement, []);
@@ -158,8 +157,8 @@ class Pipeline implements pg.Submittable {
   }
 
   /**
-   * The server's error, or that of a connection that broke. How far it got in preparing is not known, and what it had
-   * prepared before may be what failed: a table can have got other columns since.
+   * An error of the server or of a broken connection. The state of its prepared statements is unknown, and one of them may
+   * be the cause: a table may have got other columns since.
    */
   handleError(error: unknown, connection: pg.Connection): void {
     this.#all.set(connection, { columns: new Map(), mayHoldOthers: true });

@@ -5,9 +5,9 @@ import { toPortError } from './postgres-errors.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
 export interface NamedStatement extends StatementText {
-  /** The same on every node, so that they can share connections through a pooler. */
+  /** Equal on every node, so that nodes can share connections through a pooler. */
   readonly name: string;
-  /** In pipelines (postgres-pipeline.ts): not the name under which the driver may have prepared it. */
+  /** The name in pipelines (postgres-pipeline.ts): the driver may have prepared the statement under `name`. */
   readonly pipelineName: string;
 }
 
@@ -16,7 +16,7 @@ export function nameStatement(text: string): NamedStatement {
   return { ...readStatement(text), name, pipelineName: `${name}+` };
 }
 
-/** Statements by their text; each connection prepares one when it first meets the name. */
+/** Statements by text. A connection prepares a statement on its first use. */
 export class Statements {
   readonly #known = new Map<string, NamedStatement>();
 
@@ -77,14 +77,14 @@ async function begin(client: pg.ClientBase, lockMs: number): Promise<void> {
 async function command(client: pg.ClientBase, text: 'COMMIT' | 'ROLLBACK'): Promise<void> {
   try {
     const { command: done } = await client.query(text);
-    // COMMIT of a transaction that failed is answered with ROLLBACK.
+    // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK.
     if (done !== text) throw new Error(`PostgreSQL answered ${text} with ${done}`);
   } catch (error) {
     throw toPortError(error);
   }
 }
 
-/** One statement after another, until one fails or the function is done. */
+/** Runs statements one after another, until one fails or the function returns. */
 class PostgresTx implements Tx {
   failure: { readonly error: unknown } | undefined;
   readonly #client: pg.ClientBase;
@@ -107,11 +107,11 @@ class PostgresTx implements Tx {
 
   async run(sql: Sql, params?: readonly Value[]): Promise<number> {
     const { rowCount } = await this.#execute(sql, params);
-    // For a statement that reads, this is how many rows it gave.
+    // For a statement that reads, `rowCount` is the number of returned rows.
     return this.#statements.find(sql).writes ? (rowCount ?? 0) : 0;
   }
 
-  /** Takes no more statements, waits for those that nobody waited for, and throws what failed. */
+  /** Refuses further statements, waits for those that the function did not await, and throws the first failure. */
   async finish(): Promise<void> {
     this.#over = true;
     await this.#last;

@@ -1,4 +1,4 @@
-/** Columns come back as the port's values: integers as numbers, comparisons as 0 and 1, JSON as text. */
+/** Parses columns into the port's values: integers as numbers, booleans as 0 and 1, JSON as text. */
 import pg from 'pg';
 
 const { builtins } = pg.types;
@@ -15,7 +15,7 @@ const asText = (text: string): string => text;
 
 const parsers = new Map<number, (text: string) => unknown>([
   [builtins.INT8, parseNumber],
-  // What sum() makes of integers.
+  // The type of sum() over integers.
   [builtins.NUMERIC, parseNumber],
   [builtins.BOOL, (text) => (text === 't' ? 1 : 0)],
   [builtins.JSON, asText],

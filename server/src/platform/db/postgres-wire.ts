@@ -1,12 +1,12 @@
 /**
- * Messages to PostgreSQL, put one after the other into one buffer, so that a group leaves by one write. The driver makes
- * a buffer for each message, which begins small and is copied as it grows, and the system is handed a list of them.
+ * Encodes messages to PostgreSQL into one buffer, so that a group is one write to the socket. The driver allocates a
+ * growing buffer for each message.
  *
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 import type { Value } from './database.ts';
 
-/** No more bytes than this come of one UTF-16 unit. */
+/** The most bytes in UTF-8 of one UTF-16 unit. */
 const unitBytes = 3;
 
 const usualBytes = 64 * 1024;
@@ -17,17 +17,17 @@ export class Messages {
 
   parse(name: string, text: string): void {
     const start = this.#begin('P');
-    this.#line(name);
-    this.#line(text);
+    this.#cString(name);
+    this.#cString(text);
     this.#int16(0);
     this.#finish(start);
   }
 
-  /** To the unnamed portal, with values as text but for bytes, and the answer as text. */
+  /** Binds the unnamed portal. Values are text, except bytes; results are text. */
   bind(name: string, values: readonly Value[]): void {
     const start = this.#begin('B');
-    this.#line('');
-    this.#line(name);
+    this.#cString('');
+    this.#cString(name);
     const hasBytes = values.some((value) => value instanceof Uint8Array);
     this.#int16(hasBytes ? values.length : 0);
     if (hasBytes) for (const value of values) this.#int16(value instanceof Uint8Array ? 1 : 0);
@@ -39,21 +39,21 @@ export class Messages {
 
   describePortal(): void {
     const start = this.#begin('D');
-    this.#line('P');
+    this.#cString('P');
     this.#finish(start);
   }
 
-  /** Of the unnamed portal, all rows. */
+  /** Executes the unnamed portal and requests all rows. */
   execute(): void {
     const start = this.#begin('E');
-    this.#line('');
+    this.#cString('');
     this.#int32(0);
     this.#finish(start);
   }
 
   closeStatement(name: string): void {
     const start = this.#begin('C');
-    this.#line(`S${name}`);
+    this.#cString(`S${name}`);
     this.#finish(start);
   }
 
@@ -61,7 +61,7 @@ export class Messages {
     this.#finish(this.#begin('S'));
   }
 
-  /** Gives what was put in since the last time. */
+  /** Returns the messages since the last call. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#end));
     this.#end = 0;
@@ -69,7 +69,7 @@ export class Messages {
     return taken;
   }
 
-  /** Answers where the length stands, which is told at the end. */
+  /** Returns the offset of the length, which `#finish` writes. */
   #begin(type: string): number {
     this.#room(5);
     this.#bytes[this.#end] = type.charCodeAt(0);
@@ -81,14 +81,14 @@ export class Messages {
     this.#bytes.writeInt32BE(this.#end - start, start);
   }
 
-  #line(text: string): void {
+  #cString(text: string): void {
     this.#room(text.length * unitBytes + 1);
     this.#end += this.#bytes.write(text, this.#end);
     this.#bytes[this.#end] = 0;
     this.#end += 1;
   }
 
-  /** Values are checked before they come here: strings, safe integers, bytes and null. */
+  /** `checkParameters` has checked the value. */
   #value(value: Value): void {
     if (value === null) {
       this.#int32(-1);

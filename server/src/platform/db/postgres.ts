@@ -1,14 +1,14 @@
 /**
  * The database port on PostgreSQL: a pool of connections, a transaction for each write, at READ COMMITTED. Reads of one
- * row and writes of one statement travel in groups (postgres-batcher.ts).
+ * row and writes of one statement are sent in groups (postgres-batcher.ts).
  *
- * - Every call is answered within `withinMs`, counted from its own start: what is not done by then has its connection
- *   destroyed, whatever state the server is in, and the pool makes a new one when it is next needed.
- * - A row that somebody keeps locked holds up only what needs that row. Nothing waits long for a lock with a connection
- *   in hand: it gives up, lets others have the connection, and tries again until its time is up. Transactions and
- *   statements that run alone have half of the connections, so that groups always find one.
- * - A connection goes back to the pool only if it is known to be sound and outside a transaction.
- * - A write whose COMMIT was sent but not answered is reported as unavailable; it may have been recorded, whole.
+ * - Every call settles within `withinMs` of its own start. After that its connection is destroyed, and the pool opens a
+ *   new one on demand.
+ * - A locked row holds up only what needs that row. Nothing waits long for a lock while it holds a connection: it gives
+ *   up, returns the connection, and tries again until its time is up. Transactions and statements that run alone have
+ *   half of the connections, so that groups always find one.
+ * - A connection returns to the pool only if it works and is outside of a transaction.
+ * - A write whose COMMIT was sent but not answered fails as unavailable, although it may have been recorded as a whole.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -22,19 +22,19 @@ import { columnTypes } from './postgres-types.ts';
 
 export interface PostgresOptions {
   url: string;
-  /** How many connections at most. More than a few for each of the server's processors gain nothing. */
+  /** The most connections. More than a few for each CPU of the server gain nothing. */
   connections?: number;
   /**
-   * How long a call may take, waiting for a connection included: the contract's five seconds, less the rest of a
-   * request. Migrations need more, and so a connection of their own.
+   * The timeout of a call, including the wait for a connection: the contract's five seconds, less the rest of a request.
+   * Migrations need longer and use a separate pool.
    */
   withinMs?: number;
 }
 
 const maxConnectMs = 3_600;
 
-/** Groups of a kind that may be under way at once; a few connections are left for transactions and long reads. */
-const groupsAtOnce = 4;
+/** The most concurrent groups of reads, and of writes. The other connections are for transactions and long reads. */
+const maxGroups = 4;
 
 /** How long a group of writes waits for a locked row: what others of the group are delayed by it. */
 const groupLockMs = 25;
@@ -46,10 +46,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     connectionString: url,
     application_name: 'namjai',
     max: connections,
-    // Waiting for one of the pool counts too, so under load this is no sign of a server that is gone.
+    // Includes the wait for a free connection, so under load a timeout does not mean that the server is away.
     connectionTimeoutMillis: Math.min(withinMs * 0.8, maxConnectMs),
-    // The server's own limits, for when this process cannot keep them: a node that sleeps inside a transaction
-    // must not keep its rows from the others.
+    // Timeouts of the server, in case this process is suspended inside a transaction: it must not hold its locks.
     statement_timeout: withinMs,
     idle_in_transaction_session_timeout: withinMs / 2,
     idleTimeoutMillis: 60_000,
@@ -61,7 +60,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   let lastCallDone = (): void => {};
   let closed: Promise<void> | undefined;
 
-  // A connection that breaks tells whoever uses it by failing the query; without listeners it would end the process.
+  // A broken connection fails its query. Without listeners it would also end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
 
@@ -79,7 +78,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     }
   }
 
-  /** Lends a connection, and takes it away when the time is up. */
+  /** Runs the function with a connection of the pool, until the deadline. */
   async function withClient<T>(until: number, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => {});
@@ -105,7 +104,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     }
   }
 
-  /** Again while others get in the way: a deadlock or a serialization failure has undone everything. */
+  /** Retries after a deadlock or a serialization failure, which have rolled everything back. */
   async function retrying<T>(until: number, attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -151,9 +150,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
         }
       }),
     );
-  const reads = new StatementBatcher({ atOnce: groupsAtOnce, together: send, alone });
+  const reads = new StatementBatcher({ maxGroups, together: send, alone });
   const writes = new StatementBatcher({
-    atOnce: groupsAtOnce,
+    maxGroups,
     together: (until, group) => send(until, group, groupLockMs),
     alone,
   });
@@ -189,7 +188,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     write,
     version: () => undefined,
     async ping() {
-      // The record of the first migration is there once the database can serve; nothing about it changes.
+      // This row exists in every migrated database. The update changes nothing.
       const touch = 'UPDATE schema_migrations SET name = name WHERE number = 1';
       const changed = await call((until) => transact(until, (tx) => tx.run(touch)));
       if (changed !== 1) throw new Error('The database has no schema');

@@ -1,6 +1,6 @@
 /**
- * A consistent copy of a SQLite database that may be in use, in one file that is complete or absent.
- * The copying runs on this thread from start to end: it belongs in a process of its own, the command line.
+ * Copies a SQLite database that may be in use. The target file is complete or absent.
+ * Blocks the thread until it is done, so only the command line uses it.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ export function backupSqlite({ from, to }: { from: string; to: string }): void {
     closeSync(openSync(partial, 'wx', 0o600));
     copy(from, partial);
     flush(partial);
-    // Unlike a rename, this fails if somebody else has made the file meanwhile.
+    // Unlike a rename, this fails if the file was created meanwhile.
     linkSync(partial, to);
   } catch (error) {
     throw toPortError(error);
@@ -28,7 +28,7 @@ export function backupSqlite({ from, to }: { from: string; to: string }): void {
   flush(dirname(to));
 }
 
-/** One read transaction, so writers neither wait nor show up halfway. The target may exist if it is empty. */
+/** Uses one read transaction, so that writers do not wait and the copy is consistent. An empty target may exist. */
 function copy(from: string, to: string): void {
   const source = new DatabaseSync(from, { readOnly: true, timeout: waitMs });
   try {

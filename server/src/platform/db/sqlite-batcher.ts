@@ -1,30 +1,29 @@
 /**
- * Writes that arrive together share one commit, so that one disk flush makes all of them durable. The writing thread
- * and, where there is none, the event loop run this same code.
+ * Writes that arrive together share one commit, so that one disk flush makes all of them durable. This code runs on the
+ * writing thread or, without one, on the event loop.
  *
  * Invariants:
- * - Between BEGIN and COMMIT only microtasks run: a write's own statements are synchronous. A write that is not done
- *   when the microtasks are used up awaits something else, which would hold the lock for everyone: it fails.
- * - A write that fails takes nothing of the others with it. As hardly any fails, they run without savepoints, for
- *   which SQLite would copy every page that each write touches. After a failure the whole batch is rolled back and
- *   runs once more, each write in a savepoint of its own.
- * - Nobody is answered before the COMMIT. If it fails all fail, also those that were refused for a reason
- *   of their own: what they saw may have been written by a neighbour that is now gone.
- * - A COMMIT that failed may have left its frames in the WAL, where a crash would bring them back. Before anybody is
- *   refused, a commit that changes nothing is put in their place: it overwrites the first frame, and as each frame's
- *   checksum covers those before it, the rest is void, even if the disk does not flush this commit either.
- *   It is tried again until it, or any other commit, succeeds.
+ * - Between BEGIN and COMMIT only microtasks run, because statements are synchronous. A write that is not done when the
+ *   microtask queue is empty awaits something else and would hold the lock: it fails.
+ * - A write that fails does not affect the others. Failures are rare, so writes run without savepoints, for which SQLite
+ *   would copy every page that a write touches. After a failure the whole batch is rolled back and runs once more, with a
+ *   savepoint for each write.
+ * - No write gets its result before the COMMIT. If the COMMIT fails, all writes of the batch fail, also those that had
+ *   failed before: they may have read rows of other writes of the batch, which are rolled back.
+ * - A failed COMMIT may have left its frames in the WAL, and a crash would recover them. Before the writes are rejected, an
+ *   empty commit overwrites the first of these frames. A frame's checksum covers all frames before it, so the rest is void,
+ *   even if this commit is not flushed either. It is retried until it, or any other commit, succeeds.
  */
 import { defineWrites, type Sql, StorageUnavailable, type Tx, type Value } from './database.ts';
 import { Busy, type SqliteConnection } from './sqlite-connection.ts';
 
-/** A batch ends at whichever comes first, so that slow writes do not stand before everybody else's answers. */
+/** A batch ends at the first of these limits, so that slow writes do not delay the results of the others for long. */
 const maxWrites = 256;
 const maxBatchMs = 10;
 const busyRetryMs = 10;
 const voidRetryMs = 200;
 
-/** Rewrites the file's header page: a commit that changes nothing, needs no table, and needs room on the disk. */
+/** Rewrites the header page: an empty commit that needs no table, but free space on the disk. */
 const touchHeader = (tx: Tx): Promise<number> => tx.run('PRAGMA user_version = 1');
 
 export const writes = defineWrites(import.meta.url, { touchHeader });
@@ -35,12 +34,12 @@ export class WriteBatcher {
   #queue: QueuedWrite[] = [];
   #current: QueuedWrite | undefined;
   #active = false;
-  /** The next batch holds writes that have failed together: each gets a savepoint. */
+  /** A write of the previous run failed: the next batch uses savepoints. */
   #useSavepoints = false;
   #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
-  /** `waitMs`: how long a write waits for another process that holds the lock before it is refused. */
+  /** `waitMs`: how long a write waits for the lock of another process. */
   constructor(connection: SqliteConnection, waitMs: number) {
     this.#connection = connection;
     this.#waitMs = waitMs;
@@ -56,7 +55,7 @@ export class WriteBatcher {
     });
   }
 
-  /** Resolves when every queued write has been answered. */
+  /** Resolves when every queued write is settled. */
   async stop(): Promise<void> {
     if (this.#active) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
     clearTimeout(this.#voidTimer);
@@ -81,14 +80,14 @@ export class WriteBatcher {
     await this.#runBatch();
   }
 
-  /** Refuses every queued write if the storage fails; if it is busy, those that have waited long enough. */
+  /** Rejects every queued write if the storage fails; if it is busy, those that have waited for `waitMs`. */
   #refuse(error: unknown): void {
     const latest = error instanceof Busy ? performance.now() - this.#waitMs : Number.POSITIVE_INFINITY;
     const refused = this.#queue.filter((write) => write.since <= latest);
     this.#queue = this.#queue.filter((write) => write.since > latest);
     for (const write of refused) {
       write.fail(error);
-      write.answer();
+      write.settle();
     }
   }
 
@@ -117,11 +116,11 @@ export class WriteBatcher {
       for (const write of batch) write.fail(error);
     }
     this.#current = undefined;
-    for (const write of batch) write.answer();
+    for (const write of batch) write.settle();
     this.#next(0);
   }
 
-  /** Resolves with the write's failure, if any. Throws only what ends the whole batch. */
+  /** Resolves with the write's failure, if any. Throws only if the whole batch must end. */
   async #run(write: QueuedWrite): Promise<Failure | undefined> {
     this.#current = write;
     const failure = await write.attempt(this.#connection);
@@ -143,7 +142,7 @@ export class WriteBatcher {
     this.#next(0);
   }
 
-  /** A tick that is asked for inside a microtask runs once there is no microtask left. */
+  /** A `nextTick` callback that a microtask schedules runs when the microtask queue is empty. */
   #failForeignAwaits(): void {
     queueMicrotask(() =>
       process.nextTick(() => {
@@ -176,12 +175,12 @@ export class WriteBatcher {
     clearTimeout(this.#voidTimer);
   }
 
-  /** At once, so that other processes need not wait. `#begin` repeats a rollback that fails here. */
+  /** At once, to release the lock for other processes. `#begin` repeats a failed rollback. */
   #rollBack(): void {
     try {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
     } catch {
-      // The caller is told the error that led here.
+      // The caller gets the error that caused the rollback.
     }
   }
 }
@@ -189,15 +188,15 @@ export class WriteBatcher {
 type Failure = { readonly error: unknown };
 type Outcome<T> = { readonly value: T } | Failure;
 
-/** What a batch needs to know of a write, whatever its result. */
+/** A queued write, without the type of its result. */
 interface QueuedWrite {
   readonly since: number;
-  /** Runs the function inside the open transaction; resolves with its failure, or with nothing. */
+  /** Runs the function inside the open transaction. Resolves with its failure, if any. */
   attempt(connection: SqliteConnection): Promise<Failure | undefined>;
-  /** Ends an attempt that is still under way. */
+  /** Ends a running attempt. */
   abandon(error: Error): void;
   fail(error: unknown): void;
-  answer(): void;
+  settle(): void;
 }
 
 class PendingWrite<T> implements QueuedWrite {
@@ -249,14 +248,14 @@ class PendingWrite<T> implements QueuedWrite {
     this.#outcome = { error };
   }
 
-  answer(): void {
-    if (!this.#outcome) throw new Error('A write is answered before it has run');
+  settle(): void {
+    if (!this.#outcome) throw new Error('A write is settled before it has run');
     if ('error' in this.#outcome) this.#reject(this.#outcome.error);
     else this.#resolve(this.#outcome.value);
   }
 }
 
-/** Statements run at once on the connection whose transaction is open; the promises are settled already. */
+/** Statements run synchronously on the connection. The returned promises are settled. */
 class SqliteTx implements Tx {
   over = false;
   failure: Failure | undefined;

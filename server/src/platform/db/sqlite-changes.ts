@@ -1,10 +1,10 @@
 /**
- * What SQLite tells of changes. `PRAGMA data_version` of a connection moves with the commits of all other connections,
- * of this process or of another.
+ * Detects changes. `PRAGMA data_version` of a connection changes with the commits of all other connections, of this process
+ * or of another.
  */
 import type { SqliteConnection } from './sqlite-connection.ts';
 
-/** `undefined` where it cannot be read just now. */
+/** `undefined` if it cannot be read now. */
 function dataVersion(connection: SqliteConnection): number | undefined {
   try {
     return connection.get<{ data_version: number }>('PRAGMA data_version')?.data_version;
@@ -13,7 +13,7 @@ function dataVersion(connection: SqliteConnection): number | undefined {
   }
 }
 
-/** Asks whether another connection has committed since it was last asked; also `true` where that cannot be known. */
+/** Returns a function that tells whether another connection has committed since its last call; `true` if unknown. */
 export function createForeignCommits(connection: SqliteConnection): () => boolean {
   let seen = dataVersion(connection);
   return () => {
@@ -24,9 +24,9 @@ export function createForeignCommits(connection: SqliteConnection): () => boolea
 }
 
 /**
- * How often each counted table has changed. Triggers count in the database itself (migration 0008), whoever writes.
- * The counts are read again when the data version of the reading connection has moved. That is asked once per turn of
- * the event loop, and again after a commit of this process, before its callers are answered.
+ * The change counts of tables. Triggers in the database count the changes of all processes (migration 0008). The counts
+ * are read again when the data version of the reading connection has changed. That is checked once in each iteration of
+ * the event loop, and after a commit of this process, before its callers get their results.
  */
 export function createVersions(reader: SqliteConnection) {
   let counts = new Map<string, number>();
@@ -43,7 +43,7 @@ export function createVersions(reader: SqliteConnection) {
       counts = new Map(rows.map(({ name, n }) => [name, n]));
       seen = version;
     } catch {
-      // What cannot be read is not cached.
+      // Without counts `version` returns undefined, so nothing is cached.
     }
   }
 
@@ -71,7 +71,7 @@ export function createVersions(reader: SqliteConnection) {
   };
 }
 
-/** Calls listeners soon after another process has changed the database. `changed` asks the one connection that writes. */
+/** Calls listeners soon after another process has changed the database. `changed` asks the writing connection. */
 export function createExternalChanges(changed: () => boolean | Promise<boolean>, pollMs: number) {
   const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
 /**
  * One connection to a SQLite file: prepared statements, values and errors, all synchronous.
  *
- * - Integers are bound as integers. Left alone, `node:sqlite` binds every number as REAL,
- *   so that `$1 || ''` is '5.0' and `$1 / 2` is a fraction, unlike in PostgreSQL.
- * - Whatever is not a `Value` is refused (statement.ts): `node:sqlite` takes an object in first place for named
- *   parameters and binds NULL, as it does for a parameter that is missing.
+ * - Integers are bound as integers. By default `node:sqlite` binds every number as REAL, so that `$1 || ''` is '5.0' and
+ *   `$1 / 2` is a fraction, unlike in PostgreSQL.
+ * - Parameters that are not a `Value` are refused (statement.ts): `node:sqlite` reads an object as the first argument as
+ *   named parameters and binds NULL, and it binds NULL for a missing parameter.
  */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,25 +13,24 @@ import { makeDirectory } from '../make-directory.ts';
 import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
-/** Primary result codes, https://www.sqlite.org/rescode.html; an extended code has its primary one in the low byte. */
+/** Primary result codes, https://www.sqlite.org/rescode.html. They are the low byte of an extended code. */
 const code = { busy: 5, readonly: 8, ioerr: 10, full: 13, cantopen: 14, protocol: 15 };
 const constraint = { primaryKey: 1555, unique: 2067, rowid: 2579 };
 
 const cacheKib = 32 * 1024;
-/** Texts are written by hand, so there are few; the bound is against one that is built with values in it. */
+/** There are few statements. The limit guards against statements that are built with values in their text. */
 const maxStatements = 1_000;
 /**
- * Pages in the WAL before a commit copies them to the main file, 16 MiB. Hot pages are rewritten by every batch
- * and copied once, so SQLite's own 1,000 makes four times as many copies and flushes for the same load;
- * much more would make the one copy, and the WAL to read again after a crash, noticeable.
+ * Pages in the WAL (16 MiB) before a commit copies them to the main file. Batches rewrite the same pages, and each is
+ * copied once, so SQLite's default of 1,000 causes four times as many copies and flushes. With many more pages the copy
+ * itself, and the recovery after a crash, would be noticeable.
  */
 const checkpointPages = 4_000;
 
 interface Prepared extends StatementText {
   readonly statement: StatementSync;
-  columns: number;
-  /** A row from its values. What it holds is known only to who wrote the statement. */
-  toRow: (values: unknown[]) => never;
+  /** Makes a row of its values. The caller of the statement knows the type of the row. */
+  readonly toRow: (values: unknown) => never;
 }
 
 export class SqliteConnection {
@@ -39,7 +38,7 @@ export class SqliteConnection {
   readonly #mayWrite: boolean;
   readonly #prepared = new Map<string, Prepared>();
 
-  /** One that is opened at the start of a program waits for another process, and holds up its thread meanwhile. */
+  /** Opening waits up to `waitMs` for the lock of another process and blocks the thread. */
   constructor(file: string, { mayWrite, waitMs = 5_000 }: { mayWrite: boolean; waitMs?: number }) {
     this.#mayWrite = mayWrite;
     try {
@@ -50,10 +49,10 @@ export class SqliteConnection {
     }
     try {
       if (mayWrite) this.#setUpForWriting();
-      // What a savepoint or a sort sets aside would go to a file of its own from 64 KiB.
+      // By default savepoints and sorts write temporary data above 64 KiB to a file.
       this.#db.exec('PRAGMA temp_store = MEMORY');
       this.#db.exec(`PRAGMA cache_size = -${cacheKib}`);
-      // A busy database is waited for by timers: this setting would hold up the whole event loop.
+      // Callers retry with timers. This setting would block the event loop.
       this.#db.exec('PRAGMA busy_timeout = 0');
     } catch (error) {
       this.#db.close();
@@ -68,13 +67,13 @@ export class SqliteConnection {
     this.#refuseReadOnly();
   }
 
-  /** SQLite falls back to a read-only connection, which would stay one after the file is writable again. */
+  /** SQLite falls back to a read-only connection, which would stay read-only after the file is writable again. */
   #refuseReadOnly(): void {
     this.#db.exec('BEGIN');
     try {
       this.#db.exec('PRAGMA user_version = 1');
     } catch (error) {
-      // One that is locked could be written.
+      // A locked file is writable.
       if (!(toPortError(error) instanceof Busy)) throw error;
     }
     this.#db.exec('ROLLBACK');
@@ -88,7 +87,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const rows: unknown[] = prepared.statement.all(...params.map(bindable));
-      return rows.map((values): Row => rowOf(prepared, values));
+      return rows.map((values): Row => prepared.toRow(values));
     } catch (error) {
       throw toPortError(error);
     }
@@ -98,7 +97,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const values: unknown = prepared.statement.get(...params.map(bindable));
-      return values === undefined ? undefined : rowOf(prepared, values);
+      return values === undefined ? undefined : prepared.toRow(values);
     } catch (error) {
       throw toPortError(error);
     }
@@ -108,7 +107,7 @@ export class SqliteConnection {
     const prepared = this.#prepare(sql, params);
     try {
       const { changes } = prepared.statement.run(...params.map(bindable));
-      // For any other statement SQLite repeats the count of the last one that wrote.
+      // For other statements SQLite returns the count of the last one that wrote.
       return prepared.writes ? Number(changes) : 0;
     } catch (error) {
       throw toPortError(error);
@@ -128,7 +127,7 @@ export class SqliteConnection {
       try {
         const statement = this.#db.prepare(read.questionMarks);
         statement.setReturnArrays(true);
-        prepared = { ...read, statement, ...rowMaker(statement) };
+        prepared = { ...read, statement, toRow: rowMaker(statement) };
       } catch (error) {
         throw toPortError(error);
       }
@@ -143,35 +142,27 @@ export class SqliteConnection {
 /**
  * `node:sqlite` hands out rows without a prototype, which V8 keeps as hash tables: reading the fields of fifty tips
  * took longer than reading the tips. So it is asked for the values alone, and each statement gets a function that
- * puts its own into an object. The columns' names are those of our statements.
+ * puts its own into an object. A statement names its columns (no `SELECT *`), so they stay what they are.
  */
-function rowMaker(statement: StatementSync): Pick<Prepared, 'columns' | 'toRow'> {
+function rowMaker(statement: StatementSync): Prepared['toRow'] {
   const fields = statement.columns().map(({ name }, i) => `${JSON.stringify(name)}: values[${i}]`);
-  const toRow = new Function('values', `return { ${fields.join(', ')} };`) as Prepared['toRow'];
-  return { columns: fields.length, toRow };
-}
-
-function rowOf(prepared: Prepared, values: unknown): never {
-  const list = values as unknown[];
-  // `SELECT *` of a table that has got a column.
-  if (list.length !== prepared.columns) Object.assign(prepared, rowMaker(prepared.statement));
-  return prepared.toRow(list);
+  return new Function('values', `return { ${fields.join(', ')} };`) as Prepared['toRow'];
 }
 
 /** The main file decides the mode of the WAL and the shared memory beside it. */
 function ensurePrivateFile(file: string): void {
   makeDirectory(dirname(file), 0o700);
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
-  // Never opened here when it exists: closing it would drop the locks that this process may hold on it.
+  // An existing file is not opened here: closing it would drop the locks that this process holds on it.
   else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 const bindable = (value: Value): Exclude<Value, number> | bigint => (typeof value === 'number' ? BigInt(value) : value);
 
-/** Waiting may help: another process holds the lock. */
+/** Another process holds the lock. A retry may succeed. */
 export class Busy extends StorageUnavailable {}
 
-/** The port's error for what SQLite reports; anything else as it is. */
+/** The port's error for an error of SQLite. Other errors are returned unchanged. */
 export function toPortError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const message = error.message;

@@ -1,21 +1,21 @@
 /**
- * The event loop's end of the writing thread (sqlite-worker.ts). Writes go over in small groups; those that arrive
- * while the thread commits share its next commit, and the event loop serves others meanwhile.
+ * The event loop's side of the writing thread (sqlite-worker.ts). Writes are sent in small groups. Those that arrive while
+ * the thread commits share its next commit.
  *
- * - The thread is started at once. It keeps the process alive only while it has something to do.
- * - If it ends by itself, its unanswered writes are refused: they may have been recorded. The next write starts
- *   another thread.
+ * - The thread starts at once. It keeps the process alive only while writes are pending.
+ * - If the thread ends unexpectedly, its pending writes are rejected, although they may have been recorded. The next write
+ *   starts a new thread.
  */
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
 
-/** Where the one connection that writes lives. */
+/** The owner of the writing connection. */
 export interface SqliteWriter {
   write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer>;
-  /** Whether another process has committed since this was last asked; `true` where that cannot be known. */
+  /** Whether another process has committed since the last call; `true` if unknown. */
   changedByOthers(): boolean | Promise<boolean>;
-  /** Answers what was asked for, then closes the connection. */
+  /** Closes the connection after all pending writes. */
   close(): Promise<void>;
 }
 
@@ -33,10 +33,10 @@ export type ToThread =
   | { readonly kind: 'changed' }
   | { readonly kind: 'close' };
 
-/** Which of the functions, its arguments, and since when the caller has waited, by `steadyMs`. */
+/** `since`: when the caller began to wait, on the clock `steadyMs`. */
 export type ThreadCall = readonly [functionIndex: number, args: readonly unknown[], since: number];
 
-/** Messages are answered in the order in which they were sent. */
+/** The thread answers messages in order. */
 export type FromThread =
   | { readonly kind: 'writes'; readonly outcomes: readonly ThreadOutcome[] }
   | { readonly kind: 'changed'; readonly changed: boolean };
@@ -58,8 +58,8 @@ interface Call {
 }
 
 /**
- * So many go over before the turn of the event loop ends. Otherwise the thread would wait for the event loop, and then
- * the event loop for the thread.
+ * A group of this size is sent before the current iteration of the event loop ends, so that the thread does not idle
+ * until then.
  */
 const groupSize = 8;
 const program = new URL('./sqlite-worker.ts', import.meta.url);
@@ -80,7 +80,7 @@ export class WritingThread implements SqliteWriter {
     this.#options = options;
     this.#onCommit = onCommit;
     this.#startWorker = start;
-    // A thread that cannot be started is reported to whoever writes.
+    // The first write reports a thread that cannot be started.
     try {
       this.#worker = this.#start();
     } catch {}
@@ -131,10 +131,11 @@ export class WritingThread implements SqliteWriter {
   #send(): void {
     const group = this.#queue;
     this.#queue = [];
-    if (group.length === 0) {
-      this.#answered();
-      return;
-    }
+    if (group.length > 0) this.#post(group);
+    else this.#checkIdle();
+  }
+
+  #post(group: Call[]): void {
     const functions = [...new Set(group.map(({ write }) => write))];
     const message: ToThread = {
       kind: 'writes',
@@ -147,9 +148,10 @@ export class WritingThread implements SqliteWriter {
       worker.postMessage(message);
       this.#sent.push(group);
     } catch (error) {
-      // An argument is no plain data, or no thread can be started.
-      for (const { reject } of group) reject(error);
-      queueMicrotask(() => this.#answered());
+      // An argument is not plain data, or no thread can be started. Each write of the group is then sent separately.
+      if (group.length > 1) for (const call of group) this.#post([call]);
+      else for (const { reject } of group) reject(error);
+      queueMicrotask(() => this.#checkIdle());
     }
   }
 
@@ -173,7 +175,7 @@ export class WritingThread implements SqliteWriter {
       this.#worker = undefined;
       for (const group of this.#sent.splice(0)) for (const { reject } of group) reject(failure);
       for (const resolve of this.#onChanged.splice(0)) resolve(true);
-      this.#answered();
+      this.#checkIdle();
     });
     return worker;
   }
@@ -186,17 +188,17 @@ export class WritingThread implements SqliteWriter {
       if ('error' in outcome) reject(deserializeError(outcome.error));
       else resolve(outcome.value as never);
     }
-    this.#answered();
+    this.#checkIdle();
   }
 
-  #answered(): void {
+  #checkIdle(): void {
     if (!this.#isIdle()) return;
     this.#worker?.unref();
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }
 
-/** What crosses of an error. `serializeError` runs on the thread. */
+/** Runs on the thread. */
 export function serializeError(error: unknown): SerializedError {
   const kind =
     error instanceof UniqueViolation ? 'unique' : error instanceof StorageUnavailable ? 'unavailable' : 'other';

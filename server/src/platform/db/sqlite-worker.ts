@@ -1,4 +1,4 @@
-/** The program of the writing thread: runs write functions on the one connection that writes. */
+/** The program of the writing thread: runs write functions on the writing connection. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import type { Write } from './database.ts';
@@ -17,12 +17,12 @@ import {
 type Run = Write<unknown[], unknown>['run'];
 
 const { file, waitMs }: ThreadOptions = workerData;
-// A lock of another process is waited for by the batcher, which knows how long each caller may wait.
+// The batcher waits for the locks of other processes, because it knows the deadline of each caller.
 const connection = new SqliteConnection(file, { mayWrite: true, waitMs: 0 });
 const batcher = new WriteBatcher(connection, waitMs);
 const foreignCommits = createForeignCommits(connection);
-/** A commit made before this thread began may not have been reported to anybody. */
-let firstQuestion = true;
+/** A commit before the start of this thread may not have been reported. */
+let firstCheck = true;
 const loaded = new Map<string, Promise<Run>>();
 
 function load(module: string, name: string): Promise<Run> {
@@ -53,13 +53,30 @@ function send(message: FromThread): void {
   parentPort?.postMessage(message);
 }
 
-/** Groups are answered in the order in which they came. */
+/** A result that is not plain data fails its own write only, although that is recorded. */
+function answer(outcomes: readonly ThreadOutcome[]): void {
+  try {
+    send({ kind: 'writes', outcomes });
+  } catch {
+    send({ kind: 'writes', outcomes: outcomes.map(asPlainData) });
+  }
+}
+
+function asPlainData(outcome: ThreadOutcome): ThreadOutcome {
+  try {
+    return structuredClone(outcome);
+  } catch (error) {
+    return { error: serializeError(error) };
+  }
+}
+
+/** Groups are answered in order. */
 let answered: Promise<void> = Promise.resolve();
 
 parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'changed') {
-    send({ kind: 'changed', changed: foreignCommits() || firstQuestion });
-    firstQuestion = false;
+    send({ kind: 'changed', changed: foreignCommits() || firstCheck });
+    firstCheck = false;
   } else if (message.kind === 'close') {
     void answered.then(close);
   } else {
@@ -68,7 +85,7 @@ parentPort?.on('message', (message: ToThread) => {
     const outcomes = Promise.all(message.calls.map((call) => runCall(runs[call[0]], call)));
     answered = outcomes.then(async (done) => {
       await before;
-      send({ kind: 'writes', outcomes: done });
+      answer(done);
     });
   }
 });

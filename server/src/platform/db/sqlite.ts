@@ -1,7 +1,6 @@
 /**
- * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batcher.ts): on a thread of its
- * own, or on the event loop where a thread is not worth starting. Another connection reads on the event loop, and so
- * sees only committed data.
+ * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batcher.ts), on a separate thread or
+ * on the event loop. Another connection reads on the event loop and so sees only committed data.
  */
 import type { Database, Reader } from './database.ts';
 import { WriteBatcher, writes } from './sqlite-batcher.ts';
@@ -11,18 +10,18 @@ import { type SqliteWriter, WritingThread } from './sqlite-thread.ts';
 
 export interface SqliteOptions {
   file: string;
-  /** Writes run on a thread, so that a slow commit holds up no read. The server does so; the command line does not. */
+  /** Writes run on a thread, so that a slow commit delays no read. The server uses one; the command line does not. */
   thread?: boolean;
-  /** How long a call waits for another process that holds the lock: the contract's five seconds, less the rest of a request. */
+  /** How long a call waits for the lock of another process: the contract's five seconds, less the rest of a request. */
   waitMs?: number;
-  /** How often changes of other processes are looked for, while somebody listens. */
+  /** How often changes of other processes are checked, while there are listeners. */
   pollMs?: number;
 }
 
 const retryReadMs = 10;
 
 export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 }: SqliteOptions): Database {
-  // Before anything reads: it makes the file, or finds out that there can be none.
+  // Opened before the reader: creates the file, or fails if that is impossible.
   const first = new SqliteConnection(file, { mayWrite: true });
   const reader = new SqliteConnection(file, { mayWrite: false });
   const versions = createVersions(reader);
@@ -33,7 +32,7 @@ export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 
   const external = createExternalChanges(() => writer.changedByOthers(), pollMs);
   let closed: Promise<void> | undefined;
 
-  /** At once, unless the file is locked: then again by a timer. */
+  /** Retries with a timer while the file is locked. */
   async function read<T>(attempt: () => T): Promise<T> {
     const until = performance.now() + waitMs;
     for (;;) {
@@ -54,7 +53,7 @@ export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 
 
   async function close(): Promise<void> {
     external.stop();
-    // The connection that is closed last folds the WAL into the main file: the one that may write.
+    // The last connection to close copies the WAL to the main file, so the writing one is closed last.
     reader.close();
     await writer.close();
   }
@@ -77,7 +76,7 @@ export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 
   };
 }
 
-/** Arguments and answers are copied as they would be on their way to a thread, so that both ways behave alike. */
+/** Copies arguments and results as for a thread, so that both writers behave alike. */
 function createLoopWriter(connection: SqliteConnection, waitMs: number, onCommit: () => void): SqliteWriter {
   const batcher = new WriteBatcher(connection, waitMs);
   const foreignCommits = createForeignCommits(connection);

@@ -1,12 +1,11 @@
-/** What both engines need to know of a statement before it runs: read from its text, once. */
+/** Analyses the text of a statement once, for both engines. */
 import type { Sql, Value } from './database.ts';
 
 export interface StatementText {
   readonly text: string;
-  /** With `?1` for `$1`, as SQLite wants it. */
+  /** With `?1` for `$1`, for SQLite. */
   readonly questionMarks: string;
   readonly parameters: number;
-  /** Whether it changes rows. */
   readonly writes: boolean;
 }
 
@@ -14,16 +13,16 @@ export const noParameters: readonly Value[] = [];
 
 export function readStatement(text: string): StatementText {
   let parameters = 0;
-  // Quoted text, comments and what a trigger does are passed over.
+  // Skips quoted text, comments and the bodies of triggers.
   const questionMarks = text.replace(
     /'[^']*'|"[^"]*"|--[^\n]*|\bBEGIN\b.*\bEND\b|;\s*\S|(\bLIMIT\s+)?\$(\d+)/gis,
     (match, limit?: string, number?: string) => {
-      // SQLite would run the first and say nothing.
+      // SQLite would silently run only the first.
       if (match.startsWith(';')) throw new Error(`More than one statement: ${text}`);
       if (number === undefined) return match;
       parameters = Math.max(parameters, Number(number));
-      // A bare parameter as the limit takes part in SQLite's plan: each new binding would have the statement parsed and
-      // planned anew, which costs more than to read a few rows. A sum does not.
+      // SQLite plans with the value of a bare parameter in LIMIT, so each new value would cause the statement to be parsed
+      // and planned again, which costs more than reading a few rows. A sum does not.
       return limit ? `${limit}(?${number} + 0)` : `?${number}`;
     },
   );
@@ -36,7 +35,7 @@ export function textFor(engine: 'sqlite' | 'postgres', sql: Sql): string {
   return typeof sql === 'string' ? sql : sql[engine];
 }
 
-/** Refuses what the types already forbid: the drivers would bind NULL or a text in silence. */
+/** The drivers would silently bind NULL or a text for a value of another type. */
 export function checkParameters(statement: StatementText, params: readonly Value[]): void {
   if (params.length !== statement.parameters) {
     throw new TypeError(`The statement takes ${statement.parameters} parameters, ${params.length} were given`);

@@ -24,7 +24,7 @@ test('every table says what becomes of its rows, and every column that it names 
   const { runtime } = await buildApp(t);
   const schema = await schemaOf(runtime.db);
   const declared = fates.map(([name]) => name).filter((name) => !onNodes || name !== 'table_versions');
-  assert.deepEqual([...schema.keys()].sort(), declared.sort());
+  assert.deepEqual([...schema.keys()].sort(), declared.sort(), 'tables.ts must name every table, and no other');
   for (const [name, { owner, exported, sealed }] of fates) {
     const columns = schema.get(name) ?? [];
     if (onNodes && name === 'table_versions') continue;

@@ -1,17 +1,17 @@
 /**
- * Every table, and what becomes of its rows. Erasing, exporting, sealing anew and moving are derived from this.
- * tables.test.ts compares it with the schema: a table, a sealed column or a job that is missing here fails.
+ * Every table, and how its rows are exported, erased, resealed and pruned. tables.test.ts compares this table with the
+ * schema: a table, a sealed column or a job that is missing here fails.
  */
 export interface TableFate {
-  /** The column that names the creator or the app whose rows these are; `null`: nobody's. */
+  /** The column with the id of the creator or app that owns a row; `null` if nobody does. */
   readonly owner: { readonly creator: string } | { readonly app: string } | null;
-  /** In its owner's export: every column but those left out, or not at all, and why. */
+  /** Which columns the owner's export contains, or why it contains none. */
   readonly exported: 'all' | { readonly without: readonly string[] } | { readonly not: string };
-  /** What erasing the owner does to the rows. */
+  /** What happens to the rows when the owner is erased. */
   readonly erased: 'deleted' | { readonly kept: string };
-  /** Columns that are sealed with SECRET_KEY, to be sealed anew with a new one. */
+  /** Columns that are sealed with SECRET_KEY and must be resealed with a new key. */
   readonly sealed: readonly string[];
-  /** The housekeeping job that deletes old rows, or why there are never many. */
+  /** The housekeeping job that deletes old rows, or why their number is bounded. */
   readonly pruned: { readonly job: string } | { readonly bounded: string };
 }
 
@@ -95,7 +95,7 @@ export const tables = {
   },
 } as const satisfies Record<string, TableFate>;
 
-/** Tables whose rows belong to a creator, and the column that names them. */
+/** Tables whose rows belong to a creator, with the column of the creator's id. */
 export const creatorTables: readonly { readonly table: string; readonly column: string }[] = Object.entries(tables)
   .map(([table, { owner }]) => ({ table, column: owner && 'creator' in owner ? owner.creator : '' }))
   .filter(({ column }) => column !== '');

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import type { ErrorDetail } from './http-error.ts';
 
 /**
- * The API document (OpenAPI 3.1), made from the routes' own schemas. Routes that name an `operationId` are in it.
+ * The API document (OpenAPI 3.1), made from the routes' own schemas. Routes that name an `operationId` are in it; one
+ * below /v1 that lacks it, or says less than a reader needs, is refused.
  * Schemas with a `title` become components.
  */
 declare module 'fastify' {
@@ -22,6 +23,10 @@ declare module 'fastify' {
     /** Of the success response; JSON when absent. */
     responseType?: string;
     bodyOptional?: boolean;
+  }
+  interface FastifyContextConfig {
+    /** No guard stands before the handler, which decides itself who the caller is. */
+    checksItself?: boolean;
   }
 }
 
@@ -59,7 +64,10 @@ export interface DocumentInfo {
 export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => Json {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
-    if (route.schema?.operationId && route.method !== 'HEAD') routes.push(route);
+    if (route.method === 'HEAD') return;
+    if (route.schema?.operationId) routes.push(route);
+    const missing = route.url.startsWith('/v1/') ? missingParts(route, info) : [];
+    if (missing.length > 0) throw new Error(`${route.method} ${route.url} needs ${missing.join(', ')}`);
   });
   return () => {
     const components: Json = {};
@@ -91,6 +99,21 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
       ...info.extensions,
     };
   };
+}
+
+function missingParts(route: RouteOptions, info: DocumentInfo): string[] {
+  const { operationId, summary, tags = [], response = {}, responseExample } = route.schema ?? {};
+  const answers = response as Record<string, Json>;
+  const isGuarded = info.describe(route).security.length > 0;
+  const rules: [good: boolean, part: string][] = [
+    [operationId !== undefined, 'an operationId'],
+    [summary !== undefined, 'a summary'],
+    [info.tags.some(({ name }) => tags.includes(name)), 'a tag of the API document'],
+    [isGuarded || route.config?.checksItself === true, 'a guard such as `protect`'],
+    [!isGuarded || '401' in answers, 'its errors, such as `protectedErrors`'],
+    [!['200', '201'].some((status) => answers[status]?.title) || responseExample !== undefined, 'a responseExample'],
+  ];
+  return rules.filter(([good]) => !good).map(([, part]) => part);
 }
 
 function operation(route: RouteOptions, info: DocumentInfo, components: Json): Json {

@@ -11,6 +11,7 @@ import {
   startRedisServer,
   type TestRedis,
 } from '../../../test/redis.ts';
+import { startStopwatch } from '../../../test/stopwatch.ts';
 import { connectRedis, type RedisClient } from '../redis.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { createRedisLimiter } from './redis.ts';
@@ -288,9 +289,9 @@ async function scriptCalls(client: RedisClient): Promise<number> {
 }
 
 async function timeOf(work: () => unknown): Promise<number> {
-  const from = performance.now();
+  const stopwatch = startStopwatch();
   await work();
-  return performance.now() - from;
+  return stopwatch();
 }
 
 function blockFor(ms: number): void {

@@ -30,7 +30,7 @@ export const card = (o: { title?: string; intro?: string; body: Html; actions?: 
 export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`
 <div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${displayText(text)}</p>!${more}</div></div>`;
 
-type ButtonKind = 'primary' | 'plain' | 'danger';
+export type ButtonKind = 'primary' | 'plain' | 'danger';
 
 export const button = (
   label: string,

@@ -39,6 +39,11 @@ export function formText(request: FastifyRequest, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+export type FormTexts<Name extends string> = { [N in Name]: string };
+
+export const formTexts = <Name extends string>(request: FastifyRequest, names: readonly Name[]): FormTexts<Name> =>
+  Object.fromEntries(names.map((name) => [name, formText(request, name)])) as FormTexts<Name>;
+
 /** The uploaded file, if one was chosen. */
 export function formFile(request: FastifyRequest, name: string): File | undefined {
   const value = fieldsOf(request).get(name);

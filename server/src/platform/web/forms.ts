@@ -1,3 +1,4 @@
+import { type ButtonKind, button } from './blocks.ts';
 import { attributes, type Html, html } from './html.ts';
 
 /**
@@ -9,6 +10,12 @@ export const form = (o: { action: string; csrf: string; body: Html; id?: string;
   <input type="hidden" name="csrf" value="${o.csrf}">
   !${o.body}
 </form>`;
+
+/** A form of one button. With `row`, the button is in a row of actions. */
+export function buttonForm(o: { action: string; csrf: string; label: string; kind?: ButtonKind; row?: boolean }): Html {
+  const submit = button(o.label, { kind: o.kind ?? 'primary' });
+  return form({ action: o.action, csrf: o.csrf, body: o.row ? html`<div class="actions">!${submit}</div>` : submit });
+}
 
 interface FieldBase {
   name: string;

@@ -16,7 +16,6 @@ export interface PasskeyRow {
 
 const columns = 'creator_id, id, credential_id, public_key, counter, transports, name, created_at, last_used_at';
 
-/** A challenge that was used. Whoever inserts it has used it. */
 export interface UsedChallenge {
   readonly hash: string;
   readonly purpose: string;
@@ -24,13 +23,14 @@ export interface UsedChallenge {
   readonly expiresAt: number;
 }
 
-async function useChallenge(tx: Tx, { hash, purpose, boundTo, expiresAt }: UsedChallenge): Promise<boolean> {
-  const used = await tx.run(
+/** Returns whether the challenge was unused. Each can be consumed once: the insertion decides. */
+async function consumeChallenge(tx: Tx, { hash, purpose, boundTo, expiresAt }: UsedChallenge): Promise<boolean> {
+  const inserted = await tx.run(
     `INSERT INTO webauthn_challenges (hash, purpose, bound_to, expires_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (hash) DO NOTHING`,
     [hash, purpose, boundTo, expiresAt],
   );
-  return used === 1;
+  return inserted === 1;
 }
 
 function deleteChallengesBefore(tx: Tx, now: number, limit: number): Promise<number> {
@@ -41,10 +41,10 @@ function deleteChallengesBefore(tx: Tx, now: number, limit: number): Promise<num
   );
 }
 
-/** Adds it unless the creator has `most` already; answers whether it did. */
-async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, most: number): Promise<boolean> {
+/** Returns false if the creator has `max` passkeys, or if the credential is registered already. */
+async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, max: number): Promise<boolean> {
   const held = await tx.all('SELECT id FROM passkeys WHERE creator_id = $1', [passkey.creator_id]);
-  if (held.length >= most) return false;
+  if (held.length >= max) return false;
   const added = await tx.run(
     `INSERT INTO passkeys (creator_id, id, credential_id, public_key, counter, transports, name, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
@@ -70,7 +70,7 @@ export function passkeyByCredential(db: Reader, credentialId: string): Promise<P
   return db.get(`SELECT ${columns} FROM passkeys WHERE credential_id = $1`, [credentialId]);
 }
 
-/** Only forward: of two answers with the same counter, one is a copy. Many passkeys never count and stay at 0. */
+/** The counter must grow: a repeated value means a cloned passkey. Many passkeys do not count and stay at 0. */
 async function usePasskey(
   tx: Tx,
   creatorId: string,
@@ -107,7 +107,7 @@ async function signInByPasskey(
 }
 
 export const writes = defineWrites(import.meta.url, {
-  useChallenge,
+  consumeChallenge,
   deleteChallengesBefore,
   insertPasskey,
   signInByPasskey,

@@ -1,10 +1,10 @@
 /**
  * Passkeys (WebAuthn): signing in without a name and without a password.
  *
- * - A challenge is good once, for five minutes, for one purpose, and only in the browser that asked for it. Even an
- *   answer that is refused uses it up.
- * - The authenticator must verify its user (PIN, finger, face), because nothing else is asked for.
- * - The relying party is the host of AUTH_URL, and answers made on any other origin are refused.
+ * - A challenge is valid once, for five minutes, for one purpose, and only in the browser that requested it. A refused
+ *   credential consumes it too.
+ * - The authenticator must verify its user (PIN, finger, face), because passkeys are the only factor.
+ * - The relying party is the host of AUTH_URL. Credentials from any other origin are refused.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { StorageUnavailable } from '../../../platform/db/database.ts';
@@ -22,13 +22,13 @@ export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId' |
 
 export type Passkeys = ReturnType<typeof createPasskeys>;
 
-/** EdDSA, ES256 and RS256: what authenticators have, and what Node verifies without a warning. */
+/** EdDSA, ES256 and RS256: common in authenticators, and Node verifies them without a warning. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 const pruneBatch = 500;
-const mostPasskeys = 20;
+const maxPasskeys = 20;
 export const passkeyNameLength = 40;
 
-/** Brings a hundred modules with it, so it is loaded when the first passkey is: the server starts sooner. */
+/** Loaded on first use: the library has a hundred modules, which would slow the start of the server. */
 const webAuthn = () => import('@simplewebauthn/server');
 
 export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: PasskeysParts) {
@@ -36,9 +36,10 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
   const rpID = new URL(authUrl).hostname;
   const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
 
-  const take = (purpose: Purpose, browser: string) => async (challenge: string) => {
+  /** `browser` is the token of the browser's cookie. */
+  const consume = (purpose: Purpose, browser: string) => async (challenge: string) => {
     const used = challenges.read(challenge, purpose, browser, clock());
-    return used !== undefined && (await db.write(repo.writes.useChallenge, used));
+    return used !== undefined && (await db.write(repo.writes.consumeChallenge, used));
   };
 
   return {
@@ -61,17 +62,17 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
       });
     },
 
-    /** `answer` is what the browser made of the options, as text. Answers whether the passkey was added. */
-    async add(creatorId: string, browser: string, answer: string, name: string): Promise<boolean> {
-      const response = readAnswer<RegistrationResponseJSON>(answer);
+    /** `credential` is JSON from the browser. Returns whether the passkey was added. */
+    async add(creatorId: string, browser: string, credential: string, name: string): Promise<boolean> {
+      const response = parseCredential<RegistrationResponseJSON>(credential);
       if (!response) return false;
       const { verifyRegistrationResponse } = await webAuthn();
-      const { registrationInfo } = await orRefuse(
+      const { registrationInfo } = await verified(
         verifyRegistrationResponse({
           ...expected,
           supportedAlgorithmIDs,
           response,
-          expectedChallenge: take('add', browser),
+          expectedChallenge: consume('add', browser),
         }),
       );
       if (!registrationInfo) return false;
@@ -86,7 +87,7 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
         name,
         created_at: clock(),
       };
-      return db.write(repo.writes.insertPasskey, passkey, mostPasskeys);
+      return db.write(repo.writes.insertPasskey, passkey, maxPasskeys);
     },
 
     async signInOptions(browser: string) {
@@ -98,16 +99,16 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
       });
     },
 
-    async signIn(browser: string, answer: string, visitor: Visitor): Promise<SignInResult> {
-      const response = readAnswer<AuthenticationResponseJSON>(answer);
+    async signIn(browser: string, credential: string, visitor: Visitor): Promise<SignInResult> {
+      const response = parseCredential<AuthenticationResponseJSON>(credential);
       const passkey = response && (await repo.passkeyByCredential(db, response.id));
       if (!passkey) return { outcome: 'wrong' };
       const { verifyAuthenticationResponse } = await webAuthn();
-      const { authenticationInfo } = await orRefuse(
+      const { authenticationInfo } = await verified(
         verifyAuthenticationResponse({
           ...expected,
           response,
-          expectedChallenge: take('sign-in', browser),
+          expectedChallenge: consume('sign-in', browser),
           credential: {
             id: passkey.credential_id,
             publicKey: new Uint8Array(passkey.public_key),
@@ -131,8 +132,8 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
   };
 }
 
-/** The verifier throws for every answer it does not accept; only trouble with our own storage is not the answer's. */
-async function orRefuse<Verified extends { verified: boolean }>(
+/** The library throws for every credential that it refuses. Only a failure of our storage is an error here. */
+async function verified<Verified extends { verified: boolean }>(
   verifying: Promise<Verified>,
 ): Promise<Partial<Verified>> {
   try {
@@ -144,19 +145,19 @@ async function orRefuse<Verified extends { verified: boolean }>(
   }
 }
 
-/** The outer shape of an answer; what is inside is the verifier's to judge. */
-function readAnswer<Answer extends RegistrationResponseJSON | AuthenticationResponseJSON>(
+/** Checks the outer shape only; the library checks the rest. */
+function parseCredential<Json extends RegistrationResponseJSON | AuthenticationResponseJSON>(
   text: string,
-): Answer | undefined {
+): Json | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isAnswer<Answer>(value) ? value : undefined;
+    return isCredential<Json>(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isAnswer<Answer>(value: unknown): value is Answer {
+function isCredential<Json>(value: unknown): value is Json {
   if (value === null || typeof value !== 'object' || !('response' in value) || !('id' in value)) return false;
   const { id, response } = value;
   return typeof id === 'string' && response !== null && typeof response === 'object' && 'clientDataJSON' in response;

@@ -12,8 +12,8 @@ async function replaceCodes(tx: Tx, creatorId: string, hashes: readonly string[]
     ]);
 }
 
-/** Answers whether the code was there and unused; of two uses at once, one wins. */
-async function useCode(tx: Tx, creatorId: string, hash: string, usedAt: number): Promise<boolean> {
+/** Returns whether the code exists and was unused: the update decides between concurrent uses. */
+async function consumeCode(tx: Tx, creatorId: string, hash: string, usedAt: number): Promise<boolean> {
   const used = await tx.run(
     'UPDATE recovery_codes SET used_at = $3 WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL',
     [creatorId, hash, usedAt],
@@ -26,7 +26,7 @@ export async function unusedCodes(db: Reader, creatorId: string): Promise<number
   return rows.length;
 }
 
-/** Uses the code up, sets the password, ends every session and starts one: all of it or nothing. */
+/** Consumes the code, sets the password, ends every session and starts a new one. */
 async function signInByCode(
   tx: Tx,
   codeHash: string,
@@ -36,7 +36,7 @@ async function signInByCode(
 ): Promise<boolean> {
   const { creator_id } = session;
   if ((await lockCreator(tx, creator_id))?.suspended_at !== null) return false;
-  if (!(await useCode(tx, creator_id, codeHash, now))) return false;
+  if (!(await consumeCode(tx, creator_id, codeHash, now))) return false;
   await setPassword(tx, creator_id, passwordHash, null);
   await insertSession(tx, session);
   return true;

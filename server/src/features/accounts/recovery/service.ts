@@ -19,15 +19,15 @@ export interface RecoveryParts extends Pick<Platform, 'db' | 'clock'> {
 export type Recovery = ReturnType<typeof createRecovery>;
 
 const codeCount = 10;
-/** Crockford's: no letter that can be taken for another. 16 of them are 80 bits. */
+/** Crockford's base32 has no two letters that look alike. 16 letters are 80 bits. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Codes that stand in for a lost password, since there is no e-mail to send a link to. */
+/** Recovery codes replace a lost password: there is no e-mail address to send a link to. */
 export function createRecovery({ db, clock, sessions, throttle, passwords }: RecoveryParts) {
   const hashOf = (creatorId: string, code: string) => hashSecret(`${creatorId}\n${normalize(code)}`);
 
   return {
-    /** Ten new codes in place of all older ones. This is the only time they are known. */
+    /** Replaces all codes with ten new ones. Only hashes are stored, so the codes are shown once. */
     async renew(creatorId: string): Promise<string[]> {
       const codes = Array.from({ length: codeCount }, newCode);
       const hashes = codes.map((code) => hashOf(creatorId, code));
@@ -37,13 +37,12 @@ export function createRecovery({ db, clock, sessions, throttle, passwords }: Rec
 
     left: (creatorId: string) => repo.unusedCodes(db, creatorId),
 
-    /** Uses a code up, sets the new password, ends every session and starts one: all of it or nothing. */
     async signIn(username: string, code: string, password: string, visitor: Visitor): Promise<SignInResult> {
       checkPassword(password);
       const retryAfter = await throttle.enter(username, visitor.address);
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await creatorByUsername(db, username);
-      // Also for a name that nobody has, so that both last the same.
+      // Hashed for an unknown username too, so that both cases take the same time.
       const passwordHash = await passwords.hash(password);
       if (!creator) return { outcome: 'wrong' };
       const { token, row } = sessions.prepare(creator.id, 'recovery', visitor);
@@ -60,7 +59,7 @@ function newCode(): string {
   return letters.replace(/.{4}(?=.)/g, '$&-');
 }
 
-/** As typed from paper: any case, any separators, `o` for zero, `i` or `l` for one. */
+/** People type codes from paper: accepts any case and separators, `o` for zero, `i` or `l` for one. */
 const normalize = (code: string): string =>
   code
     .toLowerCase()

@@ -38,7 +38,7 @@ export async function insertSession(tx: Tx, session: SessionRow): Promise<void> 
   );
 }
 
-/** A live session of a creator who is not suspended. */
+/** Returns nothing for a suspended creator. */
 export function liveSession(
   db: Reader,
   hash: string,

@@ -5,11 +5,9 @@ import type { Visitor, Pages as WebPages } from '../../../platform/web/pages.ts'
 import * as repo from './repo.ts';
 
 export type Sessions = ReturnType<typeof createSessions>;
-/** Pages of people who sign in here. */
 export type Pages = WebPages<Session>;
 export type SignInMethod = 'password' | 'passkey' | 'recovery' | 'signup';
 
-/** Someone who is signed in. */
 export interface Session {
   readonly id: string;
   readonly creatorId: string;
@@ -21,21 +19,21 @@ export interface Session {
 const day = 86_400_000;
 const idleMs = 30 * day;
 const maxMs = 180 * day;
-/** How stale `last_seen_at` may be: a page view costs a write no more often than this. */
-const seenStepMs = 5 * 60_000;
+/** A page view updates `last_seen_at` at most this often. */
+const touchIntervalMs = 5 * 60_000;
 
 const pruneBatch = 500;
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
 export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
-  const alive = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
+  const liveSince = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
 
   return {
     maxMs,
     newToken,
 
-    /** Always a new session under a new token, so that nothing known before signing in is worth anything after. */
+    /** Every sign-in gets a new token, so that a token known before it is worthless (session fixation). */
     prepare(creatorId: string, method: SignInMethod, visitor: Visitor): { token: string; row: repo.SessionRow } {
       const token = newToken();
       const row = {
@@ -52,9 +50,9 @@ export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
     },
 
     async find(token: string, visitor: Visitor): Promise<Session | undefined> {
-      const row = await repo.liveSession(db, hashSecret(token), alive());
+      const row = await repo.liveSession(db, hashSecret(token), liveSince());
       if (!row) return undefined;
-      if (row.last_seen_at + seenStepMs < clock())
+      if (row.last_seen_at + touchIntervalMs < clock())
         await db.write(repo.writes.touchSession, row.hash, clock(), visitor.address);
       return {
         id: row.id,
@@ -65,9 +63,9 @@ export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
       };
     },
 
-    list: (creatorId: string) => repo.sessionsOf(db, creatorId, alive()),
+    list: (creatorId: string) => repo.sessionsOf(db, creatorId, liveSince()),
 
-    /** Ends the session of this token. An unknown one, which anybody can show, costs no write. */
+    /** An unknown token, which anybody can send, costs no write. */
     async endToken(token: string): Promise<void> {
       const hash = hashSecret(token);
       if (await repo.sessionExists(db, hash)) await db.write(repo.writes.deleteSession, hash);
@@ -77,7 +75,7 @@ export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
       db.write(repo.writes.deleteSessionsExcept, creatorId, keepId),
 
     async prune(): Promise<void> {
-      while ((await db.write(repo.writes.deleteSessionsBefore, alive(), pruneBatch)) > 0);
+      while ((await db.write(repo.writes.deleteSessionsBefore, liveSince(), pruneBatch)) > 0);
     },
   };
 }

@@ -21,7 +21,7 @@ export interface AccountSettingsParts {
   readonly times: Times;
 }
 
-/** /account: password, passkeys, recovery codes, sessions. What touches a secret needs a recent sign-in. */
+/** /account: password, passkeys, recovery codes, sessions. Changes of credentials need a recent sign-in. */
 export function accountSettingsPages(scope: FastifyInstance, parts: AccountSettingsParts): void {
   const { pages, accounts, sessions, passkeys, recovery, times } = parts;
   const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
@@ -83,13 +83,13 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountSetti
       const passkey = accountWords(pages.lang(request))('passkeyNameInvalid');
       return show(request, reply, { status: 422, errors: { passkey } });
     }
-    found(await passkeys.rename(creatorId, request.params.id, name));
+    requireChanged(await passkeys.rename(creatorId, request.params.id, name));
     return done(request, reply, 'passkeyRenamed');
   });
 
   scope.post<{ Params: { id: string } }>('/account/passkeys/:id/remove', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    found(await passkeys.remove(creatorId, request.params.id));
+    requireChanged(await passkeys.remove(creatorId, request.params.id));
     return done(request, reply, 'passkeyRemoved');
   });
 
@@ -102,7 +102,7 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountSetti
 
   scope.post<{ Params: { id: string } }>('/account/sessions/:id/end', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    found(await sessions.end(creatorId, request.params.id));
+    requireChanged(await sessions.end(creatorId, request.params.id));
     return done(request, reply, 'sessionEnded');
   });
 
@@ -120,7 +120,7 @@ function passkeyName(request: FastifyRequest): string | undefined {
   return name !== '' && [...name].length <= passkeyNameLength ? name : undefined;
 }
 
-/** Another creator's passkey or session is 404, like one that does not exist. */
-function found(changed: number): void {
+/** Another creator's passkey or session is answered like one that does not exist. */
+function requireChanged(changed: number): void {
   if (changed === 0) throw new ApiError('not_found');
 }

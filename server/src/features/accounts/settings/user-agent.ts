@@ -1,10 +1,10 @@
-/** "Firefox, Windows" from a User-Agent header, well enough to tell one's own devices apart; empty if it says nothing. */
+/** `Firefox, Windows` from a User-Agent header; empty if neither is recognized. People tell their devices apart by it. */
 export function deviceOf(userAgent: string): string {
   const find = (table: readonly (readonly [RegExp, string])[]) => table.find(([form]) => form.test(userAgent))?.[1];
   return [find(browsers), find(systems)].filter(Boolean).join(', ');
 }
 
-/** In this order: most browsers also claim to be the ones after them. */
+/** The order matters: most browsers also name those that follow here. */
 const browsers = [
   [/Edg(e|A|iOS)?\//, 'Edge'],
   [/OPR\/|Opera/, 'Opera'],

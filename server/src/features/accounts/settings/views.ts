@@ -11,7 +11,7 @@ import {
   written,
   writtenName,
 } from '../../../platform/web/blocks.ts';
-import { field, form } from '../../../platform/web/forms.ts';
+import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { PasskeyRow } from '../passkeys/repo.ts';
 import { passkeyNameLength } from '../passkeys/service.ts';
@@ -19,10 +19,9 @@ import type { SessionRow } from '../sessions/repo.ts';
 import { deviceOf } from './user-agent.ts';
 import type { AccountWords } from './words.ts';
 
-/** The cards of the page "Account and security". */
 export interface View {
   readonly t: AccountWords;
-  /** Whether what needs a recent sign-in is offered. */
+  /** The sign-in is recent enough to change credentials. */
   readonly recent: boolean;
   readonly csrf: string;
   readonly time: (at: number) => Html;
@@ -86,26 +85,22 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
   const remove = confirm({
     summary: t('remove'),
     text: t('removeText'),
-    action: form({ action: `${action}/remove`, csrf, body: button(t('remove'), { kind: 'danger' }) }),
+    action: buttonForm({ action: `${action}/remove`, csrf, label: t('remove'), kind: 'danger' }),
   });
   const used =
     passkey.last_used_at === null
       ? html`${t('passkeyUnused')}`
-      : dated(t('passkeyUsed', { date: mark }), time(passkey.last_used_at));
+      : dated(t('passkeyUsed', { date: datePlaceholder }), time(passkey.last_used_at));
   return {
     title: writtenName(passkey.name),
-    text: html`!${dated(t('passkeyAdded', { date: mark }), time(passkey.created_at))} · !${used}`,
+    text: html`!${dated(t('passkeyAdded', { date: datePlaceholder }), time(passkey.created_at))} · !${used}`,
     aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
   };
 }
 
 export function codesCard({ t, csrf, recent }: View, left: number): Html {
   const make = (label: string, kind: 'primary' | 'danger') =>
-    form({
-      action: '/account/recovery-codes',
-      csrf,
-      body: html`<div class="actions">!${button(label, { kind })}</div>`,
-    });
+    buttonForm({ action: '/account/recovery-codes', csrf, label, kind, row: true });
   const action =
     left === 0
       ? make(t('makeCodes'), 'primary')
@@ -117,7 +112,6 @@ export function codesCard({ t, csrf, recent }: View, left: number): Html {
   });
 }
 
-/** The codes are shown this once. */
 export const newCodesCard = (t: AccountWords, codes: readonly string[]): Html =>
   card({
     body: html`
@@ -129,11 +123,8 @@ export const newCodesCard = (t: AccountWords, codes: readonly string[]): Html =>
 
 export function sessionsCard(view: View, sessions: SessionRow[], current: string): Html {
   const { t, csrf } = view;
-  const others = form({
-    action: '/account/sessions/end-others',
-    csrf,
-    body: html`<div class="actions">!${button(t('endOthers'), { kind: 'plain' })}</div>`,
-  });
+  const action = '/account/sessions/end-others';
+  const others = buttonForm({ action, csrf, label: t('endOthers'), kind: 'plain', row: true });
   return card({
     title: t('sessionsTitle'),
     intro: t('sessionsIntro'),
@@ -147,22 +138,19 @@ const methods = ['password', 'passkey', 'recovery', 'signup'] as const;
 
 function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boolean) {
   const method = methods.find((each) => each === session.method) ?? 'password';
-  const end = form({
-    action: `/account/sessions/${session.id}/end`,
-    csrf,
-    body: button(t('endSession'), { kind: 'plain' }),
-  });
+  const action = `/account/sessions/${session.id}/end`;
+  const end = buttonForm({ action, csrf, label: t('endSession'), kind: 'plain' });
   return {
     title: written(deviceOf(session.user_agent) || t('unknownDevice')),
-    text: html`!${dated(t('signedInAt', { date: mark }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: mark }), time(session.last_seen_at))} · ${session.address}`,
+    text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))} · ${session.address}`,
     aside: current ? badge(t('thisSession'), 'ok') : end,
   };
 }
 
-/** Marks the place of the date, which is markup, in a translated sentence. */
-const mark = '{date}';
+/** A placeholder in a translated sentence for the date, which is markup. */
+const datePlaceholder = '{date}';
 
 function dated(sentence: string, date: Html): Html {
-  const [before = '', after = ''] = sentence.split(mark);
+  const [before = '', after = ''] = sentence.split(datePlaceholder);
   return html`${before}!${date}${after}`;
 }

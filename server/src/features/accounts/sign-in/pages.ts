@@ -36,15 +36,15 @@ export interface SignInPagesParts {
 }
 
 /**
- * Limits on what strangers can ask for and what costs a slow hash or a row, by address over all accounts.
- * Wide enough for the many people who share the address of a mobile network.
+ * Limits by address, over all accounts, for requests that cost a slow hash or a row. They are wide enough for the many
+ * people who share an address of a mobile network.
  */
 const rates = {
   'sign-in': { limit: 120, windowMs: 60_000 },
   'sign-up': { limit: 10, windowMs: 60_000 },
 } as const;
 
-const wrongField = {
+const fieldErrors = {
   username_invalid: ['username', 'usernameInvalid'],
   username_reserved: ['username', 'nameReserved'],
   username_taken: ['username', 'usernameTaken'],
@@ -124,7 +124,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
 
   scope.get('/login', async (request, reply) => {
     const session = pages.session(request);
-    // Someone who is signed in comes here because that was too long ago, or by a stale link.
+    // A signed-in person comes here by a stale link, or because the sign-in is too long ago.
     if (session && pages.isRecent(session)) return reply.redirect(pages.returnTo(request), 303);
     return showSignIn(request, reply);
   });
@@ -164,7 +164,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
 
   scope.get('/login/recovery', async (request, reply) => showRecovery(request, reply));
 
-  // A code and a new password in one step, so that nobody is let in halfway.
+  // The code and the new password are one step, so that a code alone signs nobody in.
   scope.post('/login/recovery', async (request, reply) => {
     await limit('sign-in', request);
     const t = words(request);
@@ -213,7 +213,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
         ...brokenRules({ username, displayName, password }, new URL(pages.authUrl).hostname),
       ]) {
         if (code === 'creator_unknown') throw error;
-        const [name, text] = wrongField[code];
+        const [name, text] = fieldErrors[code];
         errors[name] = t(text);
       }
       return showSignUp(request, reply, { username, displayName, errors }, 422);

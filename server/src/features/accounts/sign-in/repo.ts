@@ -2,58 +2,59 @@ import { defineWrites, type Reader, type Tx } from '../../../platform/db/databas
 import { lockCreator } from '../repo.ts';
 import { insertSession, type SessionRow } from '../sessions/repo.ts';
 
-const freeTries = 10;
-const slowTries = 3;
+const freeAttempts = 10;
+const slowAttempts = 3;
 const firstDelayMs = 1000;
 const firstPauseMs = 30_000;
 const longestPauseMs = 15 * 60_000;
-export const forgetMs = 24 * 3_600_000;
+export const attemptsExpireMs = 24 * 3_600_000;
 
-/** Counts a try. Answers how long it waits before it is checked, or how long no try is let through. */
-async function enter(tx: Tx, key: string, now: number): Promise<{ delayMs: number } | { pauseMs: number }> {
-  const tries = await countTry(tx, key, now, now - forgetMs);
-  if (tries === undefined) return { pauseMs: (await nextTryAt(tx, key)) - now };
-  const delayMs = tries <= freeTries ? 0 : firstDelayMs * 2 ** Math.min(tries - freeTries - 1, slowTries - 1);
-  const refusals = tries - freeTries - slowTries;
-  if (refusals >= 0) await setNextTry(tx, key, now + delayMs + pauseAfter(refusals));
+/** Counts an attempt. Returns how long to delay it, or for how long attempts are refused. */
+async function countAttempt(tx: Tx, key: string, now: number): Promise<{ delayMs: number } | { pauseMs: number }> {
+  const attempts = await incrementAttempts(tx, key, now, now - attemptsExpireMs);
+  if (attempts === undefined) return { pauseMs: (await nextAttemptAt(tx, key)) - now };
+  const delayMs =
+    attempts <= freeAttempts ? 0 : firstDelayMs * 2 ** Math.min(attempts - freeAttempts - 1, slowAttempts - 1);
+  const refusals = attempts - freeAttempts - slowAttempts;
+  if (refusals >= 0) await setNextAttempt(tx, key, now + delayMs + pauseAfter(refusals));
   return { delayMs };
 }
 
 const pauseAfter = (refusals: number): number => Math.min(firstPauseMs * 2 ** Math.min(refusals, 10), longestPauseMs);
 
-/** Counts one try and answers how many that makes; `undefined` while tries are refused. */
-async function countTry(tx: Tx, key: string, now: number, forgetBefore: number): Promise<number | undefined> {
+/** Returns the new count; `undefined` while attempts are refused. */
+async function incrementAttempts(tx: Tx, key: string, now: number, expiredBefore: number): Promise<number | undefined> {
   const row = await tx.get<{ failures: number }>(
     `INSERT INTO sign_in_failures AS f (key, failures, last_at, next_at) VALUES ($1, 1, $2, 0)
      ON CONFLICT (key) DO UPDATE SET
        failures = CASE WHEN f.last_at < $3 THEN 1 ELSE f.failures + 1 END, last_at = excluded.last_at, next_at = 0
      WHERE f.next_at <= excluded.last_at RETURNING failures`,
-    [key, now, forgetBefore],
+    [key, now, expiredBefore],
   );
   return row?.failures;
 }
 
-async function nextTryAt(db: Reader, key: string): Promise<number> {
+async function nextAttemptAt(db: Reader, key: string): Promise<number> {
   const row = await db.get<{ next_at: number }>('SELECT next_at FROM sign_in_failures WHERE key = $1', [key]);
   return row?.next_at ?? 0;
 }
 
-async function setNextTry(tx: Tx, key: string, at: number): Promise<void> {
+async function setNextAttempt(tx: Tx, key: string, at: number): Promise<void> {
   await tx.run('UPDATE sign_in_failures SET next_at = $2 WHERE key = $1', [key, at]);
 }
 
-async function forgetTries(tx: Tx, key: string): Promise<void> {
+async function clearAttempts(tx: Tx, key: string): Promise<void> {
   await tx.run('DELETE FROM sign_in_failures WHERE key = $1', [key]);
 }
 
-function forgetTriesBefore(tx: Tx, before: number, limit: number): Promise<number> {
+function deleteAttemptsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     'DELETE FROM sign_in_failures WHERE key IN (SELECT key FROM sign_in_failures WHERE last_at < $1 LIMIT $2)',
     [before, limit],
   );
 }
 
-/** The password may have been changed, and all sessions ended, while this one was being checked. */
+/** Compares the hash again: the password may have changed, and all sessions ended, while it was verified. */
 async function signInWithPassword(
   tx: Tx,
   passwordHash: string,
@@ -66,4 +67,9 @@ async function signInWithPassword(
   return 'ok';
 }
 
-export const writes = defineWrites(import.meta.url, { enter, forgetTries, forgetTriesBefore, signInWithPassword });
+export const writes = defineWrites(import.meta.url, {
+  countAttempt,
+  clearAttempts,
+  deleteAttemptsBefore,
+  signInWithPassword,
+});

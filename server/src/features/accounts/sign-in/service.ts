@@ -16,7 +16,7 @@ export interface SignInParts {
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-/** A session's token, or why there is none; `retryAfter` in seconds. */
+/** `token` is the new session's, `retryAfter` is in seconds. */
 export type SignInResult =
   | { readonly outcome: 'ok'; readonly token: string }
   | { readonly outcome: 'wrong' }
@@ -25,7 +25,7 @@ export type SignInResult =
 
 export function createSignIn({ db, sessions, throttle, passwords }: SignInParts) {
   return {
-    /** Starts a session for someone known already, as after signing up; returns its token. */
+    /** Starts a session without a password check, as after signing up. Returns its token. */
     async begin(creatorId: string, method: SignInMethod, visitor: Visitor): Promise<string> {
       const { token, row } = sessions.prepare(creatorId, method, visitor);
       await db.write(sessionWrites.insertSession, row);

@@ -1,11 +1,11 @@
 /**
- * Keeps guessing slow, for one account from one address.
+ * Throttles password guesses for one account from one address.
  *
- * - A try is counted before the password is looked at, in one statement, so tries in parallel gain nothing.
- * - Ten are free, the next three wait before they are answered, then further tries are refused for a while that
- *   doubles up to a quarter of an hour. Signing in clears the count; a day without a try does too.
- * - It never locks the owner out for good: other addresses and passkeys are not affected, and the pause ends.
- * - The account is the name as typed, known or not.
+ * - One statement counts an attempt before the password is verified, so parallel attempts gain nothing.
+ * - Ten attempts are free and the next three are delayed. Then attempts are refused for a pause that doubles up to 15
+ *   minutes. A successful sign-in clears the count, and so does a day without an attempt.
+ * - The owner is never locked out: other addresses and passkeys are not affected, and the pause ends.
+ * - Unknown usernames are throttled like known ones.
  */
 import ipaddr from 'ipaddr.js';
 import type { Platform } from '../../../platform/platform.ts';
@@ -20,23 +20,23 @@ export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock
   const keyOf = (account: string, address: string) => hashSecret(`${account}\n${networkOf(address)}`);
 
   return {
-    /** Counts a try, waits if it comes late in a row of them, and answers how many seconds to pause, 0 for none. */
+    /** Counts an attempt and delays it if there were many. Returns for how many seconds it is refused; 0 if it is not. */
     async enter(account: string, address: string): Promise<number> {
       const [key, now] = [keyOf(account, address), clock()];
-      const verdict = await db.write(repo.writes.enter, key, now);
+      const verdict = await db.write(repo.writes.countAttempt, key, now);
       if ('pauseMs' in verdict) return Math.max(1, Math.ceil(verdict.pauseMs / 1000));
       if (verdict.delayMs > 0) await wait(verdict.delayMs);
       return 0;
     },
 
-    clear: (account: string, address: string) => db.write(repo.writes.forgetTries, keyOf(account, address)),
+    clear: (account: string, address: string) => db.write(repo.writes.clearAttempts, keyOf(account, address)),
     async prune(): Promise<void> {
-      while ((await db.write(repo.writes.forgetTriesBefore, clock() - repo.forgetMs, pruneBatch)) > 0);
+      while ((await db.write(repo.writes.deleteAttemptsBefore, clock() - repo.attemptsExpireMs, pruneBatch)) > 0);
     },
   };
 }
 
-/** A home has one IPv4 address but 2^64 IPv6 ones, so those count by their network. */
+/** A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

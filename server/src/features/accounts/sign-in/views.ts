@@ -1,22 +1,21 @@
 import { button, card } from '../../../platform/web/blocks.ts';
-import { field, form } from '../../../platform/web/forms.ts';
+import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { EntryWords } from './words.ts';
 
-/** What every form of signing in is drawn with. */
 export interface View {
   readonly t: EntryWords;
   readonly csrf: string;
-  /** `?return_to=…`, so that every way in leads back to the same page. */
+  /** `?return_to=…`: the page to go to after signing in. */
   readonly query: string;
 }
 
 export interface SignInForm {
   readonly username?: string | undefined;
-  /** Stands beside the password. */
+  /** Shown beside the password. */
   readonly error?: string;
   readonly notice?: Html;
-  /** The name of whoever is signed in already, but too long ago. */
+  /** The username of a person whose sign-in is too long ago. */
   readonly again: string | undefined;
   readonly signUpOpen: boolean;
 }
@@ -53,7 +52,7 @@ export const signOutView = ({ t, csrf }: View): Html =>
   card({
     body: html`
       <h1>${t('signOut')}</h1><p class="intro">${t('signOutIntro')}</p>
-      !${form({ action: '/logout', csrf, body: html`<div class="actions">!${button(t('signOut'))}</div>` })}`,
+      !${buttonForm({ action: '/logout', csrf, label: t('signOut'), row: true })}`,
   });
 
 export interface SignUpForm {

@@ -1,12 +1,16 @@
-import type { Back } from './errors.ts';
+import type { ResponseTarget } from './errors.ts';
 
 /**
- * The address that carries an answer to the app. Percent-encoded throughout (a space as `%20`), which every way of
- * decoding a query reads alike and which leaves no line break for a header. `iss` goes with errors too (RFC 9207).
+ * The redirect to the app. All values are percent-encoded (a space as `%20`, which every decoder of queries reads alike),
+ * so no line break gets into the header. Errors carry `iss` too (RFC 9207).
  */
-export function answerUrl(back: Back, issuer: string, answer: Readonly<Record<string, string>>): string {
-  const { redirectUri, state } = back;
-  const params = { ...answer, ...(state === undefined ? {} : { state }), iss: issuer };
+export function responseUrl(
+  target: ResponseTarget,
+  issuer: string,
+  response: Readonly<Record<string, string>>,
+): string {
+  const { redirectUri, state } = target;
+  const params = { ...response, ...(state === undefined ? {} : { state }), iss: issuer };
   const query = Object.entries(params)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
@@ -15,8 +19,8 @@ export function answerUrl(back: Back, issuer: string, answer: Readonly<Record<st
 }
 
 /**
- * What the consent form may lead to. Chromium holds every redirect after a form to `form-action`, also those that the
- * app's own callback makes, so an app that returns by HTTPS may lead on anywhere by HTTPS.
+ * The allowed targets of the consent form. Chromium applies `form-action` to every redirect after a form, also to those of
+ * the app's callback, so a callback with HTTPS may redirect to any HTTPS address.
  */
 export function formTargets(redirectUri: string): string[] {
   return new URL(redirectUri).protocol === 'https:' ? ['https:'] : ['http://localhost:*', 'http://127.0.0.1:*'];

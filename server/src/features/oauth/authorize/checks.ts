@@ -1,16 +1,14 @@
 /**
  * GET /oauth/authorize as a list of named checks (RFC 6749, section 4.1.1; contract, Authorize).
  *
- * - Until client and redirect URI are known to belong together nothing is redirected: `Unredirectable` becomes a page.
- * - From then on everything that is wrong goes back to the app: `AuthorizeError` becomes a redirect, once somebody is
- *   signed in.
- * - A parameter without a value counts as absent, one that is sent twice is refused (RFC 6749, section 3.1).
+ * - Before the client and its redirect URI are verified nothing is redirected: `Unredirectable` becomes a page.
+ * - After that, errors go to the app: `AuthorizeError` becomes a redirect, once somebody is signed in.
+ * - A parameter without a value counts as absent. One that is sent twice is refused (RFC 6749, section 3.1).
  */
 import { AppError, type AppRow, type Apps } from '../../apps/index.ts';
 import { parseScopes, type Scope } from '../scopes.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
 
-/** What an app asks for, checked. */
 export interface AuthorizeRequest {
   readonly app: AppRow;
   readonly redirectUri: string;
@@ -30,7 +28,7 @@ export async function checkAuthorize(query: URLSearchParams, apps: Apps): Promis
     const codeChallenge = checkChallenge(query);
     return { app, redirectUri, state, scopes, codeChallenge };
   } catch (error) {
-    throw error instanceof AuthorizeError ? error.to({ redirectUri, state: returnableState(query) }) : error;
+    throw error instanceof AuthorizeError ? error.withTarget({ redirectUri, state: returnableState(query) }) : error;
   }
 }
 
@@ -60,13 +58,13 @@ function checkResponseType(query: URLSearchParams): void {
     throw new AuthorizeError('unsupported_response_type', 'response_type must be code or left out.');
 }
 
-const longestState = 2048;
+const maxState = 2048;
 
 function checkState(query: URLSearchParams): string {
   const state = single(query, 'state');
   if (state === undefined) throw new AuthorizeError('invalid_request', 'state is required.');
-  if ([...state].length > longestState)
-    throw new AuthorizeError('invalid_request', `state must have at most ${longestState} characters.`);
+  if ([...state].length > maxState)
+    throw new AuthorizeError('invalid_request', `state must have at most ${maxState} characters.`);
   return state;
 }
 
@@ -76,7 +74,7 @@ function checkScope(query: URLSearchParams): Scope[] {
   return scopes;
 }
 
-/** PKCE (RFC 7636). Without a method the RFC means `plain`, which is not offered. */
+/** PKCE (RFC 7636). An absent method means `plain`, which is not supported. */
 function checkChallenge(query: URLSearchParams): string | null {
   const challenge = single(query, 'code_challenge');
   const method = single(query, 'code_challenge_method');
@@ -93,7 +91,7 @@ function single(query: URLSearchParams, name: string): string | undefined {
   return value || undefined;
 }
 
-/** An error goes back with the state too, if there is one to tell. */
+/** The state for an error response, which may come before `state` is checked. */
 function returnableState(query: URLSearchParams): string | undefined {
   const [state, ...more] = query.getAll('state');
   return more.length > 0 ? undefined : state || undefined;

@@ -1,4 +1,4 @@
-/** Nothing may be redirected: the person is told on a page of ours what the app got wrong. */
+/** The request must not be redirected. A page of ours shows the app's mistake to the person. */
 export class Unredirectable extends Error {
   readonly parameter: 'client_id' | 'redirect_uri';
   constructor(parameter: Unredirectable['parameter']) {
@@ -7,13 +7,13 @@ export class Unredirectable extends Error {
   }
 }
 
-/** Where an answer goes, and what the app recognizes it by. */
-export interface Back {
+/** Where a response goes. */
+export interface ResponseTarget {
   readonly redirectUri: string;
   readonly state: string | undefined;
 }
 
-/** An answer of RFC 6749, section 4.1.2.1, which allows no quotation mark or backslash in a description. */
+/** RFC 6749, section 4.1.2.1. A description must not contain a quotation mark or a backslash. */
 export class AuthorizeError extends Error {
   readonly error:
     | 'invalid_request'
@@ -21,15 +21,15 @@ export class AuthorizeError extends Error {
     | 'access_denied'
     | 'unsupported_response_type'
     | 'invalid_scope';
-  /** Known once the redirect URI is. */
-  readonly back: Back | undefined;
-  constructor(error: AuthorizeError['error'], description: string, back?: Back) {
+  /** Set once the redirect URI is verified. */
+  readonly target: ResponseTarget | undefined;
+  constructor(error: AuthorizeError['error'], description: string, target?: ResponseTarget) {
     super(description);
     this.error = error;
-    this.back = back;
+    this.target = target;
   }
 
-  to(back: Back): AuthorizeError {
-    return new AuthorizeError(this.error, this.message, back);
+  withTarget(target: ResponseTarget): AuthorizeError {
+    return new AuthorizeError(this.error, this.message, target);
   }
 }

@@ -6,7 +6,7 @@ import { PageError, Redirect } from '../../../platform/web/page-error.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
 import type { Grants } from '../grants/service.ts';
-import { answerUrl, formTargets } from './answer.ts';
+import { formTargets, responseUrl } from './answer.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
 import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
@@ -21,19 +21,19 @@ export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock'> {
   readonly issuer: string;
 }
 
-/** A consent page older than this is shown again instead of being acted on. */
+/** The decision on an older consent page is not accepted: the page is shown again. */
 const ticketMs = 3_600_000;
 
-/** Only the POST changes anything, and only for what the page before it showed. */
+/** Only the POST changes anything. It approves exactly what the consent page showed. */
 export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
   const { pages, accounts, apps, grants, vault, clock, issuer } = parts;
 
   scope.get(
     '/oauth/authorize',
-    answering(async (request, reply) => {
-      const asked = await checkAuthorize(queryOf(request), apps);
+    withErrors(async (request, reply) => {
+      const authorization = await checkAuthorize(queryOf(request), apps);
       const session = pages.requireSession(request);
-      const { app, redirectUri } = asked;
+      const { app, redirectUri } = authorization;
       const [owner, connected] = await Promise.all([
         app.owner_id === null ? undefined : accounts.byId(app.owner_id),
         grants.isConnected(session.creatorId, app.id),
@@ -45,13 +45,13 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
         width: 'narrow',
         body: consentPage({
           lang,
-          request: asked,
+          request: authorization,
           owner: owner && { displayName: owner.display_name, username: owner.username },
           creator: session,
           again: connected,
           url: request.url,
           csrf: pages.csrf(request, reply),
-          ticket: sealTicket(vault, session.id, asked, clock()),
+          ticket: sealTicket(vault, session.id, authorization, clock()),
         }),
       });
     }),
@@ -59,32 +59,32 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
 
   scope.post(
     '/oauth/authorize',
-    answering(async (request, reply) => {
+    withErrors(async (request, reply) => {
       const session = pages.requireSession(request);
       const ticket = openTicket(vault, session.id, formText(request, 'request'));
       if (!ticket) throw new PageError(403);
       // Since the page was shown the app may have been suspended, deleted, or have lost this redirect URI.
-      const asked = await checkAuthorize(ticketQuery(ticket), apps);
-      checkDecision(formText(request, 'decision'), asked);
-      checkStillTrue(ticket, asked, clock());
-      const code = await grants.approve(session.creatorId, { ...asked, clientId: asked.app.id });
-      return reply.redirect(answerUrl(asked, issuer, { code }), 303);
+      const authorization = await checkAuthorize(ticketQuery(ticket), apps);
+      checkDecision(formText(request, 'decision'), authorization);
+      checkUpToDate(ticket, authorization, clock());
+      const code = await grants.approve(session.creatorId, { ...authorization, clientId: authorization.app.id });
+      return reply.redirect(responseUrl(authorization, issuer, { code }), 303);
     }),
   );
 
   type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-  /** Errors for the app travel by redirect; those that must not are told to the person. */
-  function answering(handler: Handler): Handler {
+  /** Redirects errors for the app; shows the others to the person. */
+  function withErrors(handler: Handler): Handler {
     return async (request, reply) => {
       try {
         return await handler(request, reply);
       } catch (error) {
-        if (error instanceof AuthorizeError && error.back) {
-          // Else a link to us would lead anyone to an address of the link's maker (RFC 9700, section 4.11).
+        if (error instanceof AuthorizeError && error.target) {
+          // Otherwise a link to us could lead anyone to an address of the link's author (RFC 9700, section 4.11).
           pages.requireSession(request);
           return reply.redirect(
-            answerUrl(error.back, issuer, { error: error.error, error_description: error.message }),
+            responseUrl(error.target, issuer, { error: error.error, error_description: error.message }),
             303,
           );
         }
@@ -99,13 +99,13 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
 const queryOf = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(request.url.slice(`${request.url}?`.indexOf('?') + 1));
 
-function checkDecision(decision: string, asked: AuthorizeRequest): void {
-  if (decision === 'deny') throw new AuthorizeError('access_denied', 'The creator did not approve.', asked);
+function checkDecision(decision: string, authorization: AuthorizeRequest): void {
+  if (decision === 'deny') throw new AuthorizeError('access_denied', 'The creator did not approve.', authorization);
   if (decision !== 'approve') throw new PageError(400);
 }
 
-/** The page is shown again if it no longer says what is true. */
-function checkStillTrue(ticket: Ticket, asked: AuthorizeRequest, now: number): void {
-  if (ticket.appName !== asked.app.name || ticket.shownAt + ticketMs < now)
+/** Shows the page again if it is outdated. */
+function checkUpToDate(ticket: Ticket, authorization: AuthorizeRequest, now: number): void {
+  if (ticket.appName !== authorization.app.name || ticket.shownAt + ticketMs < now)
     throw new Redirect(`/oauth/authorize?${ticketQuery(ticket)}`);
 }

@@ -2,8 +2,8 @@ import { SealBroken, type Vault } from '../../../platform/secrets.ts';
 import type { AuthorizeRequest } from './checks.ts';
 
 /**
- * What a consent page showed, sealed into its form: an approval is for exactly that, in the session that saw it.
- * Nothing about a request is kept on the server until it is approved.
+ * The content of a consent page, sealed into its form: an approval is for exactly that content, in the same session.
+ * The server stores nothing of a request before its approval.
  */
 export interface Ticket {
   readonly clientId: string;
@@ -30,7 +30,7 @@ export function sealTicket(vault: Vault, sessionId: string, request: AuthorizeRe
   return Buffer.from(vault.seal(JSON.stringify(ticket), context(sessionId))).toString('base64url');
 }
 
-/** Nothing for a ticket that is not ours or of another session. */
+/** Returns nothing for a forged ticket, or for one of another session. */
 export function openTicket(vault: Vault, sessionId: string, sealed: string): Ticket | undefined {
   try {
     return JSON.parse(vault.open(Buffer.from(sealed, 'base64url'), context(sessionId)));
@@ -40,7 +40,7 @@ export function openTicket(vault: Vault, sessionId: string, sealed: string): Tic
   }
 }
 
-/** The parameters the ticket was made from, to be checked again or to show the page again. */
+/** The parameters of the original request. */
 export function ticketQuery(ticket: Ticket): URLSearchParams {
   const query = new URLSearchParams({
     client_id: ticket.clientId,

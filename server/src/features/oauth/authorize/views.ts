@@ -9,12 +9,12 @@ import { words } from './words.ts';
 export interface ConsentView {
   readonly lang: Lang;
   readonly request: AuthorizeRequest;
-  /** Who answers for the app; nobody's is the operator's. */
+  /** The owner of the app; undefined for an app of the operator. */
   readonly owner: { displayName: string; username: string } | undefined;
   readonly creator: { displayName: string; username: string };
   /** The app is connected already. */
   readonly again: boolean;
-  /** This page's own address, to come back to with another account. */
+  /** The address of this page, to return to with another account. */
   readonly url: string;
   readonly csrf: string;
   readonly ticket: string;

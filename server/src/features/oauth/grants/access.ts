@@ -5,8 +5,8 @@ import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type AccessRow, accessByFamily } from './repo.ts';
 
 /**
- * What a token may do right now. Grant, family, app and creator are checked on every request. Where the engine can
- * tell that none of their tables has changed (SQLite), the last answer is used again; elsewhere each request reads.
+ * What a token may do now. Grant, family, app and creator are checked on every request. Where the engine reports that none
+ * of their tables has changed (SQLite), the last result is reused; elsewhere each request reads them.
  * See docs/decisions/access-memory.md.
  */
 export interface Access {
@@ -23,7 +23,7 @@ export interface Access {
 
 const tables = ['grants', 'families', 'apps', 'creators'] as const;
 
-/** Claims, and with them the last answer, so that both are forgotten together. */
+/** The claims hold the last result, so that both are evicted together. */
 type CachingClaims = TokenSubject & { lastAccess?: { readonly version: number; readonly access: Access } };
 
 export type AccessLookup = (claims: CachingClaims) => Access | undefined | Promise<Access | undefined>;

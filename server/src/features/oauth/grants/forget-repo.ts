@@ -69,7 +69,7 @@ export function familiesOf(db: Reader, creatorId: string, grantId: string, limit
   ]);
 }
 
-/** Removes a family with its code and up to `limit` of its tokens. Answers whether all of it is gone. */
+/** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
 async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number): Promise<boolean> {
   const tokens = await tx.all<{ hash: string; successor_hash: string | null }>(
     `WITH RECURSIVE chain (hash, successor_hash, place) AS (
@@ -89,7 +89,7 @@ async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number
   return true;
 }
 
-/** Of a grant that ended before `before` and has not been looked at since. */
+/** A grant that ended before `before` and is not swept yet. */
 export function unsweptGrant(db: Reader, before: number): Promise<FamilyKey | undefined> {
   return db.get('SELECT creator_id, id FROM grants WHERE swept = 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1', [
     before,
@@ -116,7 +116,7 @@ async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void>
   await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', grant);
 }
 
-/** Removes up to `limit` codes that expired unused before `before`: they and unknown ones are answered alike. */
+/** Deletes up to `limit` codes that expired unused before `before`. Unknown codes are answered like expired ones. */
 function forgetUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM authorization_codes WHERE (creator_id, hash) IN

@@ -2,34 +2,34 @@ import { timeText } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import * as repo from './forget-repo.ts';
 
-/** Long enough to look into what happened, and for a stolen token to give itself away. */
-const keptMs = 30 * 86_400_000;
+/** Long enough to investigate an incident, and for a stolen token to give itself away. */
+const retentionMs = 30 * 86_400_000;
 /** An expired code is refused like an unknown one; for this long the app is told which of the two it was. */
-const unusedCodesKeptMs = 3_600_000;
-const atOnce = 500;
+const unusedCodesRetentionMs = 3_600_000;
+const deleteBatch = 500;
 
 /** What the clock ends of grants, families, tokens, codes and apps. Whoever still shows it is refused as unknown. */
 export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const { writes } = repo;
 
   async function family(key: repo.FamilyKey): Promise<void> {
-    while (!(await db.write(writes.forgetFamily, key, atOnce)));
+    while (!(await db.write(writes.forgetFamily, key, deleteBatch)));
   }
 
   async function families(next: () => Promise<repo.FamilyKey[]>): Promise<void> {
     for (;;) {
       const keys = await next();
       for (const key of keys) await family(key);
-      if (keys.length < atOnce) return;
+      if (keys.length < deleteBatch) return;
     }
   }
 
   return {
     /** Rotated tokens, and families of which nothing is left but a token that expired unused. */
     async pruneTokens(): Promise<void> {
-      const before = clock() - keptMs;
+      const before = clock() - retentionMs;
       for (let after = ''; ; ) {
-        const tokens = await repo.tokensBetween(db, after, timeText(before), atOnce);
+        const tokens = await repo.tokensBetween(db, after, timeText(before), deleteBatch);
         const rotated = tokens.filter(({ used_at }) => used_at !== null && used_at < before);
         if (rotated.length > 0)
           await db.write(
@@ -40,30 +40,30 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
           if (token.used_at === null && token.expires_at < before)
             await family({ creator_id: token.creator_id, id: token.family_id });
         const last = tokens.at(-1);
-        if (!last || tokens.length < atOnce) return;
+        if (!last || tokens.length < deleteBatch) return;
         after = last.hash;
       }
     },
 
     /** Families that ended or expired, then grants that ended. */
     async pruneEnded(): Promise<void> {
-      const before = clock() - keptMs;
-      await families(() => repo.familiesOver(db, before, atOnce));
+      const before = clock() - retentionMs;
+      await families(() => repo.familiesOver(db, before, deleteBatch));
       for (;;) {
         const grant = await repo.unsweptGrant(db, before);
         if (!grant) return;
-        await families(() => repo.familiesOf(db, grant.creator_id, grant.id, atOnce));
+        await families(() => repo.familiesOf(db, grant.creator_id, grant.id, deleteBatch));
         await db.write(writes.forgetGrant, grant);
       }
     },
 
     async pruneCodes(): Promise<void> {
-      const before = clock() - unusedCodesKeptMs;
-      while ((await db.write(writes.forgetUnusedCodes, before, atOnce)) > 0);
+      const before = clock() - unusedCodesRetentionMs;
+      while ((await db.write(writes.forgetUnusedCodes, before, deleteBatch)) > 0);
     },
 
     async pruneApps(): Promise<void> {
-      while ((await db.write(writes.forgetApps, clock() - keptMs, atOnce)) > 0);
+      while ((await db.write(writes.forgetApps, clock() - retentionMs, deleteBatch)) > 0);
     },
   };
 }

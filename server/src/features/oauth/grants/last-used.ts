@@ -5,21 +5,20 @@ import { type LastUse, writes } from './repo.ts';
 /**
  * When each grant was last used, for the creator's list of connected apps.
  *
- * - Noting a use costs the request one lookup in a map; a grant is written at most once a minute, together with
- *   whatever else was used meanwhile.
- * - It has a table of its own: a change of `grants` would make every request read its grant again (access.ts).
- * - A lost note (a crash, storage gone) costs accuracy of a minute, nothing else.
+ * - Recording a use costs a request one lookup in a map. A grant is written at most once a minute, in a batch.
+ * - The times have a separate table: a change of `grants` would make every request read its grant again (access.ts).
+ * - A crash, or storage that is unavailable, loses at most a minute of these times.
  */
-const noteEveryMs = 60_000;
+const writeIntervalMs = 60_000;
 const flushAfterMs = 1000;
-const remembered = 100_000;
-/** Rows of one write: on SQLite it takes no longer than a few milliseconds. */
+const maxCached = 100_000;
+/** Rows of one write. On SQLite such a write takes a few milliseconds. */
 const batchSize = 500;
 
 export type LastUsed = ReturnType<typeof createLastUsed>;
 
 export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock' | 'log'>) {
-  const noted = new Map<string, number>();
+  const recorded = new Map<string, number>();
   let unwritten = new Map<string, LastUse>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -33,19 +32,19 @@ export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock'
   }
 
   return {
-    note({ creatorId, grantId }: Pick<Access, 'creatorId' | 'grantId'>): void {
+    record({ creatorId, grantId }: Pick<Access, 'creatorId' | 'grantId'>): void {
       const at = clock();
-      const last = noted.get(grantId);
-      if (last !== undefined && at - last < noteEveryMs) return;
-      if (noted.size >= remembered) noted.clear();
-      noted.set(grantId, at);
+      const last = recorded.get(grantId);
+      if (last !== undefined && at - last < writeIntervalMs) return;
+      if (recorded.size >= maxCached) recorded.clear();
+      recorded.set(grantId, at);
       unwritten.set(grantId, { creator_id: creatorId, grant_id: grantId, used_at: at });
       timer ??= setTimeout(() => {
         flush().catch((err) => log.warn({ err }, 'last uses of grants were not written'));
       }, flushAfterMs).unref();
     },
 
-    /** Writes what was noted: before it is shown, and at the end. */
+    /** Writes the pending times: before they are shown, and at shutdown. */
     flush,
   };
 }

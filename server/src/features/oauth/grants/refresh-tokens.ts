@@ -3,10 +3,9 @@ import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { NewFamily } from './repo.ts';
 
 /**
- * A refresh token is the time of its making, ten characters, and 256 random bits. It is stored under a key: that time
- * and the hash of the whole token. So new keys stand side by side at the end of their index; keys without an order
- * would make each refresh write an index page of its own.
- * Tokens made before there was a time in them are stored under their hash alone.
+ * A refresh token is its creation time, ten characters, and 256 random bits. Its key in the database is that time and the
+ * hash of the token. So new keys are adjacent at the end of their index; with unordered keys each refresh would write a
+ * different index page. The keys of tokens from before this scheme are the hash alone.
  */
 const withTime = /^njr_([0-9a-z]{10})[A-Za-z0-9]{43}$/;
 
@@ -29,15 +28,15 @@ export interface NewFamilyParts {
   readonly refreshMaxMs: number;
 }
 
-/** A family of refresh tokens for a grant, and its first one. */
+/** A family of refresh tokens and its first token. */
 export function newFamily({ newId, refreshIdleMs, refreshMaxMs }: NewFamilyParts, now: number) {
   const first = newRefreshToken(now);
   const expiresAt = now + refreshMaxMs;
-  const refreshExpiresAt = refreshEnd(now, refreshIdleMs, expiresAt);
+  const refreshExpiresAt = refreshExpiry(now, refreshIdleMs, expiresAt);
   const family: NewFamily = { familyId: newId('fam'), expiresAt, refreshKey: first.key, refreshExpiresAt };
   return { family, refreshToken: first.token };
 }
 
-/** The newest refresh token of a family lives while it is used, never longer than its family. */
-export const refreshEnd = (now: number, idleMs: number, familyExpiresAt: number): number =>
+/** A refresh token expires when it is unused for `idleMs`, at the latest with its family. */
+export const refreshExpiry = (now: number, idleMs: number, familyExpiresAt: number): number =>
   Math.min(now + idleMs, familyExpiresAt);

@@ -3,21 +3,21 @@ import { deleteApp } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
 
 /**
- * The writes that approve and end grants. Whoever has rows that hang on a grant implements them: each calls the function
- * of the same name below, then changes those rows in the same transaction.
+ * The writes that approve and end grants. A feature whose rows depend on grants implements them: each calls the function
+ * of the same name below, then changes its own rows in the same transaction.
  */
 export interface GrantWrites {
-  /** Answers the id of the live grant. */
+  /** Returns the id of the live grant. */
   readonly approveGrant: Write<[Approval], string>;
-  /** Answers whether there was a live grant. */
+  /** Returns whether there was a live grant. */
   readonly endGrant: Write<[GrantEnd], boolean>;
 }
 
-/** What a creator agrees to, and the code or the tokens that the app gets for it: both or neither are recorded. */
+/** A grant, and the code or the refresh token family that is issued with it. */
 export interface Approval {
   readonly creatorId: string;
   readonly clientId: string;
-  /** Of the grant, if the app has none of the creator yet. */
+  /** Used if there is no live grant yet. */
   readonly newGrantId: string;
   readonly scope: string;
   readonly byOperator: boolean;
@@ -28,12 +28,12 @@ export interface Approval {
 interface NewCode {
   readonly hash: string;
   readonly redirectUri: string;
-  /** RFC 7636, S256; `null` when the app did not send one. */
+  /** RFC 7636, S256; `null` if the app did not send one. */
   readonly codeChallenge: string | null;
   readonly expiresAt: number;
 }
 
-/** A family of refresh tokens, with its first one. */
+/** A family of refresh tokens with its first token. */
 export interface NewFamily {
   readonly familyId: string;
   readonly expiresAt: number;
@@ -41,17 +41,17 @@ export interface NewFamily {
   readonly refreshExpiresAt: number;
 }
 
-/** By its app: the live one. By its own id: a token of an older grant ends nothing newer. */
+/** With `clientId`, the live grant of the app. With `grantId`, only that grant: an old token must not end a newer one. */
 export interface GrantEnd {
   readonly creatorId: string;
   readonly grant: { readonly clientId: string } | { readonly grantId: string };
   readonly reason: GrantEndReason;
   readonly now: number;
-  /** For an event that reports the end. */
+  /** The id of the event that reports the end. */
   readonly newEventId: string;
 }
 
-/** The live grant of (creator, app), new or with exactly these scopes. Answers its id. */
+/** Creates the live grant of (creator, app), or sets its scopes to exactly these. Returns its id. */
 export async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   const { creatorId, clientId, newGrantId, scope, byOperator, now, issue } = approval;
   const [grant] = await tx.all<{ id: string }>(
@@ -116,7 +116,7 @@ export interface EndedGrant {
   readonly scope: string;
 }
 
-/** Ends a live grant, if there is one. Its families, codes and sockets end with it: all are checked against it. */
+/** Ends a live grant, if there is one. Its families, codes and sockets are checked against it and so end with it. */
 export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantEnd): Promise<EndedGrant | undefined> {
   const [column, id] = 'grantId' in grant ? ['id', grant.grantId] : ['client_id', grant.clientId];
   const row = await tx.get<{ id: string; client_id: string; scope: string }>(
@@ -127,7 +127,7 @@ export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantE
   return row && { grantId: row.id, clientId: row.client_id, scope: row.scope };
 }
 
-/** Deletes an app of this owner and ends its grants. Answers whether there was one. */
+/** Returns whether the owner has such an app. */
 async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now: number): Promise<boolean> {
   if (!(await deleteApp(tx, ownerId, clientId, now))) return false;
   await tx.run('UPDATE grants SET ended_at = $2, ended_reason = $3 WHERE client_id = $1 AND ended_at IS NULL', [
@@ -159,14 +159,14 @@ const upsertLastUsesSql = (rows: string): string =>
    ON CONFLICT (creator_id, grant_id) DO UPDATE SET used_at = excluded.used_at
    WHERE grant_uses.used_at < excluded.used_at`;
 
-/** Each grant at most once. Nodes have clocks of their own: the latest time stays. */
+/** `uses` has each grant at most once. The clocks of nodes differ: the latest time wins. */
 async function upsertLastUses(tx: Tx, uses: readonly LastUse[]): Promise<void> {
   await tx.run(
     {
       sqlite: upsertLastUsesSql(
         `SELECT value ->> 'creator_id', value ->> 'grant_id', value ->> 'used_at' FROM json_each($1) WHERE TRUE`,
       ),
-      // In one order, so that no two nodes wait for each other.
+      // Sorted, so that two nodes cannot deadlock.
       postgres: upsertLastUsesSql(
         `SELECT creator_id, grant_id, used_at
          FROM json_to_recordset($1) AS uses (creator_id TEXT, grant_id TEXT, used_at BIGINT) ORDER BY grant_id`,
@@ -235,7 +235,7 @@ export function connectionsOf(db: Reader, creatorId: string): Promise<Connection
   );
 }
 
-/** Every app that a creator ever connected, by name: only these can have recorded anything for the creator. */
+/** Every app that the creator ever connected, by name: only these can have recorded tips. */
 export function appsEver(db: Reader, creatorId: string): Promise<{ id: string; name: string }[]> {
   return db.all(
     `SELECT a.id, a.name FROM apps a WHERE a.id IN (SELECT client_id FROM grants WHERE creator_id = $1)

@@ -17,7 +17,6 @@ export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'ne
   readonly writes: repo.GrantWrites;
 }
 
-/** What a creator approves on the consent page. */
 export interface CodeRequest {
   readonly clientId: string;
   readonly scopes: readonly Scope[];
@@ -27,7 +26,7 @@ export interface CodeRequest {
 
 export type Grants = ReturnType<typeof createGrants>;
 
-/** Hints that grants, apps or creators changed go here; the message is the creator's id, or `*` for many. */
+/** The topic of hints that a grant, an app or a creator has changed. The message is the creator's id, or `*` for many. */
 export const accessTopic = 'access';
 
 /** The spec: five minutes after issue. */
@@ -42,7 +41,7 @@ export function createGrants(parts: GrantsParts) {
 
   async function approve(approval: Omit<repo.Approval, 'newGrantId'>): Promise<string> {
     const grantId = await db.write(writes.approveGrant, { ...approval, newGrantId: newId('grt') });
-    // The grant may have lost scopes: whoever holds a connection open checks again.
+    // The grant may have lost scopes, so open connections are rechecked.
     announce(approval.creatorId);
     return grantId;
   }
@@ -57,7 +56,7 @@ export function createGrants(parts: GrantsParts) {
   const announce = (creatorId: string): void => hub.publish(accessTopic, creatorId);
 
   return {
-    /** Approves what an app asked for and answers the code: exactly these scopes from now on. */
+    /** Grants exactly these scopes. Returns the authorization code. */
     async approve(creatorId: string, request: CodeRequest): Promise<string> {
       const code = newSecret('njc');
       const now = clock();
@@ -73,7 +72,7 @@ export function createGrants(parts: GrantsParts) {
       return code;
     },
 
-    /** Issues a grant without the browser, for tests and own tools; marked so on the creator's page. */
+    /** Issues a grant without the consent page, for tests and the operator's tools. The creator's page marks it. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
       const { scopes, unknown } = parseScopes(scopeText);
       if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
@@ -83,32 +82,31 @@ export function createGrants(parts: GrantsParts) {
       const { family, refreshToken } = newFamily(parts, now);
       const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
       const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(sign(subject), refreshToken, scope);
+      return toTokenResponse(await sign(subject), refreshToken, scope);
     },
 
-    /** Called after a commit that ended a family. A lost hint costs a socket's end up to ten seconds. */
+    /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */
     announce,
 
     isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
 
-    /** What a creator is connected to. */
     connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
     appsEver: (creatorId: string) => repo.appsEver(db, creatorId),
 
-    /** Deletes an app of this owner and ends its grants. Answers whether there was one. */
+    /** Returns whether the owner has such an app. */
     async deleteApp(ownerId: string, clientId: string): Promise<boolean> {
       const deleted = await db.write(repo.writes.deleteAppAndGrants, ownerId, clientId, clock());
       if (deleted) announce('*');
       return deleted;
     },
 
-    /** Ends the grant with all families, unexchanged codes and sockets. Answers whether there was one. */
+    /** Ends the live grant with its families, codes and sockets. Returns whether there was one. */
     revoke: (creatorId: string, clientId: string, reason: GrantEndReason) => end(creatorId, { clientId }, reason),
 
-    /** The same for one grant by its id: a token of an older grant ends nothing newer. */
+    /** Ends only this grant: an old token must not end a newer grant. */
     revokeById: (creatorId: string, grantId: string, reason: GrantEndReason) => end(creatorId, { grantId }, reason),
 
-    /** Suspends a creator or an app; `null` restores. Answers whether there was one. */
+    /** `null` ends the suspension. Returns whether the creator or app exists. */
     async suspend(kind: 'creator' | 'app', id: string, at: number | null): Promise<boolean> {
       const found = await (kind === 'app' ? apps : accounts).setSuspended(id, at);
       announce('*');

@@ -17,12 +17,12 @@ export function signingKeys(db: Reader): Promise<SigningKeyRow[]> {
 
 export type NewSigningKey = Omit<SigningKeyRow, 'retired_at'>;
 
-/** SQLite runs one write at a time; PostgreSQL needs a lock for that. */
+/** SQLite runs one write at a time. PostgreSQL needs a lock for that. */
 async function lockKeys(tx: Tx): Promise<void> {
   await tx.run({ sqlite: 'SELECT 1', postgres: 'LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE' });
 }
 
-/** A new key retires all before it. */
+/** Retires all older keys. */
 async function insertKey(tx: Tx, row: NewSigningKey): Promise<void> {
   await lockKeys(tx);
   await tx.run('UPDATE signing_keys SET retired_at = $1 WHERE retired_at IS NULL', [row.created_at]);

@@ -6,20 +6,20 @@ import * as repo from './repo.ts';
 
 /**
  * Keys that sign access tokens (ES256). Private parts are sealed at rest.
- * - A new key is announced before it signs, so that every node, and everyone who reads the key set, knows it by the
- *   time its first token arrives. Until then the one before it goes on signing.
- * - A retired key verifies until the last token that it could have signed has ended; then it is removed.
+ * - A new key is published before it signs, so that every node, and every reader of the key set, knows it when its first
+ *   token arrives. Until then the previous key signs.
+ * - A retired key verifies until the last token that it could have signed has expired. Then it is deleted.
  */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
 }
 
-/** Where the engine cannot tell that another node has rotated, a key set this old is read again. */
-const trustedMs = 10_000;
-/** Three times as long as a node trusts its key set; clocks of nodes may differ. */
-const announcedMs = 30_000;
-/** No token lives longer than a day, whatever ACCESS_TOKEN_SECONDS was when it was signed; an hour for the rest. */
+/** PostgreSQL: a cached key set is read again after this time, because another node may have rotated the keys. */
+const cacheMs = 10_000;
+/** Three times `cacheMs`, because the clocks of nodes may differ. */
+const publishedMs = 30_000;
+/** The longest life of a token (ACCESS_TOKEN_SECONDS is at most a day) and an hour of tolerance. */
 const retiredMs = 25 * 3_600_000;
 
 export type Keys = ReturnType<typeof createKeys>;
@@ -33,18 +33,18 @@ export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' |
 
   async function load(): Promise<SigningKey> {
     const version = db.version(['signing_keys']);
-    const fresh = version === undefined ? clock() - loadedAt < trustedMs : version === loadedVersion;
+    const fresh = version === undefined ? clock() - loadedAt < cacheMs : version === loadedVersion;
     if (fresh && signing && clock() < nextSigns) return signing;
     const rows = await repo.signingKeys(db);
     const now = clock();
-    // The newest that has been announced for long enough; the very first one signs at once.
-    const active = rows.find(({ created_at }) => created_at + announcedMs <= now) ?? rows.at(-1);
+    // The newest key that has been published for long enough. The first key signs at once.
+    const active = rows.find(({ created_at }) => created_at + publishedMs <= now) ?? rows.at(-1);
     const [newest] = rows;
     if (!newest || !active) {
       await add(repo.writes.insertFirstKey);
       return load();
     }
-    nextSigns = active === newest ? Number.POSITIVE_INFINITY : newest.created_at + announcedMs;
+    nextSigns = active === newest ? Number.POSITIVE_INFINITY : newest.created_at + publishedMs;
     if (signing?.kid !== active.kid) {
       const jwk = JSON.parse(vault.open(active.sealed_private_jwk, sealContext(active.kid)));
       signing = { kid: active.kid, privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) };
@@ -72,16 +72,15 @@ export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' |
   }
 
   return {
-    /** The key that signs now; the first one is made when it is first asked for. */
+    /** The key that signs now. Creates the first key. */
     signing: load,
-    /** The public key of this id. */
     async verifying(kid: string): Promise<CryptoKey | undefined> {
       await load();
       return verifying.get(kid);
     },
-    /** A new key, which signs once it has been announced; the old ones go on verifying. */
+    /** Adds a key, which signs after `publishedMs`. Returns its id. */
     rotate: () => add(repo.writes.insertKey),
-    /** Removes keys whose last token has ended. */
+    /** Deletes keys whose last token has expired. */
     prune: () => db.write(repo.writes.deleteKeysRetiredBefore, clock() - retiredMs),
     /** The public key set (RFC 7517). */
     async publicSet(): Promise<{ keys: JWK[] }> {

@@ -7,8 +7,8 @@ import { signJwt } from './sign-jwt.ts';
 
 /**
  * Access tokens (RFC 9068) and socket tokens: JWTs signed with ES256 that name a grant and a family.
- * Verifying one costs hundreds of microseconds, so a verified token is remembered until it ends. What it may do
- * is another question, asked of the database on every request (grants/access.ts).
+ * Verifying a token costs hundreds of microseconds, so verified tokens are cached until they expire. What a token may do
+ * is checked on every request (grants/access.ts).
  */
 export interface TokenClaims {
   readonly creatorId: string;
@@ -22,7 +22,6 @@ export interface TokenClaims {
 
 export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
 
-/** What a new token says: its scopes as text. */
 export type NewToken = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
 
 export interface SignedToken {
@@ -36,12 +35,12 @@ export type TokenKind = 'access' | 'socket';
 
 const types = { access: 'at+jwt', socket: 'socket+jwt' } as const;
 const socketSeconds = 600;
-const longestToken = 4096;
-const remembered = 100_000;
+const maxTokenLength = 4096;
+const maxCached = 100_000;
 /** ES256: 64 bytes in base64url. */
 const signatureLength = 86;
 
-interface Known {
+interface CachedToken {
   readonly token: string;
   readonly claims: TokenClaims;
 }
@@ -59,17 +58,17 @@ export type Tokens = ReturnType<typeof createTokens>;
 export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
   const lives = { access: accessTokenSeconds, socket: socketSeconds };
   const audiences = { access: baseUrl, socket: `${baseUrl}/v1/socket` };
-  // By the signature, the last part: to hash a whole token takes as long as all other checks together.
-  const known = { access: new Map<string, Known>(), socket: new Map<string, Known>() };
+  // By signature: to hash a whole token takes as long as all other checks together.
+  const cache = { access: new Map<string, CachedToken>(), socket: new Map<string, CachedToken>() };
 
   /**
-   * Loads the key and answers what signs with it: a key that cannot be loaded is found out before a code or a refresh
-   * token is used up.
+   * Loads the key and returns a function that signs with it. So a key that cannot be loaded fails before a code or a
+   * refresh token is consumed.
    */
-  async function signer(kind: TokenKind): Promise<(token: NewToken) => SignedToken> {
+  async function signer(kind: TokenKind): Promise<(token: NewToken) => Promise<SignedToken>> {
     const { kid, privateKey } = await keys.signing();
     const header = JSON.stringify({ alg: 'ES256', typ: types[kind], kid });
-    return (token) => {
+    return async (token) => {
       const issuedAt = Math.floor(clock() / 1000);
       const expiresAt = issuedAt + lives[kind];
       const claims = JSON.stringify({
@@ -85,16 +84,16 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         exp: expiresAt,
       });
       return {
-        token: signJwt(header, claims, privateKey),
+        token: await signJwt(header, claims, privateKey),
         expiresIn: lives[kind],
         expiresAt: expiresAt * 1000,
       };
     };
   }
 
-  /** What a token of ours says, also after its end; nothing for any other text. */
-  async function open(kind: TokenKind, token: string): Promise<{ claims: TokenClaims; ended: boolean } | undefined> {
-    if (token.length > longestToken) return undefined;
+  /** The claims of a token that we signed, also of an expired one; nothing for any other text. */
+  async function open(kind: TokenKind, token: string): Promise<{ claims: TokenClaims; expired: boolean } | undefined> {
+    if (token.length > maxTokenLength) return undefined;
     try {
       const { payload } = await jwtVerify(
         token,
@@ -112,47 +111,47 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
           currentDate: new Date(clock()),
         },
       );
-      return { claims: toClaims(payload), ended: false };
+      return { claims: toClaims(payload), expired: false };
     } catch (error) {
-      // The end is the last thing that is checked: whatever else is wrong with a token is found before.
-      if (error instanceof errors.JWTExpired) return { claims: toClaims(error.payload), ended: true };
+      // jose checks the expiry last, so everything else about this token is valid.
+      if (error instanceof errors.JWTExpired) return { claims: toClaims(error.payload), expired: true };
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
       throw error;
     }
   }
 
-  async function verifyAnew(kind: TokenKind, token: string): Promise<Verified> {
+  async function verifySignature(kind: TokenKind, token: string): Promise<Verified> {
     const opened = await open(kind, token);
     if (!opened) return 'invalid';
-    return opened.ended ? 'expired' : opened.claims;
+    return opened.expired ? 'expired' : opened.claims;
   }
 
   return {
     signer,
     issue: async (kind: TokenKind, token: NewToken): Promise<SignedToken> => (await signer(kind))(token),
 
-    /** Answers at once for a token seen before; a promise otherwise. */
+    /** Synchronous for a cached token. */
     verify(kind: TokenKind, token: string): Verified | Promise<Verified> {
       const signature = token.slice(-signatureLength);
-      const seen = known[kind].get(signature);
-      if (seen && seen.token === token) return seen.claims.expiresAt > clock() ? seen.claims : 'expired';
-      return verifyAnew(kind, token).then((verified) => {
+      const cached = cache[kind].get(signature);
+      if (cached?.token === token) return cached.claims.expiresAt > clock() ? cached.claims : 'expired';
+      return verifySignature(kind, token).then((verified) => {
         if (typeof verified === 'object') {
-          if (known[kind].size >= remembered) known[kind].clear();
-          known[kind].set(signature, { token, claims: verified });
+          if (cache[kind].size >= maxCached) cache[kind].clear();
+          cache[kind].set(signature, { token, claims: verified });
         }
         return verified;
       });
     },
 
-    /** Whose token this is, whether it has ended or not; nothing for what we did not sign. */
+    /** The claims of an access token, also of an expired one; nothing for a token that we did not sign. */
     async identify(token: string): Promise<TokenClaims | undefined> {
       return (await open('access', token))?.claims;
     },
 
-    /** Forgets tokens that have ended. Called once a minute. */
+    /** Evicts expired tokens. */
     sweep(): void {
-      for (const tokens of Object.values(known))
+      for (const tokens of Object.values(cache))
         for (const [signature, { claims }] of tokens) if (claims.expiresAt <= clock()) tokens.delete(signature);
     },
   };

@@ -4,7 +4,7 @@ import { newFamily } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
-import { defineGrantType, invalidGrant } from './grant-type.ts';
+import { checkCreatorActive, checkUnused, defineGrantType, invalidGrant } from './grant-type.ts';
 import { type CodeRow, codeByHash, writes } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
@@ -16,7 +16,7 @@ interface CodeExchange {
 
 /**
  * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).
- * Two requests in flight at once are forgiven; a code used again later than the race window is a stolen one.
+ * A second use within the race window counts as a concurrent request. A later one counts as theft.
  */
 export const authorizationCode = defineGrantType({
   credential: 'code',
@@ -63,10 +63,6 @@ function readVerifier(verifier: string | null | undefined): string | undefined {
   return verifier;
 }
 
-function checkUnused({ used_at }: CodeRow): 'used' | undefined {
-  return used_at === null ? undefined : 'used';
-}
-
 function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): undefined {
   if (expires_at <= now) throw invalidGrant('The code has expired.');
 }
@@ -75,16 +71,12 @@ function checkGrantLives({ grant_ended_at }: CodeRow): undefined {
   if (grant_ended_at !== null) throw invalidGrant('The creator has disconnected the app.');
 }
 
-function checkCreatorActive({ creator_suspended_at }: CodeRow): undefined {
-  if (creator_suspended_at !== null) throw invalidGrant('The creator is suspended.');
-}
-
 function checkRedirectUri({ redirect_uri }: CodeRow, { redirectUri }: CodeExchange): undefined {
   if (redirect_uri !== redirectUri)
     throw invalidGrant('The redirect_uri is not the one that the authorization page was opened with.');
 }
 
-/** A verifier without a challenge is refused too: someone has taken the challenge away (RFC 9700, section 4.8.2). */
+/** A verifier without a challenge is refused too: an attacker may have removed the challenge (RFC 9700, section 4.8.2). */
 function checkVerifier({ code_challenge }: CodeRow, { verifier }: CodeExchange): undefined {
   const proven =
     code_challenge === null || verifier === undefined

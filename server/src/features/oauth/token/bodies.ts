@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { ApiError, validationFailed } from '../../../errors.ts';
 import { isJson, parseJson, useBodies } from '../../../platform/http/json-body.ts';
 
-/** Bodies of /v1/oauth/*: JSON as the spec wants, or forms as ordinary OAuth libraries send. No field twice. */
+/** Bodies of /v1/oauth/* are JSON (the spec) or forms (ordinary OAuth libraries). A field must not be sent twice. */
 export function useOAuthBodies(app: FastifyInstance): void {
   useBodies(app, (body, contentType) => {
     if (isJson(contentType)) {
       const value = parseJson(body);
       const text = body.toString('utf8');
-      // Written as most clients do, this text equals one that has each key once: no need to search.
-      if (JSON.stringify(value) !== text) refuseRepeats(topLevelKeys(text));
+      // The usual case: the text is what `JSON.stringify` writes, so no key is repeated.
+      if (JSON.stringify(value) !== text) refuseDuplicates(topLevelKeys(text));
       return value;
     }
     if (isForm(contentType)) return parseForm(body);
@@ -23,11 +23,11 @@ const isForm = (contentType: string): boolean => /^application\/x-www-form-urlen
 function parseForm(body: Buffer): Record<string, string> {
   if (!isUtf8(body)) throw validationFailed({ field: null, message: 'must be UTF-8' });
   const fields = [...new URLSearchParams(body.toString('utf8'))];
-  refuseRepeats(fields.map(([name]) => name));
+  refuseDuplicates(fields.map(([name]) => name));
   return Object.fromEntries(fields);
 }
 
-function refuseRepeats(names: readonly string[]): void {
+function refuseDuplicates(names: readonly string[]): void {
   const seen = new Set<string>();
   for (const field of names) {
     if (seen.has(field)) throw validationFailed({ field, message: 'must not be sent twice' });
@@ -35,7 +35,7 @@ function refuseRepeats(names: readonly string[]): void {
   }
 }
 
-/** Of well-formed JSON. JSON.parse would silently keep the last of two equal keys. */
+/** The text must be well-formed JSON. `JSON.parse` silently keeps the last of two equal keys. */
 function topLevelKeys(text: string): string[] {
   const keys: string[] = [];
   let level = 0;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { type AppRow, type Apps, basicCredentials, type Credentials } from '../../apps/index.ts';
 import { OAuthError } from './errors.ts';
 
-/** RFC 6749, section 2.3: which app is calling, by HTTP Basic or by fields of the body, never both. */
+/** RFC 6749, section 2.3: an app authenticates by HTTP Basic or by fields of the body, never both. */
 export interface ClientFields {
   readonly client_id?: string | null | undefined;
   readonly client_secret?: string | null | undefined;
@@ -32,13 +32,12 @@ function clientCredentials(request: FastifyRequest, body: ClientFields): Credent
       throw new OAuthError('invalid_request', 'The client_id of the body is not that of HTTP Basic.');
     return basic;
   }
-  // Another scheme and nothing else is an attempt to authenticate (RFC 6749, section 5.2).
+  // Another scheme without body fields counts as a failed authentication (RFC 6749, section 5.2).
   if (basic === 'malformed' || (request.headers.authorization !== undefined && !body.client_secret))
     throw new OAuthError('invalid_client', 'The Authorization header is not well-formed HTTP Basic.', challenge);
   return { clientId: required(body, 'client_id'), clientSecret: required(body, 'client_secret') };
 }
 
-/** A field without which the request is refused. */
 export function required<Name extends string>(
   body: { readonly [N in Name]?: string | null | undefined },
   name: Name,

@@ -5,8 +5,8 @@ import type { HttpError } from '../../../platform/http/http-error.ts';
 import { OAuthErrorBody } from './schemas.ts';
 
 /**
- * Errors of /v1/oauth/* have the form of RFC 6749, section 5.2. This is all of them, with the row of the common
- * error table that stands for each in metrics; the log has the name itself.
+ * The errors of /v1/oauth/* (RFC 6749, section 5.2). Each has the code of the common error table for metrics. The log has
+ * the name itself.
  */
 const table = {
   invalid_request: [400, 'validation_failed', 'A field is missing, empty, sent twice or not a string.'],
@@ -16,7 +16,7 @@ const table = {
     'validation_failed',
     'The code or refresh token is unknown, used, expired, revoked, or not for this app or redirect_uri.',
   ],
-  unsupported_grant_type: [400, 'validation_failed', 'The grant_type is neither authorization_code nor refresh_token.'],
+  unsupported_grant_type: [400, 'validation_failed', 'The grant_type is not one that the server metadata lists.'],
   invalid_scope: [
     400,
     'validation_failed',
@@ -55,7 +55,7 @@ function nameOf({ code, status }: HttpError): OAuthErrorName {
   return status >= 500 ? 'server_error' : 'invalid_request';
 }
 
-/** A broken rule is 400 here; 405, 413, 415 and the like stay what they are. */
+/** A validation error is 400 here. Other errors, such as 405, 413 and 415, have their usual status. */
 const statusOf = (error: HttpError, name: OAuthErrorName): number =>
   error.code === 'validation_failed' ? table[name][0] : error.status;
 
@@ -63,11 +63,11 @@ function describe({ message, details }: HttpError): string {
   const text = details
     ? details.map(({ field, message }) => `${field ?? 'the body'} ${message}`).join('; ')
     : message.replaceAll('’', "'").replaceAll('"', "'");
-  // RFC 6749 allows these characters only, and a field's name is the caller's own.
+  // RFC 6749 allows only these characters, and the caller chooses the names of fields.
   return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500);
 }
 
-/** Response entries for the API document: what every one of these endpoints can answer, and the errors of this one. */
+/** Response schemas: the errors of every OAuth route, and those of this route. */
 export function oauthErrors(...names: OAuthErrorName[]): Record<number, TSchema> {
   const all: OAuthErrorName[] = ['invalid_request', ...names, 'invalid_client', 'too_many_requests'];
   const byStatus = Map.groupBy([...all, 'server_error', 'temporarily_unavailable'] as const, (name) => table[name][0]);

@@ -2,13 +2,12 @@
  * The shape of every grant type: read the request → authenticate the client → load → checks → consume → issue.
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
- * - The signing key is loaded before anything is used up.
- * - What a check refuses stays unused: whoever shows it has the app's secret, and a mistake of the app should not cost
- *   the creator a second consent.
- * - One write consumes: its conditional update decides who of many has used a code or token, and it commits together
- *   with what is issued. If the update changes nothing, the same write handles reuse: it ends the family, committed
- *   although the answer is an error.
- * - A grant or family that ends meanwhile still wins: what is issued works only while both live.
+ * - The signing key is loaded before a code or token is consumed.
+ * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
+ *   cost the creator a second consent.
+ * - One write consumes: its conditional update decides between concurrent requests, and the new refresh token commits with
+ *   it. If the update changes nothing, the same write handles reuse: it ends the family, although the answer is an error.
+ * - A grant or family that ends meanwhile still takes effect: the issued tokens work only while both live.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -22,35 +21,35 @@ import { type OptionalText, type TokenResponse, toTokenResponse } from './schema
 export interface TokenParts extends Pick<Platform, 'db' | 'clock'>, NewFamilyParts {
   readonly tokens: Tokens;
   readonly grants: Grants;
-  /** How long a second use counts as a request that was in flight at once. */
+  /** A second use within this time counts as a concurrent request. */
   readonly raceMs: number;
 }
 
-/** What of a grant type is part of the API document. */
+/** The parts of a grant type for the API document. */
 interface Documentation {
   readonly fields: Readonly<Record<string, OptionalText>>;
   readonly example: { readonly summary: string; readonly value: Readonly<Record<string, string>> };
-  /** Besides those of every grant type. */
+  /** In addition to the errors of every grant type. */
   readonly errors: readonly OAuthErrorName[];
 }
 
 type Body<Field extends string> = { readonly [Name in Field]?: string | null | undefined };
 
-/** Throws an `OAuthError`. `'used'` skips the other checks: what a second use means is decided by the write. */
+/** Throws an `OAuthError`. `'used'` skips the other checks: the write decides what a second use means. */
 type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => 'used' | undefined;
 
 interface Steps<Field extends string, Request, Loaded> extends Documentation {
   readonly fields: Readonly<Record<Field, OptionalText>>;
-  /** What is exchanged, in the words of an error. */
+  /** The name of the code or token in error messages. */
   readonly credential: string;
-  /** Before the client is authenticated. Throws for a field that is missing or malformed. */
+  /** Runs before the client is authenticated. Throws for a missing or malformed field. */
   read(body: Body<Field>): Request;
   load(db: Database, request: Request): Promise<Loaded | undefined>;
   readonly checks: readonly Check<Loaded, Request>[];
   consume(parts: TokenParts, loaded: Loaded, request: Request, now: number): Promise<Consumed>;
 }
 
-/** What is issued if the consumption succeeded. */
+/** The result of the consuming write, and what to issue if it succeeded. */
 interface Consumed {
   readonly consumption: Consumption;
   readonly grantId: string;
@@ -60,7 +59,7 @@ interface Consumed {
 }
 
 export interface GrantType extends Documentation {
-  /** Reads the body and answers the rest of the steps. */
+  /** Reads the body and returns the remaining steps. */
   read(body: Body<string>): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
 }
 
@@ -91,10 +90,18 @@ export function defineGrantType<
         );
         if (consumption === 'reused') parts.grants.announce(creatorId);
         if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
-        return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
+        const accessToken = await sign({ creatorId, clientId, grantId, familyId, scope });
+        return toTokenResponse(accessToken, refreshToken, scope);
       };
     },
   };
+}
+
+export const checkUnused = ({ used_at }: { used_at: number | null }): 'used' | undefined =>
+  used_at === null ? undefined : 'used';
+
+export function checkCreatorActive({ creator_suspended_at }: { creator_suspended_at: number | null }): undefined {
+  if (creator_suspended_at !== null) throw invalidGrant('The creator is suspended.');
 }
 
 export const invalidGrant = (description: string): OAuthError => new OAuthError('invalid_grant', description);

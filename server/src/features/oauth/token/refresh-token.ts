@@ -1,21 +1,21 @@
-import { newRefreshToken, refreshEnd, refreshKey } from '../grants/refresh-tokens.ts';
+import { newRefreshToken, refreshExpiry, refreshKey } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
-import { defineGrantType, invalidGrant } from './grant-type.ts';
+import { checkCreatorActive, checkUnused, defineGrantType, invalidGrant } from './grant-type.ts';
 import { type RefreshTokenRow, refreshTokenByKey, writes } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
 interface Refresh {
   readonly key: string;
-  /** Fewer scopes for this one access token; all that are granted if absent. */
+  /** Fewer scopes for this access token; all granted scopes if absent. */
   readonly scope: string | undefined;
 }
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
- * A token used again ends its family. Forgiven is only the immediate predecessor, within the race window and while its
- * successor is unused: two requests that were in flight at once.
+ * A second use ends the family, with one exception: within the race window, and while its successor is unused, it counts
+ * as a concurrent request.
  */
 export const refreshToken = defineGrantType({
   credential: 'refresh token',
@@ -31,7 +31,7 @@ export const refreshToken = defineGrantType({
   async consume({ db, raceMs, refreshIdleMs }, token, { key, scope }, now) {
     const { creator_id: creatorId, family_id: familyId, grant_id: grantId } = token;
     const next = newRefreshToken(now);
-    const nextExpiresAt = refreshEnd(now, refreshIdleMs, token.family_expires_at);
+    const nextExpiresAt = refreshExpiry(now, refreshIdleMs, token.family_expires_at);
     const rotation = { key, creatorId, familyId, nextKey: next.key, nextExpiresAt, now, raceMs };
     return {
       consumption: await db.write(writes.rotateRefreshToken, rotation),
@@ -47,16 +47,8 @@ function checkNotRevoked({ grant_ended_at, family_ended_at }: RefreshTokenRow): 
   if (grant_ended_at !== null || family_ended_at !== null) throw invalidGrant('The refresh token has been revoked.');
 }
 
-function checkUnused({ used_at }: RefreshTokenRow): 'used' | undefined {
-  return used_at === null ? undefined : 'used';
-}
-
 function checkNotExpired({ expires_at }: RefreshTokenRow, _: Refresh, now: number): undefined {
   if (expires_at <= now) throw invalidGrant('The refresh token has expired.');
-}
-
-function checkCreatorActive({ creator_suspended_at }: RefreshTokenRow): undefined {
-  if (creator_suspended_at !== null) throw invalidGrant('The creator is suspended.');
 }
 
 function checkScope(token: RefreshTokenRow, { scope }: Refresh): undefined {
@@ -66,7 +58,7 @@ function checkScope(token: RefreshTokenRow, { scope }: Refresh): undefined {
   if (unknown.length > 0 || !scopes.every((name) => granted.includes(name))) throw new OAuthError('invalid_scope');
 }
 
-/** What the family was approved for and the grant still has. */
+/** The scopes of the family that the grant still has. */
 export function grantedScopes({ family_scope, grant_scope }: RefreshTokenRow): Scope[] {
   return intersectScopes(parseScopes(family_scope).scopes, parseScopes(grant_scope).scopes);
 }

@@ -2,12 +2,12 @@ import { defineWrites, type Reader, type Tx } from '../../../platform/db/databas
 import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/repo.ts';
 
 /**
- * What became of an attempt to use a code or a refresh token up: used by this attempt; used before, by a request that
- * was in flight at the same time; or used again, which has ended its family.
+ * The result of consuming a code or a refresh token. `raced`: a concurrent request has consumed it. `reused`: it was
+ * consumed earlier, and the write has ended its family.
  */
 export type Consumption = 'consumed' | 'raced' | 'reused';
 
-/** An authorization code with its grant and creator, as they are now. */
+/** An authorization code with the current state of its grant and creator. */
 export interface CodeRow {
   creator_id: string;
   client_id: string;
@@ -43,7 +43,7 @@ interface CodeUse {
   readonly raceMs: number;
 }
 
-/** The update decides which of many requests has used the code; the family is what that one gets. */
+/** The update decides which request consumes the code. The family is inserted for that request. */
 async function consumeCode(tx: Tx, use: CodeUse, family: NewFamily): Promise<Consumption> {
   const { creatorId, hash, now, raceMs } = use;
   const changed = await tx.run(
@@ -65,7 +65,7 @@ async function consumeCode(tx: Tx, use: CodeUse, family: NewFamily): Promise<Con
   return 'reused';
 }
 
-/** A refresh token with its family, grant and creator, as they are now. */
+/** A refresh token with the current state of its family, grant and creator. */
 export interface RefreshTokenRow {
   creator_id: string;
   family_id: string;
@@ -108,7 +108,7 @@ interface Rotation {
   readonly raceMs: number;
 }
 
-/** The update decides which of many requests has used the token, and so which new token takes its place. */
+/** The update decides which request consumes the token. The next token is inserted for that request. */
 async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumption> {
   const { key, creatorId, familyId, nextKey, now, raceMs } = rotation;
   const changed = await tx.run(
@@ -121,7 +121,8 @@ async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumpti
   }
   const token = await tx.get<{ used_at: number; successor_used_at: number | null }>(
     `SELECT t.used_at, s.used_at AS successor_used_at
-     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash WHERE t.hash = $1`,
+     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash
+     WHERE t.hash = $1 AND t.used_at IS NOT NULL`,
     [key],
   );
   if (token && token.successor_used_at === null && isRace(token.used_at, now, raceMs)) return 'raced';

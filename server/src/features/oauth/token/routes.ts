@@ -20,14 +20,7 @@ export interface OAuthRoutesParts {
   readonly tokenEndpoint: TokenEndpoint;
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The caller is an app, with HTTP Basic or its credentials in the body. */
-    clientAuthentication?: boolean;
-  }
-}
-
-const config = { writeError: writeOAuthError, clientAuthentication: true };
+const config = { writeError: writeOAuthError, clientAuth: 'basic_or_body' } as const;
 
 const grantTypeNames = Object.keys(grantTypes);
 const grantTypeFields: Record<string, OptionalText> = Object.assign(
@@ -44,7 +37,7 @@ const TokenRequest = Type.Object(
   { title: 'TokenRequest' },
 );
 
-/** In a scope of their own, because here bodies can be forms. */
+/** In a separate Fastify scope, because these bodies can be forms. */
 export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts): void {
   instance.register(async (scope) => {
     useOAuthBodies(scope);
@@ -125,7 +118,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
       const token = required(request.body, 'token');
       const client = await authenticateClient(apps, request, request.body);
       await tokenEndpoint.revoke(client.id, token);
-      // The RFC wants no body; clients that read every answer as JSON want one.
+      // The RFC needs no body, but some clients parse every response as JSON.
       return {};
     },
   });
@@ -166,7 +159,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
 
 const fields = new Set([...Object.keys(TokenRequest.properties), ...Object.keys(TokenReference.properties)]);
 
-/** An address ends up in the logs of every server along the way. */
+/** Credentials in a URL would get into the logs of proxies. */
 function queryProblem({ query }: FastifyRequest): OAuthError | undefined {
   const sent = Object.keys(query ?? {}).find((name) => fields.has(name));
   return sent === undefined

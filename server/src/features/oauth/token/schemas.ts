@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/http/schema.ts';
 import { Type } from '../../../platform/http/type.ts';
 
-/** Fields that may be absent: `null` and the empty text mean the same (RFC 6749, section 3.2). */
+/** `null` and an empty text count as absent (RFC 6749, section 3.2). */
 export const optionalText = (description: string, examples: string[] = []) =>
   Type.Optional(nullable(Type.String({ description, examples })));
 
@@ -62,7 +62,6 @@ export const OAuthErrorBody = Type.Object(
 export type TokenResponse = Static<typeof TokenResponse>;
 export type Introspection = Static<typeof Introspection>;
 
-/** The token endpoint's success, and what `grant add` prints. */
 export const toTokenResponse = (
   access: { readonly token: string; readonly expiresIn: number },
   refreshToken: string,

@@ -17,13 +17,13 @@ export interface TokenEndpointParts extends TokenParts {
 
 export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
-/** By the `grant_type` of the request. The API document and the server's metadata are made from this table. */
+/** By `grant_type`. The API document and the server metadata are derived from this table. */
 export const grantTypes: Readonly<Record<string, GrantType>> = {
   authorization_code: authorizationCode,
   refresh_token: refreshToken,
 };
 
-/** What an app that has shown who it is can do with codes and tokens. */
+/** The operations of an authenticated app on codes and tokens. */
 export function createTokenEndpoint(parts: TokenEndpointParts) {
   const { db, clock, tokens, access, grants, issuer, audience } = parts;
 
@@ -50,8 +50,8 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
   const introspectRefresh = async (clientId: string, token: string): Promise<Introspection | undefined> => {
     const row = await refreshTokenByKey(db, refreshKey(token));
     if (!row || row.client_id !== clientId || row.expires_at <= clock()) return undefined;
-    const over = [row.used_at, row.family_ended_at, row.grant_ended_at, row.creator_suspended_at];
-    if (over.some((at) => at !== null)) return undefined;
+    const endedAt = [row.used_at, row.family_ended_at, row.grant_ended_at, row.creator_suspended_at];
+    if (endedAt.some((at) => at !== null)) return undefined;
     return {
       active: true,
       scope: formatScopes(grantedScopes(row)),
@@ -65,7 +65,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
   };
 
   return {
-    /** Reads the request before the client is authenticated; the answer issues tokens to a client that is. */
+    /** Reads the request before the client is authenticated. The returned function issues tokens to the client. */
     read(body: Parameters<GrantType['read']>[0]): (clientId: string) => Promise<TokenResponse> {
       const name = required(body, 'grant_type');
       const grantType = Object.hasOwn(grantTypes, name) ? grantTypes[name] : undefined;
@@ -74,7 +74,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
       return (clientId) => issue(parts, clientId);
     },
 
-    /** RFC 7009: any token of the app ends its whole grant, also one that was rotated or has expired. */
+    /** RFC 7009: any token of the app ends the whole grant, also a used or expired one. */
     async revoke(clientId: string, token: string): Promise<void> {
       const claims = await tokens.identify(token);
       if (claims?.clientId === clientId) await grants.revokeById(claims.creatorId, claims.grantId, 'app');
@@ -82,7 +82,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
       if (row?.client_id === clientId) await grants.revokeById(row.creator_id, row.grant_id, 'app');
     },
 
-    /** RFC 7662: what a token of the app is worth right now. */
+    /** RFC 7662 */
     async introspect(clientId: string, token: string): Promise<Introspection> {
       const found = (await introspectAccess(clientId, token)) ?? (await introspectRefresh(clientId, token));
       return found ?? { active: false };

@@ -2,11 +2,11 @@
  * The queue of one endpoint: lease → send → settle. Each endpoint has its own, so that one dead receiver never slows
  * another.
  *
- * - A few requests are under way at a time: one at first, twice as many after each answer, one again after a timeout.
+ * - The number of concurrent requests starts at one, doubles after each answer, and returns to one after a timeout.
  * - All queues share a fixed number of request slots, of which slow queues (the last request timed out) get at most half.
- * - A queue leases ahead what it sends in `aheadMs` at its present pace, so that it never waits for the database. A
- *   slow queue leases one delivery after another, so that none waits past its lease.
- * - A delivery whose lease is outdated or nearly over is released, not sent.
+ * - A queue leases as many deliveries ahead as it sends in `aheadMs` at its current rate, so that it never waits for the
+ *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue.
+ * - A delivery whose lease is outdated or about to expire is released, not sent.
  */
 import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
@@ -25,12 +25,12 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly onError: (error: unknown) => void;
 }
 
-const mostRequests = 16;
-const ahead = { least: 32, most: 2_048 };
-/** Well within a lease. */
+const maxRequests = 16;
+const ahead = { min: 32, max: 2_048 };
+/** Well below `leaseMs`. */
 const aheadMs = 5_000;
-/** The assumed time of an answer before there was one. */
-const unknownMs = 600;
+/** The assumed time of an answer before the first one. */
+const initialAnswerMs = 600;
 
 export class EndpointQueue {
   readonly #endpointId: string;
@@ -40,10 +40,10 @@ export class EndpointQueue {
   #requestsAllowed = 1;
   #requests = 0;
   #slow = false;
-  /** How long an answer takes, the last ones counting most. */
-  #answerMs = unknownMs;
+  /** The moving average of the time to an answer. */
+  #answerMs = initialAnswerMs;
   #leasing = false;
-  /** There may be deliveries that are due and not leased. */
+  /** More deliveries may be due than are leased. */
   #more = false;
   #stopped = false;
   #low: PromiseWithResolvers<void> | undefined;
@@ -54,11 +54,13 @@ export class EndpointQueue {
     this.#parts = parts;
   }
 
-  /** Takes deliveries that were leased for this endpoint. */
+  /** Adds deliveries that were leased for this endpoint. */
   add(endpoint: SendingEndpoint, deliveries: readonly LeasedDelivery[], lease: Lease): void {
     const { clock, vault } = this.#parts;
     if (!this.#target) this.#slow = endpoint.failing_since !== null;
-    this.#target = targetOf(endpoint, clock(), vault, this.#target);
+    // A lease that was requested before a change may arrive after one that was requested later.
+    if (!this.#target || lease.changes >= this.#target.changes)
+      this.#target = targetOf(endpoint, lease.changes, clock(), vault, this.#target);
     for (const delivery of deliveries) this.#waiting.push({ endpointId: this.#endpointId, delivery, lease });
     if (this.#stopped) this.#releaseAll();
     this.#run();
@@ -70,7 +72,7 @@ export class EndpointQueue {
     this.#run();
   }
 
-  /** Releases what is outdated. */
+  /** Releases the deliveries whose lease is outdated. */
   recheck(): void {
     for (const queued of this.#waiting.splice(0))
       if (this.#parts.leases.isValid(queued)) this.#waiting.push(queued);
@@ -83,7 +85,7 @@ export class EndpointQueue {
     return this.#stopped || this.#slow ? 0 : Math.max(0, this.#ahead() - this.#waiting.length);
   }
 
-  /** There is enough to send for now. A queue whose receiver does not answer is never full: nobody waits for it. */
+  /** A slow queue is never full, so that the dispatcher does not wait for it. */
   get isFull(): boolean {
     return !this.#stopped && !this.#slow && this.#waiting.length >= this.#ahead() / 2;
   }
@@ -95,7 +97,7 @@ export class EndpointQueue {
     return this.#low.promise;
   }
 
-  /** Nothing is under way, and nothing is known to be due. */
+  /** No request is in flight, and no delivery is known to be due. */
   get isIdle(): boolean {
     const isDone = this.#stopped || (!this.#more && this.#waiting.length === 0);
     return isDone && this.#requests === 0 && !this.#leasing;
@@ -107,12 +109,12 @@ export class EndpointQueue {
     return this.#idle.promise;
   }
 
-  /** A queue that starts anew would have to learn that its receiver is slow. */
-  get isForgettable(): boolean {
+  /** A slow queue is not removed: a new one would have to find out again that its receiver is slow. */
+  get isRemovable(): boolean {
     return this.isIdle && !this.#slow;
   }
 
-  /** Ends what is under way, and releases what was not sent. */
+  /** Waits for requests in flight and releases the other deliveries. */
   stop(): Promise<void> {
     this.#stopped = true;
     this.#releaseAll();
@@ -121,18 +123,18 @@ export class EndpointQueue {
   }
 
   #ahead(): number {
-    return Math.round(Math.min(ahead.most, Math.max(ahead.least, (mostRequests * aheadMs) / this.#answerMs)));
+    return Math.round(Math.min(ahead.max, Math.max(ahead.min, (maxRequests * aheadMs) / this.#answerMs)));
   }
 
-  /** Does whatever can be done now. Called after each change. */
+  /** Sends, leases and resolves waiters, as far as possible now. Called after each change. */
   readonly #run = (): void => {
     while (!this.#stopped && this.#target && this.#requests < this.#requestsAllowed) {
       const next = this.#waiting[0];
       if (!next) break;
-      const mayBeSent = this.#parts.leases.isValid(next);
-      if (mayBeSent && !this.#parts.slots.take(this.#slow, this.#run)) break;
+      const isValid = this.#parts.leases.isValid(next);
+      if (isValid && !this.#parts.slots.acquire(this.#slow, this.#run)) break;
       this.#waiting.shift();
-      if (mayBeSent) void this.#send(next, this.#target);
+      if (isValid) void this.#send(next, this.#target);
       else this.#release(next);
     }
     const isLow = this.#slow ? this.#waiting.length + this.#requests === 0 : this.#waiting.length < this.#ahead() / 2;
@@ -166,7 +168,7 @@ export class EndpointQueue {
 
   async #send(queued: QueuedDelivery, { kind, url, keys }: Target): Promise<void> {
     const { clock, kinds, slots, settler } = this.#parts;
-    const tookSlowSlot = this.#slow;
+    const slowSlot = this.#slow;
     this.#requests += 1;
     const at = clock();
     const started = performance.now();
@@ -175,11 +177,11 @@ export class EndpointQueue {
     const durationMs = performance.now() - started;
     settler.settle(queued, { at, durationMs, answer });
     this.#requests -= 1;
-    this.#answerMs += (durationMs - this.#answerMs) / mostRequests;
+    this.#answerMs += (durationMs - this.#answerMs) / maxRequests;
     this.#slow = answer.timedOut;
-    this.#requestsAllowed = answer.timedOut ? 1 : Math.min(mostRequests, this.#requestsAllowed * 2);
+    this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
     if (this.#slow) this.#releaseAll();
-    slots.free(tookSlowSlot, this.#run);
+    slots.release(slowSlot, this.#run);
   }
 
   #release(queued: QueuedDelivery): void {
@@ -192,33 +194,40 @@ export class EndpointQueue {
   }
 }
 
-/** Where to send, and what to sign with. */
 interface Target {
   readonly kind: SendingEndpoint['kind'];
   readonly url: URL;
   readonly keys: readonly KeyObject[];
   readonly sealedSecret: Uint8Array;
+  /** Of the lease that it was read with. */
+  readonly changes: number;
 }
 
-/** Keeps known keys if they still hold: to open a secret costs more than to sign with it. */
-function targetOf(endpoint: SendingEndpoint, now: number, vault: Vault, known: Target | undefined): Target {
+/** Reuses the keys if the secrets are the same: to open a secret costs more than to sign with it. */
+function targetOf(
+  endpoint: SendingEndpoint,
+  changes: number,
+  now: number,
+  vault: Vault,
+  known: Target | undefined,
+): Target {
   const { id, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
   const sealed = [sealed_secret];
   if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
   const isKnown =
     known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
   const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret };
+  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret, changes };
 }
 
-/** Requests that may be under way over all endpoints. Slow queues get at most half of the slots. */
+/** Limits the concurrent requests of all endpoints. Slow queues get at most half of the slots. */
 export class RequestSlots {
   readonly #used = { all: 0, slow: 0 };
-  /** Queues that found no slot, first come first served. */
+  /** Queues that wait for a slot, in order of arrival. */
   readonly #waiting = { quick: new Set<() => void>(), slow: new Set<() => void>() };
 
-  /** Answers whether there was a slot. If not, `onFree` is called once there may be one. */
-  take(slow: boolean, onFree: () => void): boolean {
+  /** Returns whether a slot was free. If not, calls `onFree` once when one may be. */
+  acquire(slow: boolean, onFree: () => void): boolean {
     if (this.#isFull(slow)) {
       this.#waiting[slow ? 'slow' : 'quick'].add(onFree);
       return false;
@@ -228,8 +237,8 @@ export class RequestSlots {
     return true;
   }
 
-  /** Gives a slot back. `first` may take it before those that wait. */
-  free(slow: boolean, first: () => void): void {
+  /** Calls `first` before the waiting queues. */
+  release(slow: boolean, first: () => void): void {
     this.#used.all -= 1;
     if (slow) this.#used.slow -= 1;
     first();
@@ -241,7 +250,7 @@ export class RequestSlots {
     return this.#used.all >= slots || (slow && this.#used.slow >= slots / 2);
   }
 
-  /** A queue that takes no slot has nothing to send, or waits with the others again. */
+  /** A queue that acquires no slot has nothing to send, or waits again. */
   #wake(slow: boolean): void {
     const waiting = this.#waiting[slow ? 'slow' : 'quick'];
     for (const onFree of [...waiting].slice(0, 4)) {
@@ -254,20 +263,20 @@ export class RequestSlots {
 
 const slots = 512;
 
-/** Longer than an attempt with its settlement. */
+/** Longer than an attempt and its settlement. */
 export const leaseMs = 30_000;
-/** What an attempt and its settlement may take. */
+/** The longest time of an attempt and its settlement. */
 const attemptMs = 17_000;
-const mostChanges = 10_000;
+const maxChanges = 10_000;
 
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * Issues leases and knows which of them are outdated: the access to a creator or the endpoint has changed after the
- * lease was asked for, so that its deliveries might not be sent as they were read.
+ * Creates leases and invalidates them. A lease is outdated if the access to its creator, or its endpoint, has changed after
+ * the lease was requested: its deliveries may no longer be sent, or not as they were read.
  */
 export function createLeases(clock: Clock) {
-  /** When each id changed last, as a count of changes. */
+  /** For each id the number of its last change. */
   const changes = new Map<string, number>();
   let count = 0;
   return {
@@ -279,7 +288,7 @@ export function createLeases(clock: Clock) {
     /** The id of a creator or an endpoint, or `*` for all. */
     outdate(id: string): void {
       count += 1;
-      const tooMany = changes.size >= mostChanges;
+      const tooMany = changes.size >= maxChanges;
       if (tooMany) changes.clear();
       changes.set(tooMany ? '*' : id, count);
     },

@@ -1,4 +1,4 @@
-/** What a receiver gets. A format is a pure function from an event to the headers and the body of a request. */
+/** A format is a pure function from an event to the headers and the body of a request. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 interface SentEvent {
@@ -19,7 +19,6 @@ export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString(
 export const webhookKey = (secret: string): KeyObject =>
   createSecretKey(Buffer.from(secret.slice('whsec_'.length), 'base64'));
 
-/** What a sealed secret is bound to. */
 export const sealContext = (endpointId: string): string => `webhook:${endpointId}`;
 
 /** Standard Webhooks 1.0 (https://www.standardwebhooks.com): the event as stored, with a signature by each key. */

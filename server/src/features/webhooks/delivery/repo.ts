@@ -1,10 +1,10 @@
-/** All SQL of delivering: deliveries are leased and settled. */
+/** The SQL that leases and settles deliveries. */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Why an endpoint is off, and what that means in the API document. */
+/** Why an endpoint is disabled, with the text of the API document. */
 export const disabledReasons = {
   by_owner: 'switched off',
   gone: 'the receiver answered 410',
@@ -15,7 +15,6 @@ export type DisabledReason = keyof typeof disabledReasons;
 /** Chooses format and transport. There is one kind, so no column holds it. */
 export type EndpointKind = 'standard';
 
-/** What sending to an endpoint needs. */
 export interface SendingEndpoint {
   id: string;
   kind: EndpointKind;
@@ -23,26 +22,25 @@ export interface SendingEndpoint {
   sealed_secret: Uint8Array;
   sealed_old_secret: Uint8Array | null;
   old_secret_until: number | null;
-  /** The first attempt after the last success; null while all is well. */
+  /** The first failed attempt after the last success; null if the last attempt succeeded. */
   failing_since: number | null;
 }
 
 export const sendingColumns = `
 e.id, 'standard' AS kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
 
-/** A grant that lives and lets its app receive events. */
+/** The grant is live and has the scope to receive events. */
 export const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
 
-/** The right to send a delivery and to settle it, until its end. */
+/** The right to send and to settle a delivery. */
 export interface Lease {
   readonly token: string;
   readonly from: number;
   readonly until: number;
-  /** How many changes were known when it began. */
+  /** The number of changes before the lease (`createLeases`). */
   readonly changes: number;
 }
 
-/** What sending and settling a delivery needs. */
 export interface LeasedDelivery {
   creator_id: string;
   id: string;
@@ -69,7 +67,7 @@ LEFT JOIN events e ON e.creator_id = d.creator_id AND e.sequence = d.sequence
 WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.due_at <= $2
 ORDER BY d.due_at LIMIT $3`;
 
-/** What is due of an endpoint, oldest first. Several nodes that ask at once get different ones. */
+/** The due deliveries of an endpoint, oldest first. Concurrent nodes get different ones. */
 const dueDeliveries: Sql = { sqlite: dueSql, postgres: `${dueSql} FOR UPDATE OF d SKIP LOCKED` };
 
 const leaseSql = (ids: string): string =>
@@ -80,18 +78,18 @@ const leaseDeliveries: Sql = {
   postgres: leaseSql('SELECT jsonb_array_elements_text(CAST($4 AS jsonb))'),
 };
 
-/** How often a delivery of someone who is suspended is tried. */
+/** Deliveries of a suspended app or creator are postponed by this time. */
 const suspendedMs = 60_000;
 
 interface LeasedDue {
-  /** None if the endpoint is gone, and then its deliveries go too. */
+  /** Undefined if the endpoint was removed. Its deliveries are then deleted. */
   readonly endpoint?: SendingEndpoint;
   readonly deliveries: readonly LeasedDelivery[];
-  /** There was as much as was asked for. */
+  /** More deliveries may be due. */
   readonly more: boolean;
 }
 
-/** Leases what is due of an endpoint, and ends or postpones what may not be sent. */
+/** Leases the due deliveries of an endpoint. Ends or postpones those that must not be sent. */
 async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease): Promise<LeasedDue> {
   const found = await tx.get<SendingEndpoint & { enabled: number; app_suspended: number | null }>(
     `SELECT ${sendingColumns}, e.enabled, a.suspended_at AS app_suspended FROM webhook_endpoints e
@@ -111,7 +109,7 @@ async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease)
     if (grant_id !== null && !grant_lives) await setStatus('cancelled');
     else if (!enabled) await setStatus('skipped');
     else if (app_suspended !== null || creator_suspended !== null) await setStatus('pending', lease.from + suspendedMs);
-    // The log keeps an event for 30 days.
+    // The event was pruned from the log.
     else if (body === null) await setStatus('failed');
     else deliveries.push({ ...delivery, body });
   }
@@ -120,7 +118,7 @@ async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease)
   return { endpoint, deliveries, more: due.length >= limit };
 }
 
-/** What became of a delivery that was leased. */
+/** The outcome of a leased delivery. */
 export interface Settlement {
   readonly endpointId: string;
   readonly id: string;
@@ -143,7 +141,7 @@ const settleDeliveries: Sql = {
   postgres: settleSql('(SELECT jsonb_array_elements(CAST($1 AS jsonb)) AS value)'),
 };
 
-/** As the statement takes them: arrays, because SQLite reads them in two thirds of the time that objects take. */
+/** As JSON arrays: SQLite reads them in two thirds of the time that objects take. */
 export const settlementsText = (settlements: readonly Settlement[]): string =>
   JSON.stringify(
     settlements.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]),
@@ -153,23 +151,23 @@ interface Settlements {
   readonly text: string;
   /** Deliveries whose receiver answered 410. */
   readonly gone: readonly string[];
-  /** Deliveries of which nothing was sent. */
+  /** Deliveries that were not sent. */
   readonly released: readonly string[];
   readonly now: number;
 }
 
-/** Records what became of deliveries, if their lease still holds, and what that means for their endpoints. */
+/** Records the outcomes of deliveries whose lease is still valid, and updates their endpoints. */
 async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<void> {
   const [gone, released] = [new Set(outcomes.gone), new Set(outcomes.released)];
-  const works = new Map<string, boolean>();
+  const succeeded = new Map<string, boolean>();
   const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [text]);
   for (const { id, endpoint_id, status } of settled) {
     if (released.has(id)) continue;
-    works.set(endpoint_id, status === 'succeeded' || (works.get(endpoint_id) ?? false));
+    succeeded.set(endpoint_id, status === 'succeeded' || (succeeded.get(endpoint_id) ?? false));
     if (gone.has(id)) await disableEndpoint(tx, endpoint_id, 'gone', now);
   }
-  for (const [endpointId, isWell] of works)
-    if (isWell)
+  for (const [endpointId, anySuccess] of succeeded)
+    if (anySuccess)
       await tx.run('UPDATE webhook_endpoints SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL', [
         endpointId,
       ]);
@@ -180,7 +178,7 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
       ]);
 }
 
-/** Switches an endpoint off and skips what waits for it. What is being sent is still settled. */
+/** Disables an endpoint and skips its pending deliveries. Requests in flight are still settled. */
 export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason, now: number): Promise<void> {
   const disabled = await tx.run(
     'UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1',
@@ -194,7 +192,7 @@ export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason
     );
 }
 
-/** Ends every lease: whoever held one is gone. */
+/** Ends every lease. Only for a database without other server processes. */
 async function endLeases(tx: Tx, now: number): Promise<void> {
   await tx.run(
     `UPDATE webhook_deliveries SET lease = NULL, due_at = $1 WHERE status = 'pending' AND lease IS NOT NULL`,
@@ -202,7 +200,7 @@ async function endLeases(tx: Tx, now: number): Promise<void> {
   );
 }
 
-/** Endpoints that have a delivery that is due, found without reading all deliveries. */
+/** Endpoints with a due delivery. The recursion reads one index entry for each endpoint, not all deliveries. */
 export function dueEndpoints(db: Reader, now: number): Promise<{ id: string }[]> {
   return db.all(
     `WITH RECURSIVE waiting (id) AS (
@@ -217,7 +215,7 @@ export function dueEndpoints(db: Reader, now: number): Promise<{ id: string }[]>
   );
 }
 
-/** Sorts behind every id. */
+/** Sorts after every id. */
 export const afterAllIds = '~';
 
 export function deleteDeliveries(tx: Tx, endpointId: string, before: string, limit: number): Promise<number> {

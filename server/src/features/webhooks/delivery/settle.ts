@@ -1,6 +1,6 @@
 /**
- * Records what became of deliveries. Those that end together share one transaction.
- * While the storage cannot write, settlements are kept until their lease has ended and somebody else may send.
+ * Records the outcomes of deliveries, in batches. While the storage is unavailable, settlements are retried until their
+ * lease has expired and another node may send the delivery.
  */
 import { Counter, type Registry } from 'prom-client';
 import { toTimestamp } from '../../../platform/clock.ts';
@@ -8,7 +8,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Answer } from '../../../platform/safe-fetch.ts';
 import { type Lease, type LeasedDelivery, type Settlement, settlementsText, writes } from './repo.ts';
 
-/** One entry of a delivery's list, as the API shows it. */
+/** As the API shows it. */
 interface Attempt {
   at: string;
   status_code: number | null;
@@ -17,7 +17,6 @@ interface Attempt {
   response_body: string | null;
 }
 
-/** A delivery in memory, ready to be sent. */
 export interface QueuedDelivery {
   readonly endpointId: string;
   readonly delivery: LeasedDelivery;
@@ -39,11 +38,11 @@ export interface SettlerParts extends Pick<Platform, 'db' | 'clock'> {
 export type Settler = ReturnType<typeof createSettler>;
 
 const batchSize = 500;
-/** Nobody waits for a settlement, so a batch waits for more: the longer a commit takes, the longer the next wait. */
-const batchWaitMs = { least: 20, most: 50, perCommit: 4 };
+/** A batch waits for more settlements, longer if commits are slow: no caller waits for a settlement. */
+const batchWaitMs = { min: 20, max: 50, perCommit: 4 };
 const retryMs = 1000;
-/** Retries by hand have no end, but the list has. */
-const attemptsKept = 20;
+/** Manual retries are unlimited, the list of attempts is not. */
+const maxAttemptsListed = 20;
 
 interface Pending {
   readonly settlement: Settlement;
@@ -61,7 +60,7 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
   const [succeeded, failed] = [attempts.labels('succeeded'), attempts.labels('failed')];
   let pending: Pending[] = [];
   let running: Promise<void> | undefined;
-  let batchWait = batchWaitMs.least;
+  let batchWait = batchWaitMs.min;
 
   function add({ lease }: QueuedDelivery, settlement: Settlement, outcome: Pending['outcome']): void {
     pending.push({ settlement, leaseUntil: lease.until, outcome });
@@ -80,7 +79,7 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
           now: clock(),
         });
         const took = performance.now() - started;
-        batchWait = Math.min(batchWaitMs.most, Math.max(batchWaitMs.least, took * batchWaitMs.perCommit));
+        batchWait = Math.min(batchWaitMs.max, Math.max(batchWaitMs.min, took * batchWaitMs.perCommit));
         if (pending.length > 0 && pending.length < batchSize) await wait(batchWait);
       } catch (error) {
         onError(error);
@@ -92,26 +91,15 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
   }
 
   return {
-    /** The attempt is over. */
     settle(queued: QueuedDelivery, sent: SentAttempt): void {
       (isSuccess(sent.answer) ? succeeded : failed).inc();
       add(queued, settlementOf(queued, sent, clock(), random), sent.answer.status === 410 ? 'gone' : 'answered');
     },
 
-    /** The delivery was not sent: anybody can have it at once. */
+    /** The delivery was not sent: it is due again at once. */
     release(queued: QueuedDelivery): void {
-      const { id, attempts, tries } = queued.delivery;
-      const { endpointId, lease } = queued;
-      const settlement: Settlement = {
-        endpointId,
-        id,
-        lease: lease.token,
-        attempts,
-        tries,
-        status: 'pending',
-        dueAt: clock(),
-      };
-      add(queued, settlement, 'released');
+      const { attempts, tries } = queued.delivery;
+      add(queued, { ...keyOf(queued), attempts, tries, status: 'pending', dueAt: clock() }, 'released');
     },
 
     async idle(): Promise<void> {
@@ -125,11 +113,17 @@ const idsOf = (batch: readonly Pending[], wanted: Pending['outcome']): string[] 
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Any 2xx. What comes after the status changes nothing. */
+/** Any 2xx status, even if reading the body failed. */
 const isSuccess = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
 
+const keyOf = ({ endpointId, delivery, lease }: QueuedDelivery) => ({
+  endpointId,
+  id: delivery.id,
+  lease: lease.token,
+});
+
 function settlementOf(
-  { endpointId, delivery, lease }: QueuedDelivery,
+  queued: QueuedDelivery,
   { at, durationMs, answer }: SentAttempt,
   endedAt: number,
   random: () => number,
@@ -141,14 +135,13 @@ function settlementOf(
     error: answer.error ?? (isSuccess(answer) ? null : `answered ${answer.status}`),
     response_body: answer.body,
   };
-  const attempts: Attempt[] = [...JSON.parse(delivery.attempts), attempt].slice(-attemptsKept);
+  const { delivery } = queued;
+  const attempts: Attempt[] = [...JSON.parse(delivery.attempts), attempt].slice(-maxAttemptsListed);
   const tries = delivery.tries + 1;
   const isFinal = isSuccess(answer) || answer.status === 410;
   const dueAt = isFinal ? undefined : nextAttempt(tries, endedAt, answer.retryAfter, random);
   return {
-    endpointId,
-    id: delivery.id,
-    lease: lease.token,
+    ...keyOf(queued),
     status: isSuccess(answer) ? 'succeeded' : dueAt === undefined ? 'failed' : 'pending',
     attempts: JSON.stringify(attempts),
     tries,
@@ -158,7 +151,7 @@ function settlementOf(
 
 const [seconds, minutes, hours] = [1000, 60_000, 3_600_000];
 
-/** The contract's waits after each failed attempt; ten attempts in all, over about three days. */
+/** The contract's wait after each failed attempt: ten attempts over about three days. */
 export const waits: readonly number[] = [
   5 * seconds,
   5 * minutes,
@@ -172,9 +165,9 @@ export const waits: readonly number[] = [
 ];
 
 const jitter = 0.2;
-const longestRetryAfter = 24 * hours;
+const maxRetryAfter = 24 * hours;
 
-/** When to try again after attempt number `tries`, which ended at `endedAt`; nothing when it was the last. */
+/** The time of the next attempt after attempt number `tries`; nothing after the last. */
 export function nextAttempt(
   tries: number,
   endedAt: number,
@@ -184,7 +177,7 @@ export function nextAttempt(
   const wait = waits[tries - 1];
   if (wait === undefined) return undefined;
   const jittered = Math.round(wait * (1 - jitter + 2 * jitter * random()));
-  return endedAt + Math.max(jittered, Math.min(readRetryAfter(retryAfter, endedAt), longestRetryAfter));
+  return endedAt + Math.max(jittered, Math.min(readRetryAfter(retryAfter, endedAt), maxRetryAfter));
 }
 
 /** RFC 9110, section 10.2.3: seconds or a date. */

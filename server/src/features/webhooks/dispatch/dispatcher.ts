@@ -1,13 +1,12 @@
 /**
- * Turns the event log into deliveries: one for each endpoint that an event matches.
+ * Creates deliveries from the event log: one for each endpoint that an event matches.
  *
- * - A creator's position and the deliveries up to it commit together, and the position moves only from where it was
- *   read: of several dispatchers one writes them, and a crash repeats or leaves out nothing.
- * - While the queue of every endpoint that gets an event is full, the event stays in the log, so that its delivery can
- *   be created and leased in one write. A queue whose receiver does not answer holds nothing back.
- * - A hint makes it quick, the sweep makes it certain.
- * - Recording a tip costs nothing here: creators without subscribers are moved on by the sweep, many in one write, and
- *   none are while there is no endpoint at all.
+ * - A creator's position and the deliveries up to it commit together, and the update compares the position with the one
+ *   that was read. So of several dispatchers one creates the deliveries, and a crash neither repeats nor loses any.
+ * - While the queues of all endpoints of a creator are full, the events stay in the log, so that a delivery can be created
+ *   and leased in one write. Slow queues are never full.
+ * - Hints give low latency. The sweep finds what a lost hint missed.
+ * - Creators without subscribers cost a tip nothing: the sweep advances their positions, many in one write.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { EndpointQueue, Leases } from '../delivery/endpoint-queue.ts';
@@ -20,19 +19,19 @@ export interface DispatcherParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Bounds of one write, for other writes wait meanwhile. */
-const most = { events: 400, deliveries: 2_000 };
+/** Bounds of one write, because other writes wait for it. */
+const max = { events: 400, deliveries: 2_000 };
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 
 export function createDispatcher({ db, leases, queueOf, onError }: DispatcherParts) {
   let hinted = new Set<string>();
-  /** Creators whose log waits for a queue that is not full. */
+  /** Creators who wait until one of their queues is not full. */
   const held = new Set<string>();
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** Answers whether the creator has subscribers. */
+  /** Returns whether the creator has subscribers. */
   async function dispatch(creatorId: string): Promise<boolean> {
     while (!stopped) {
       const lag = await repo.lagOf(db, creatorId);
@@ -61,11 +60,11 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
   async function createDeliveries(lag: repo.Lag, subscribers: readonly repo.Subscriber[]): Promise<void> {
     const lease = leases.create();
     const room = Object.fromEntries(subscribers.map(({ id }) => [id, queueOf(id).room]));
-    const mostRoom = Math.max(...Object.values(room)) || most.events;
+    const mostRoom = Math.max(...Object.values(room)) || max.events;
     const creation: repo.Creation = {
       ...lag,
       since: Math.min(...subscribers.map(({ since }) => since)),
-      limit: Math.max(1, Math.min(most.events, mostRoom, Math.floor(most.deliveries / subscribers.length))),
+      limit: Math.max(1, Math.min(max.events, mostRoom, Math.floor(max.deliveries / subscribers.length))),
       room,
     };
     const { events, endpoints } = await db.write(repo.writes.createDeliveries, creation, lease);
@@ -95,7 +94,7 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
     }
   }
 
-  /** This creator's log has grown. */
+  /** The creator's log has new events. */
   function hint(creatorId: string): void {
     if (stopped) return;
     hinted.add(creatorId);
@@ -109,7 +108,7 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
   return {
     hint,
 
-    /** Reads every creator's position. */
+    /** Dispatches the new events of every creator. */
     async sweep(): Promise<void> {
       if (!(await repo.anyEndpoint(db))) return;
       for (let last: string | undefined = ''; last !== undefined && !stopped; ) {
@@ -119,7 +118,7 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
         for (const lag of page)
           if (lag.head > lag.position && !(await dispatch(lag.creator_id))) unsubscribed.push(lag);
         if (unsubscribed.length > 0) await db.write(repo.writes.skipEvents, unsubscribed);
-        // A long sweep lets everything else have its turn.
+        // Other work runs between two pages.
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** Options for a route that an app calls with its own credentials, and who called it. */
+/** Options of a route that an app calls with its own credentials, and the app that called it. */
 export interface ClientGuard {
   options(limit: AppLimitGroup): {
     onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -49,7 +49,7 @@ export function createClientGuard(apps: Apps, limits: WebhookLimits): ClientGuar
 const unauthorized = (): ApiError =>
   new ApiError('client_invalid', { headers: { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' } });
 
-/** What every such endpoint can answer besides success, and the codes of this one. */
+/** Response schemas: the errors of the guard, and those of this route. */
 export function clientErrors(...more: ErrorCode[]): Record<number, TSchema> {
   return errorResponses('client_invalid', ...more, 'rate_limited', 'internal_error', 'upstream_failed');
 }

@@ -7,18 +7,17 @@ import * as repo from './repo.ts';
 import type { Delivery, Replay } from './schemas.ts';
 
 export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
-  /** Something of this endpoint is due. */
+  /** A delivery of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
-  /** The app's own endpoint, or a 404. */
+  /** Throws a 404 if the app has no such endpoint. */
   readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
 }
 
 /** In one write: others write between two of them. */
-const replayedAtOnce = 100;
-/** The most deliveries of one replay. */
-const mostReplayed = 10_000;
+const replayBatch = 100;
+const maxReplayed = 10_000;
 
-/** The delivery log of an endpoint, and sending again. Whatever is asked, the app comes first. */
+/** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
   async function delivery(endpointId: string, id: string): Promise<repo.DeliveryRow> {
     const row = await repo.deliveryById(db, endpointId, id);
@@ -26,7 +25,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     return row;
   }
 
-  async function sendable(clientId: string, id: string): Promise<void> {
+  async function requireEnabled(clientId: string, id: string): Promise<void> {
     const { enabled } = await endpoint(clientId, id);
     if (!enabled) throw validationFailed({ field: null, message: 'must be sent to a webhook that is enabled' });
   }
@@ -60,16 +59,16 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       };
     },
 
-    /** One delivery with what was sent; `null` if it is not, or no longer, the app's to see. */
+    /** A delivery and its body; `null` for the body if the app may not see it any more. */
     async withBody(clientId: string, id: string, deliveryId: string) {
       await endpoint(clientId, id);
       const row = await delivery(id, deliveryId);
       return { delivery: toDelivery(row), body: await repo.shownBody(db, id, deliveryId) };
     },
 
-    /** Sends it now, with the whole schedule before it. */
+    /** Makes the delivery due now, with all attempts of the schedule again. */
     async retry(clientId: string, id: string, deliveryId: string): Promise<Delivery> {
-      await sendable(clientId, id);
+      await requireEnabled(clientId, id);
       await delivery(id, deliveryId);
       if (!(await db.write(repo.writes.retryDelivery, id, deliveryId, clock())))
         throw validationFailed({
@@ -80,11 +79,11 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       return toDelivery(await delivery(id, deliveryId));
     },
 
-    /** Sends everything of a span of time again, up to a number; answers how many, and where the rest begins. */
+    /** Makes the deliveries of a time span due again, up to a number. Returns how many, and where the rest begins. */
     async replay(clientId: string, id: string, span: { from: number; to: number }): Promise<Replay> {
-      await sendable(clientId, id);
+      await requireEnabled(clientId, id);
       let after = firstId('dlv', span.from);
-      const next = await repo.deliveryAt(db, id, { after, before: firstId('dlv', span.to + 1) }, mostReplayed);
+      const next = await repo.deliveryAt(db, id, { after, before: firstId('dlv', span.to + 1) }, maxReplayed);
       // Up to an instant, not into it, so that the next replay sends none of them twice.
       const rest = next && Math.max(timeOfId(next.id), span.from + 1);
       const before = firstId('dlv', rest ?? span.to + 1);
@@ -93,7 +92,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
           after,
           before,
           now: clock(),
-          limit: replayedAtOnce,
+          limit: replayBatch,
         });
         total += queued;
         announce(id);

@@ -1,4 +1,4 @@
-/** All SQL of managing endpoints and their delivery log. */
+/** The SQL of endpoints and of their delivery log. */
 import { toTimestamp } from '../../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 import type { NoticeType } from '../../events/index.ts';
@@ -31,7 +31,7 @@ export function endpointOf(db: Reader, clientId: string, id: string): Promise<En
   return db.get(`SELECT ${endpointColumns} FROM webhook_endpoints WHERE client_id = $1 AND id = $2`, [clientId, id]);
 }
 
-/** Keeps two requests of one app from both adding its last endpoint. */
+/** Serializes the requests of one app, so that they cannot exceed the limit. */
 const lockApp: Sql = {
   sqlite: 'SELECT id FROM apps WHERE id = $1',
   postgres: 'SELECT id FROM apps WHERE id = $1 FOR UPDATE',
@@ -47,14 +47,14 @@ interface NewEndpoint extends EndpointInput {
   readonly id: string;
   readonly sealedSecret: Uint8Array;
   readonly now: number;
-  /** How many endpoints an app may have. */
-  readonly most: number;
+  /** The most endpoints of an app. */
+  readonly max: number;
 }
 
-/** Answers whether there was room for the endpoint. */
+/** Returns false if the app has the most endpoints already. */
 async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Promise<boolean> {
   await tx.get(lockApp, [clientId]);
-  if ((await endpointsOf(tx, clientId)).length >= endpoint.most) return false;
+  if ((await endpointsOf(tx, clientId)).length >= endpoint.max) return false;
   const { id, url, types, description, sealedSecret, now } = endpoint;
   const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
   await tx.run(
@@ -67,7 +67,7 @@ async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Pro
 
 type EndpointChange = Partial<EndpointInput> & { readonly enabled?: boolean };
 
-/** What is left out stays as it is. Enabling starts the count of failing days anew. */
+/** Fields that are left out do not change. Enabling resets the count of failing days. */
 async function changeEndpoint(
   tx: Tx,
   clientId: string,
@@ -93,7 +93,7 @@ async function changeEndpoint(
   if (enabled === false) await disableEndpoint(tx, id, 'by_owner', now);
 }
 
-/** The deliveries are deleted later: nothing is sent without an endpoint. */
+/** Housekeeping deletes the deliveries later: none is sent without an endpoint. */
 async function removeEndpoint(tx: Tx, clientId: string, id: string): Promise<void> {
   await tx.run('DELETE FROM webhook_endpoints WHERE client_id = $1 AND id = $2', [clientId, id]);
 }
@@ -141,7 +141,7 @@ export interface Notice {
   readonly now: number;
 }
 
-/** A delivery of what concerns the app itself: no creator's log has it, so it has no sequence and keeps its body. */
+/** The delivery of an event that is in no creator's log: it has no sequence and stores its body. */
 export async function insertNotice(
   tx: Tx,
   endpoint: Pick<EndpointRow, 'id' | 'enabled'>,
@@ -175,7 +175,7 @@ export async function insertNotice(
   return row;
 }
 
-/** The grant ended or lost `events.subscribe`: what is being sent for it settles nothing any more. */
+/** For a grant that has ended or has lost `events.subscribe`. Requests in flight are no longer settled. */
 export async function cancelDeliveries(tx: Tx, clientId: string, grantId: string): Promise<void> {
   await tx.run(
     `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
@@ -206,7 +206,7 @@ export function deliveriesPage(
   );
 }
 
-/** What was sent, unless the app may not see it any more. */
+/** The body that was sent; `null` if the app may not see it any more. */
 export async function shownBody(db: Reader, endpointId: string, id: string): Promise<string | null> {
   const row = await db.get<{ body: string | null }>(
     `SELECT COALESCE(d.body, e.body) AS body FROM webhook_deliveries d
@@ -218,14 +218,14 @@ export async function shownBody(db: Reader, endpointId: string, id: string): Pro
   return row?.body ?? null;
 }
 
-/** A grant that is over makes its deliveries final, and what the log has forgotten cannot be sent again. */
+/** Deliveries of an ended grant, or of an event that was pruned from the log, cannot be sent again. */
 const maySendAgain = `
   (webhook_deliveries.grant_id IS NULL OR EXISTS (SELECT 1 FROM grants g
     WHERE g.creator_id = webhook_deliveries.creator_id AND g.id = webhook_deliveries.grant_id AND ${grantLives}))
   AND (sequence IS NULL OR EXISTS (SELECT 1 FROM events e
     WHERE e.creator_id = webhook_deliveries.creator_id AND e.sequence = webhook_deliveries.sequence))`;
 
-/** Makes a delivery due now, after its lease if it has one. Answers whether it may be sent again. */
+/** Makes a delivery due now, or at the end of its lease. Returns whether it may be sent again. */
 async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number): Promise<boolean> {
   const retried = await tx.run(
     `UPDATE webhook_deliveries SET status = 'pending', tries = 0,
@@ -257,7 +257,7 @@ interface ReplaySpan {
   readonly limit: number;
 }
 
-/** Reads up to `limit` deliveries of the span. Answers how many are due again, and the last that was read. */
+/** Reads up to `limit` deliveries of the span. Returns how many are due again, and the id of the last one read. */
 async function replayDeliveries(
   tx: Tx,
   endpointId: string,
@@ -278,7 +278,7 @@ async function replayDeliveries(
   return { queued, last };
 }
 
-/** The next endpoint id that deliveries name, and whether there still is such an endpoint of an app. */
+/** The next endpoint id in the deliveries, and whether the endpoint still exists. */
 export function nextEndpoint(db: Reader, after: string): Promise<{ id: string | null; lives: number } | undefined> {
   return db.get(
     `SELECT d.id, CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e JOIN apps a ON a.id = e.client_id

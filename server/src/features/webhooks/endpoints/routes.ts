@@ -176,7 +176,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     handler: async (request) => {
       const { limit = 50, cursor, status } = request.query;
       const { id } = request.params;
-      // A cursor goes on under the filter it was made with, given again or left out.
+      // A cursor contains the filter of its first page. Requests repeat that filter or leave it out.
       const position = cursor === undefined ? ` ${status ?? ''}` : readCursor(vault, id, cursor);
       const [before, filter] = position?.split(' ') ?? [];
       if (position === undefined || (status !== undefined && status !== filter))

@@ -20,11 +20,10 @@ interface WebhookInput {
 
 /** A webhook as the portal shows it to its owner. */
 export interface OwnersWebhook extends Webhook {
-  /** Set a day ahead: when it will be disabled unless a delivery succeeds. */
+  /** When the webhook will be disabled unless a delivery succeeds. Set on the last day before. */
   readonly disables_at: string | null;
 }
 
-/** The address cannot be used. */
 export class UrlRefused extends ApiError {
   readonly problem: UrlProblem;
   constructor(problem: UrlProblem) {
@@ -45,14 +44,14 @@ export const mostEndpoints = 10;
 const overlapMs = 24 * 3_600_000;
 const dayMs = 86_400_000;
 const failingMs = 5 * dayMs;
-const keptMs = 30 * dayMs;
+const retentionMs = 30 * dayMs;
 
-/** Hints that deliveries of an endpoint are due go here; the message is its id. */
+/** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';
-/** Hints that an endpoint itself has changed; the message is its id. */
+/** The topic of hints that an endpoint has changed. The message is its id. */
 export const webhookChangesTopic = 'webhook-changes';
 
-/** The endpoints of an app. Whatever is asked, the app comes first, so that another's is not found. */
+/** Every operation is restricted to the endpoints of one app. */
 export function createWebhooks({
   db,
   hub,
@@ -90,7 +89,7 @@ export function createWebhooks({
         description: input.description,
         sealedSecret: vault.seal(secret, sealContext(id)),
         now: clock(),
-        most: mostEndpoints,
+        max: mostEndpoints,
       });
       if (!added) throw new TooManyWebhooks();
       return { ...toWebhook(await endpoint(clientId, id)), secret };
@@ -135,14 +134,14 @@ export function createWebhooks({
     /** Disables endpoints that had attempts but no success for five days. */
     disableFailing: (): Promise<void> => db.write(repo.writes.disableFailing, clock() - failingMs, clock()),
 
-    /** Deletes deliveries after 30 days, and endpoints of deleted apps. What hangs on an endpoint that is gone goes too. */
+    /** Deletes deliveries after 30 days, endpoints of deleted apps, and the deliveries of removed endpoints. */
     async prune(): Promise<void> {
       await db.write(repo.writes.deleteEndpointsOfDeletedApps);
       for (let after = ''; ; ) {
         const next = await repo.nextEndpoint(db, after);
         if (!next || next.id === null) return;
         after = next.id;
-        const before = next.lives ? firstId('dlv', clock() - keptMs) : afterAllIds;
+        const before = next.lives ? firstId('dlv', clock() - retentionMs) : afterAllIds;
         while ((await db.write(repo.writes.deleteDeliveries, after, before, 500)) > 0);
       }
     },

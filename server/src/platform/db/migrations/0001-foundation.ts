@@ -1,7 +1,7 @@
 /**
  * Creators, apps, grants, tips and the event log.
- * `{…}` are column types, given for each engine in migrate.ts. History tables (tips, events) carry `created_at`
- * in every unique key, so that PostgreSQL can partition them by time.
+ * `{…}` are column types, defined for each engine in migrate.ts. The unique keys of tips and events contain `created_at`,
+ * so that PostgreSQL can partition these tables by time.
  */
 export const foundation = `
 CREATE TABLE meta (

@@ -1,6 +1,6 @@
 /**
- * Authorization codes, hashed. A used one stays as long as what it issued, so that its reuse is noticed.
- * When each grant was last used stands apart from `grants`, whose every change makes requests look anew.
+ * Authorization codes, hashed. A used code is retained with the tokens that it issued, so that its reuse is detected.
+ * The times of last use have a separate table: a change of `grants` would invalidate the cached access of requests.
  */
 export const oauth = `
 CREATE TABLE authorization_codes (

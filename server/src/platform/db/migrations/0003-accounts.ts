@@ -1,6 +1,6 @@
 /**
- * Signing in: sessions, passkeys, recovery codes, and what keeps guessing slow.
- * Whatever the browser holds (a session's cookie, a challenge, a code) stands here only as a hash.
+ * Signing in: sessions, passkeys, recovery codes, and the counts that throttle guesses.
+ * The secrets of the browser (session token, challenge, recovery code) are stored only as hashes.
  */
 export const accounts = `
 CREATE TABLE sessions (

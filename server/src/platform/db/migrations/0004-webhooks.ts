@@ -1,4 +1,4 @@
-/** Endpoints belong to an app; deliveries to a creator and an endpoint. */
+/** An endpoint belongs to an app, a delivery to a creator and an endpoint. */
 export const webhooks = `
 -- types: null is all. failing_since: the first attempt after the last success; null while all is well.
 -- excluded: ids of the events that were there at its creation and carry the same time or a later one.

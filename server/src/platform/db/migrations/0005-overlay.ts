@@ -1,4 +1,4 @@
-/** The overlay: its key and looks, how far each open page has come, and which test alerts have been seen. */
+/** Overlays with key and settings, the position of each page, and the acknowledged test alerts. */
 export const overlay = `
 -- last_sequence: the newest event that any page has acknowledged.
 -- expired_until: tips recorded before this instant are no longer queued.

@@ -1,6 +1,6 @@
 /**
- * Each refresh token that was used names the one that took its place, so a family's tokens are found from the first
- * one on. Until now they were all in an index by family, where each refresh wrote a page of its own.
+ * A used refresh token stores its successor, so that the tokens of a family are a chain from the first one. The chain
+ * replaces the index by family, in which each refresh wrote a different page.
  */
 export const refreshChains = `
 ALTER TABLE refresh_tokens ADD COLUMN successor_hash {id};

@@ -1,10 +1,10 @@
 /**
- * SQLite: how often each table has changed whose rows are remembered between requests (docs/decisions/access-memory.md).
- * Kept by triggers, so that it holds whoever writes: the event loop, its writing thread, the command line.
+ * SQLite: the change counts of the tables whose rows are cached between requests (docs/decisions/access-memory.md).
+ * Triggers update them, so that they count the writes of every process.
  */
-const remembered = ['grants', 'families', 'apps', 'creators', 'signing_keys'];
+const cachedTables = ['grants', 'families', 'apps', 'creators', 'signing_keys'];
 
-/** The statements that have a table counted. */
+/** The statements that add the triggers of a table. */
 export const countChanges = (table: string): string => `
 INSERT INTO table_versions (name, n) VALUES ('${table}', 0);
 ${['INSERT', 'UPDATE', 'DELETE']
@@ -23,6 +23,6 @@ CREATE TABLE table_versions (
 `;
 
 export const tableVersions = {
-  sqlite: createTableVersions + remembered.map(countChanges).join(''),
+  sqlite: createTableVersions + cachedTables.map(countChanges).join(''),
   postgres: '',
 };

@@ -1,8 +1,8 @@
 /**
- * Adds and uses passkeys. What has `data-passkey` is hidden, and a hint stands in its place, until this
- * module finds that the browser can do it.
- * On submit it asks our server for options, the authenticator for an answer, and posts the answer with the form: so
- * errors and redirects are the server's, as everywhere.
+ * Adds passkeys and signs in with them. Elements with `data-passkey` are hidden, and a hint is visible, until this
+ * module finds that the browser supports passkeys.
+ * On submit the module gets options from the server and a credential from the authenticator, and posts the credential
+ * with the form. So the server answers with errors and redirects, as for every form.
  */
 for (const form of document.querySelectorAll<HTMLFormElement>('[data-passkey] form')) {
   const box = form.closest<HTMLElement>('[data-passkey]');
@@ -17,8 +17,8 @@ for (const form of document.querySelectorAll<HTMLFormElement>('[data-passkey] fo
       const address = box.dataset.options ?? '';
       const publicKey =
         box.dataset.passkey === 'add'
-          ? creationOptions(await askServer(address, form))
-          : requestOptions(await askServer(address, form));
+          ? creationOptions(await fetchOptions(address, form))
+          : requestOptions(await fetchOptions(address, form));
       const credential = await ('user' in publicKey
         ? navigator.credentials.create({ publicKey })
         : navigator.credentials.get({ publicKey }));
@@ -32,18 +32,18 @@ for (const form of document.querySelectorAll<HTMLFormElement>('[data-passkey] fo
   });
 }
 
-async function askServer<Options>(address: string, form: HTMLFormElement): Promise<Options> {
+async function fetchOptions<Options>(address: string, form: HTMLFormElement): Promise<Options> {
   const csrf = String(new FormData(form).get('csrf'));
   const response = await fetch(address, { method: 'POST', body: new URLSearchParams({ csrf }) });
   if (!response.headers.get('content-type')?.startsWith('application/json')) {
-    // The sign-in is too long ago: the page itself knows how to ask for a new one.
+    // The sign-in is too long ago: the server has redirected to the sign-in page.
     if (response.redirected) location.assign(response.url);
     throw new Error('no options');
   }
   return response.json();
 }
 
-/** Browsers before 2025 have the ceremonies but not the conversions. */
+/** Browsers before 2025 support WebAuthn without the conversions from and to JSON. */
 function creationOptions(json: PublicKeyCredentialCreationOptionsJSON): PublicKeyCredentialCreationOptions {
   if (PublicKeyCredential.parseCreationOptionsFromJSON) return PublicKeyCredential.parseCreationOptionsFromJSON(json);
   return {

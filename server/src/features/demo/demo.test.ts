@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { makeCreator, makePair } from '../../../test/factories.ts';
+import { creatorTables } from '../../platform/db/tables.ts';
+
+test('an empty database is filled once, and the demo app can call the API', async (t) => {
+  const { runtime, http } = await buildApp(t);
+  const { demo } = runtime;
+  assert.equal(await demo.exists(), false);
+  await demo.ensure();
+  const world = await demo.world();
+  assert.ok(world);
+  await demo.ensure();
+  assert.deepEqual(await demo.world(), world);
+  const headers = { authorization: `Bearer ${await demo.accessToken(world)}` };
+  const { data } = (await http.inject({ url: '/v1/tips', headers })).json();
+  assert.equal(data.length, 5);
+  await runtime.grants.revoke(world.creatorId, world.clientId, 'creator');
+  assert.equal(await demo.accessToken(world), undefined);
+});
+
+test('a database in use is not filled', async (t) => {
+  const { runtime } = await buildApp(t);
+  await makeCreator(runtime);
+  await runtime.demo.ensure();
+  assert.equal(await runtime.demo.exists(), false);
+});
+
+test('removing the demo leaves nothing of it, and everything of others', async (t) => {
+  const { runtime, http } = await buildApp(t);
+  const { db, demo } = runtime;
+  await demo.ensure();
+  const world = await demo.world();
+  assert.ok(world);
+  const { creatorId, clientId } = world;
+  await runtime.webhooks.add(clientId, { url: 'https://app.example/hook', types: null, description: null });
+  const other = await makePair(runtime);
+  await makePair(runtime, { creator: other, app: world });
+  assert.ok((await demo.remove()) > 0);
+  for (const { table, column } of creatorTables) {
+    const left = await db.all(`SELECT 1 FROM ${table} WHERE ${column} = $1`, [creatorId]);
+    assert.deepEqual(left, [], table);
+  }
+  for (const table of ['grants', 'webhook_endpoints'])
+    assert.deepEqual(await db.all(`SELECT 1 FROM ${table} WHERE client_id = $1`, [clientId]), [], table);
+  assert.equal(await demo.exists(), false);
+  assert.equal(await demo.remove(), 0);
+  assert.equal((await http.inject({ url: '/v1/me', headers: other.headers })).statusCode, 200);
+});
