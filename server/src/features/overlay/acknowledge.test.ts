@@ -68,6 +68,14 @@ test('security 38: an acknowledgement that changes nothing writes nothing', asyn
   assert.equal(again.writes, 0, 'a page that begins again, with nothing to expire');
 });
 
+test('security 38: fifty pages that say the same at once cause one write of it', async (t) => {
+  const { app, pair, ack } = await open(t);
+  for (let i = 0; i < 3; i++) await tip(app, pair);
+  const counts = await countCalls(t, app, () => Promise.all(fifty.map(() => ack(shown(1, 2, 3)))));
+  assert.equal(counts.writes, 1);
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
+});
+
 test('of two words about one alert the first counts', async (t) => {
   const { app, pair, ack } = await open(t);
   const { tip: recorded } = await tip(app, pair);

@@ -47,6 +47,9 @@ const expiryStepMs = 60_000;
 const recentEvents = 100;
 
 export function createOutcomes({ db, events, tips, clock, row, connected }: OutcomesParts) {
+  /** The latest acknowledgement of each overlay that is in progress. */
+  const acknowledging = new Map<string, Promise<void>>();
+
   const ageLimit = ({ settings }: repo.OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
   async function eventAt(creatorId: string, sequence: number) {
@@ -82,6 +85,27 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       : { ...subject, status: 'skipped', reason: outcome, event };
   }
 
+  async function acknowledgeNow(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
+    const reported = new Map(acks.toReversed().map(({ sequence, outcome }) => [sequence, outcome]));
+    const known = await repo.eventsToAcknowledge(db, creatorId, [...reported.keys()]);
+    const newest = known.at(-1)?.sequence;
+    if (newest === undefined) return;
+    const [overlay, page, queued] = await Promise.all([
+      row(creatorId),
+      repo.instancePosition(db, creatorId, instance),
+      queuedAlerts(creatorId, known),
+    ]);
+    const { minimumMinor } = readSettings(overlay.settings);
+    const settlements = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
+      const outcome = reported.get(sequence);
+      const isValid = outcome !== 'below_minimum' || amountMinor < minimumMinor;
+      return outcome && outcome !== 'dropped' && isValid ? [settlement(creatorId, subject, outcome)] : [];
+    });
+    const advances = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
+    if (!advances && settlements.length === 0) return;
+    announce(creatorId, await db.write(repo.writes.acknowledge, creatorId, instance, newest, settlements, clock()));
+  }
+
   return {
     /**
      * Returns the position where a page resumes. `reported` is the position that the page itself has saved. Positions
@@ -114,27 +138,18 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
      * Records the outcomes that a page reports; of two outcomes of one alert, the first counts. Unknown and pruned
      * sequences are ignored. So is `below_minimum` for an amount that is not below the creator's minimum, because apps
      * receive that reason. Reads decide whether there is anything to write, so that a page that repeats what is stored
-     * does not keep the database busy.
+     * does not keep the database busy. Requests of one overlay run in sequence: in parallel, each would find the alerts
+     * queued and write.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
-      const reported = new Map(acks.toReversed().map(({ sequence, outcome }) => [sequence, outcome]));
-      const known = await repo.eventsToAcknowledge(db, creatorId, [...reported.keys()]);
-      const newest = known.at(-1)?.sequence;
-      if (newest === undefined) return;
-      const [overlay, page, queued] = await Promise.all([
-        row(creatorId),
-        repo.instancePosition(db, creatorId, instance),
-        queuedAlerts(creatorId, known),
-      ]);
-      const { minimumMinor } = readSettings(overlay.settings);
-      const settlements = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
-        const outcome = reported.get(sequence);
-        const isValid = outcome !== 'below_minimum' || amountMinor < minimumMinor;
-        return outcome && outcome !== 'dropped' && isValid ? [settlement(creatorId, subject, outcome)] : [];
-      });
-      const advances = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
-      if (!advances && settlements.length === 0) return;
-      announce(creatorId, await db.write(repo.writes.acknowledge, creatorId, instance, newest, settlements, clock()));
+      const before = acknowledging.get(creatorId) ?? Promise.resolve();
+      const own = before.catch(() => {}).then(() => acknowledgeNow(creatorId, instance, acks));
+      acknowledging.set(creatorId, own);
+      try {
+        await own;
+      } finally {
+        if (acknowledging.get(creatorId) === own) acknowledging.delete(creatorId);
+      }
     },
 
     /** The creator skips an alert. Returns whether it was still queued. */
