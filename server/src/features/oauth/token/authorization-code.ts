@@ -39,12 +39,12 @@ export const authorizationCode = defineGrantType({
   }),
   load: (db, { hash }) => codeByHash(db, hash),
   checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
-  async consume(parts, code, { hash }, now) {
+  consume(parts, code, { hash }, now) {
     const { family, refreshToken } = newFamily(parts, now);
     const { creator_id: creatorId, grant_id: grantId, scope: approved } = code;
     const use = { creatorId, hash, grantId, scope: approved, now, raceMs: parts.raceMs };
     return {
-      consumption: await parts.db.write(writes.consumeCode, use, family),
+      consumption: parts.db.write(writes.consumeCode, use, family),
       grantId,
       familyId: family.familyId,
       scope: formatScopes(intersectScopes(parseScopes(approved).scopes, parseScopes(code.grant_scope).scopes)),

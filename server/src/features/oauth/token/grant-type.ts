@@ -46,12 +46,12 @@ interface Steps<Field extends string, Request, Loaded> extends Documentation {
   read(body: Body<Field>): Request;
   load(db: Database, request: Request): Promise<Loaded | undefined>;
   readonly checks: readonly Check<Loaded, Request>[];
-  consume(parts: TokenParts, loaded: Loaded, request: Request, now: number): Promise<Consumed>;
+  consume(parts: TokenParts, loaded: Loaded, request: Request, now: number): Consumed;
 }
 
-/** The result of the consuming write, and what to issue if it succeeded. */
+/** The consuming write, and what to issue if it succeeds. */
 interface Consumed {
-  readonly consumption: Consumption;
+  readonly consumption: Promise<Consumption>;
   readonly grantId: string;
   readonly familyId: string;
   readonly scope: string;
@@ -82,15 +82,14 @@ export function defineGrantType<
         if (loaded?.client_id !== clientId) throw invalidGrant(`The ${credential} is unknown.`);
         for (const check of steps.checks) if (check(loaded, request, now) === 'used') break;
         const creatorId = loaded.creator_id;
-        const { consumption, grantId, familyId, scope, refreshToken } = await steps.consume(
-          parts,
-          loaded,
-          request,
-          now,
-        );
+        const { grantId, familyId, scope, refreshToken, ...consumed } = steps.consume(parts, loaded, request, now);
+        // The signature is computed while the write commits. A token that is not issued is discarded.
+        const [consumption, accessToken] = await Promise.all([
+          consumed.consumption,
+          sign({ creatorId, clientId, grantId, familyId, scope }),
+        ]);
         if (consumption === 'reused') parts.grants.announce(creatorId);
         if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
-        const accessToken = await sign({ creatorId, clientId, grantId, familyId, scope });
         return toTokenResponse(accessToken, refreshToken, scope);
       };
     },

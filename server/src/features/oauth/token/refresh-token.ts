@@ -28,13 +28,13 @@ export const refreshToken = defineGrantType({
   read: (body): Refresh => ({ key: refreshKey(required(body, 'refresh_token')), scope: body.scope || undefined }),
   load: (db, { key }) => refreshTokenByKey(db, key),
   checks: [checkNotRevoked, checkUnused, checkNotExpired, checkCreatorActive, checkScope],
-  async consume({ db, raceMs, refreshIdleMs }, token, { key, scope }, now) {
+  consume({ db, raceMs, refreshIdleMs }, token, { key, scope }, now) {
     const { creator_id: creatorId, family_id: familyId, grant_id: grantId } = token;
     const next = newRefreshToken(now);
     const nextExpiresAt = refreshExpiry(now, refreshIdleMs, token.family_expires_at);
     const rotation = { key, creatorId, familyId, nextKey: next.key, nextExpiresAt, now, raceMs };
     return {
-      consumption: await db.write(writes.rotateRefreshToken, rotation),
+      consumption: db.write(writes.rotateRefreshToken, rotation),
       grantId,
       familyId,
       scope: formatScopes(scope === undefined ? grantedScopes(token) : parseScopes(scope).scopes),
