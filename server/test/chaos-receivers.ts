@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Pair } from './factories.ts';
 import { startReceiver } from './receiver.ts';
-import { basic, type ShownDelivery } from './webhooks.ts';
+import { basic } from './webhooks.ts';
 
 /** Webhook receivers that disconnect, stall and stop at random, and record what they have accepted. */
 export interface ChaosReceiver {
@@ -12,8 +12,6 @@ export interface ChaosReceiver {
   readonly refused: { cut: number; stall: number; down: number };
   /** Answers everything from now on. */
   calm(): void;
-  /** Retries pending deliveries now, as a developer does in the portal. Returns how many. */
-  retryWaiting(): Promise<number>;
 }
 
 export async function startChaosReceiver(
@@ -33,7 +31,7 @@ export async function startChaosReceiver(
     assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
     return answer.json();
   };
-  const { id, secret } = (await call('POST', '', { url: receiver.url })) as { id: string; secret: string };
+  const { secret } = (await call('POST', '', { url: receiver.url })) as { secret: string };
   const webhook = new Webhook(secret);
   const accepted = new Set<string>();
   const refused = { cut: 0, stall: 0, down: 0 };
@@ -64,21 +62,6 @@ export async function startChaosReceiver(
     refused,
     calm() {
       calm = true;
-    },
-    async retryWaiting() {
-      let retried = 0;
-      for (let cursor = ''; ; ) {
-        const page = (await call('GET', `/${id}/deliveries?status=pending&limit=100${cursor}`)) as {
-          data: ShownDelivery[];
-          next_cursor: string | null;
-        };
-        for (const delivery of page.data.filter(({ attempts }) => attempts.length > 0)) {
-          await call('POST', `/${id}/deliveries/${delivery.id}/retry`);
-          retried += 1;
-        }
-        if (!page.next_cursor) return retried;
-        cursor = `&cursor=${page.next_cursor}`;
-      }
     },
   };
 }

@@ -118,6 +118,6 @@ test('with scripts off: sign up, make recovery codes, sign out, recover, end the
   await lost.waitForURL(/\/login/);
   await page.goto(`${address}/dashboard`);
   await page.getByRole('button', { name: 'Send a test alert' }).click();
-  await page.getByText('on its way').waitFor();
+  await page.getByText('No overlay is open').waitFor();
   assert.deepEqual(complaints, []);
 });
