@@ -88,7 +88,13 @@ export function createApp(runtime: Runtime): App {
     docsPages(scope, { pages, document });
   });
 
-  http.get('/openapi.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(document()));
+  let documentBytes: Buffer | undefined;
+  http.get('/openapi.json', (_request, reply) => {
+    // Written once: it takes milliseconds, and anybody may ask for it.
+    documentBytes ??= Buffer.from(JSON.stringify(document()));
+    const headers = { 'access-control-allow-origin': '*', 'content-type': 'application/json; charset=utf-8' };
+    return reply.headers(headers).send(documentBytes);
+  });
 
   return {
     http,

@@ -70,7 +70,15 @@ async function openEmbedded(file: string, { log, writingThread }: StorageParts):
     db,
     hub,
     limiter,
-    migrate: async (now) => void (await migrate(db, { now })),
+    async migrate(now) {
+      // Not on the thread, whose writes are refused when they take long.
+      const patient = openSqlite({ file });
+      try {
+        await migrate(patient, { now });
+      } finally {
+        await patient.close();
+      }
+    },
     close: () => closeAll(hub, limiter, db),
   };
 }

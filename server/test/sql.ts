@@ -41,6 +41,12 @@ async function runReturningFunction(tx: Tx, ...statement: Statement): Promise<()
   return () => {};
 }
 
+/** Blocks its thread until the gate is 1. */
+async function runAtGate(tx: Tx, gate: Int32Array<SharedArrayBuffer>, ...statement: Statement): Promise<number> {
+  Atomics.wait(gate, 0, 0);
+  return tx.run(...statement);
+}
+
 async function endThread(): Promise<void> {
   process.exit(1);
 }
@@ -52,6 +58,7 @@ export const writes = defineWrites(import.meta.url, {
   runTellingThread,
   runThenFail,
   runReturningFunction,
+  runAtGate,
   endThread,
 });
 

@@ -46,6 +46,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
       modules: [script()],
       head: html`<link rel="stylesheet" href="${style()}">`,
       body: bodyOf(lang, guide),
+      unchanging: guide ? `/docs/${guide.name}` : '/docs',
     });
   };
 

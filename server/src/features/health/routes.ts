@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../../platform/db/database.ts';
+import { createReadiness } from './readiness.ts';
 
 export interface HealthParts {
   readonly db: Database;
@@ -9,15 +10,12 @@ export interface HealthParts {
 
 /** For load balancers and process managers. */
 export function healthRoutes(app: FastifyInstance, { db, draining }: HealthParts): void {
+  const isReady = createReadiness(() => db.ping());
   app.get('/healthz', async () => ({ status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {
     if (draining()) return reply.code(503).send({ status: 'draining' });
-    try {
-      await db.ping();
-      return { status: 'ready' };
-    } catch {
-      return reply.code(503).send({ status: 'storage unavailable' });
-    }
+    if (await isReady()) return { status: 'ready' };
+    return reply.code(503).send({ status: 'storage unavailable' });
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { HttpError } from '../../platform/http/http-error.ts';
+import { HttpError, validationFailed } from '../../platform/http/http-error.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -35,7 +35,8 @@ export interface WebhookPagesParts {
 
 interface Path {
   Params: { clientId: string; id: string; delivery: string };
-  Querystring: { status?: string; before?: string };
+  /** A repeated parameter is an array. */
+  Querystring: { status?: unknown; before?: unknown };
 }
 type PathRequest = FastifyRequest<Path>;
 
@@ -187,7 +188,10 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     } = {},
   ) {
     const { query } = request;
-    const [status, before] = [readStatus(query.status), query.before ?? null];
+    const [status, before] = [
+      readStatus(typeof query.status === 'string' ? query.status : undefined),
+      readPosition(query.before),
+    ];
     const page = await webhooks.deliveries.page(app.id, webhook.id, { before, status, limit: pageSize });
     const body = webhookPage(viewOf(request, reply), app, webhook, {
       typed: o.typed ?? { url: webhook.url, types: webhook.types ?? [], description: webhook.description ?? '' },
@@ -214,6 +218,13 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
       throw error;
     }
   }
+}
+
+/** The delivery that the page begins after. */
+function readPosition(before: unknown): string | null {
+  if (before === undefined) return null;
+  if (typeof before === 'string' && /^dlv_\w{26}$/.test(before)) return before;
+  throw validationFailed({ field: 'before', message: 'must be the id of a delivery' });
 }
 
 const typedIn = (request: FastifyRequest): TypedWebhook => ({

@@ -57,6 +57,13 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
     tip_channels: channels(JSON.parse(creator.tip_channels)),
   });
 
+  const lookups = new Map<string, Promise<Profile | undefined>>();
+
+  async function lookUp(username: string): Promise<Profile | undefined> {
+    const creator = await accounts.findByUsername(username);
+    return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
+  }
+
   return {
     /** As JSON, serialized once for each cached access. */
     me(access: Access): string {
@@ -74,10 +81,14 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
       return toProfile(creator);
     },
 
-    /** Returns nothing while the public page is switched off or the creator is suspended. */
-    async publicProfile(username: string): Promise<Profile | undefined> {
-      const creator = await accounts.findByUsername(username);
-      return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
+    /**
+     * Returns nothing while the public page is switched off or the creator is suspended. Concurrent calls for the same
+     * username share one query.
+     */
+    publicProfile(username: string): Promise<Profile | undefined> {
+      const lookup = lookups.get(username) ?? lookUp(username).finally(() => lookups.delete(username));
+      lookups.set(username, lookup);
+      return lookup;
     },
 
     update: (creatorId: string, change: ProfileChange) =>

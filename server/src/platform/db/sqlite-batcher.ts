@@ -31,6 +31,7 @@ export const writes = defineWrites(import.meta.url, { touchHeader });
 export class WriteBatcher {
   readonly #connection: SqliteConnection;
   readonly #waitMs: number;
+  readonly #withinMs: number;
   #queue: QueuedWrite[] = [];
   #current: QueuedWrite | undefined;
   #active = false;
@@ -39,10 +40,14 @@ export class WriteBatcher {
   #voidTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
-  /** `waitMs`: how long a write waits for the lock of another process. */
-  constructor(connection: SqliteConnection, waitMs: number) {
+  /**
+   * `waitMs`: how long a write waits for the lock of another process. `withinMs`: after this time no caller waits for the
+   * answer, and the write is not run.
+   */
+  constructor(connection: SqliteConnection, waitMs: number, withinMs = Number.POSITIVE_INFINITY) {
     this.#connection = connection;
     this.#waitMs = waitMs;
+    this.#withinMs = withinMs;
   }
 
   /** `since`: when the caller began to wait, on the clock of `performance.now()`. */
@@ -103,7 +108,9 @@ export class WriteBatcher {
         const write = this.#queue.shift();
         if (!write) break;
         batch.push(write);
-        if (await (useSavepoints ? this.#runInSavepoint(write) : this.#run(write))) {
+        const isTooLate = performance.now() - write.since >= this.#withinMs;
+        if (isTooLate) write.fail(new StorageUnavailable('The write waited too long'));
+        else if (await (useSavepoints ? this.#runInSavepoint(write) : this.#run(write))) {
           this.#repeatWithSavepoints(batch);
           return;
         }

@@ -118,7 +118,7 @@ test('a write that cannot be found takes nothing of the others with it, and says
 
 test('where no thread can be started writes are refused', async () => {
   const thread = new WritingThread(
-    { file: 'none', waitMs: 0 },
+    { file: 'none', waitMs: 0, withinMs: 5_000 },
     () => {},
     () => {
       throw new Error('EAGAIN');
@@ -216,4 +216,45 @@ test('keeps a process alive until its writes are answered, and no longer', async
   const [code] = await once(child, 'close');
   assert.equal(code, 0);
   assert.equal(printed, 'answered\n');
+});
+
+test('a thread that hangs refuses what waits for it within the time, and works again once it goes on', async (t) => {
+  const db = await open(t, { withinMs: 600 });
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const release = () => {
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+  };
+  t.after(release);
+  const begun = performance.now();
+  const hanging = db.write(writes.runAtGate, gate, insert, [1]);
+  const behind = add(db, 2);
+  await assert.rejects(hanging, StorageUnavailable);
+  await assert.rejects(behind, StorageUnavailable);
+  const waited = performance.now() - begun;
+  assert.ok(waited >= 500, `refused after ${waited} ms`);
+  await assert.rejects(add(db, 3), StorageUnavailable, 'a write that comes while it hangs');
+  await assert.rejects(db.ping(), StorageUnavailable);
+  assert.equal(await count(db), 0, 'reads go on');
+
+  const late = add(db, 4);
+  release();
+  await late;
+  await db.ping();
+  const rows = await db.all<{ n: number }>('SELECT n FROM things ORDER BY n');
+  assert.deepEqual(
+    rows.map(({ n }) => n),
+    [1, 4],
+    'what the thread was at is recorded, what was refused while it waited is not',
+  );
+});
+
+test('a thread that hangs does not keep the database from closing', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'namjai-thread-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const db = openSqlite({ file: join(directory, 'test.db'), thread: true, withinMs: 300 });
+  await db.ping();
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  await assert.rejects(db.write(writes.runAtGate, gate, 'SELECT 1'), StorageUnavailable);
+  await assert.rejects(db.close(), StorageUnavailable);
 });

@@ -3,6 +3,8 @@
  * the thread commits share its next commit.
  *
  * - The thread starts at once. It keeps the process alive only while writes are pending.
+ * - A write that is not answered in time is rejected, although it may still be recorded if the thread has begun it. While
+ *   the thread is that late nothing more is sent to it, so writes that are rejected meanwhile are not recorded.
  * - If the thread ends unexpectedly, its pending writes are rejected, although they may have been recorded. The next write
  *   starts a new thread.
  */
@@ -22,6 +24,8 @@ export interface SqliteWriter {
 export interface ThreadOptions {
   readonly file: string;
   readonly waitMs: number;
+  /** How long a caller waits for an answer, whatever the thread is doing. */
+  readonly withinMs: number;
 }
 
 export type ToThread =
@@ -55,7 +59,12 @@ interface Call {
   readonly since: number;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
+  /** Its caller was told that there is no answer in time. */
+  refused: boolean;
 }
+
+const isOverdue = (call: Call | undefined, withinMs: number): boolean =>
+  call !== undefined && steadyMs() - call.since >= withinMs;
 
 /**
  * A group of this size is sent before the current iteration of the event loop ends, so that the thread does not idle
@@ -72,6 +81,7 @@ export class WritingThread implements SqliteWriter {
   #worker: Worker | undefined;
   #queue: Call[] = [];
   #sendScheduled = false;
+  #deadline: NodeJS.Timeout | undefined;
   readonly #sent: Call[][] = [];
   readonly #onChanged: ((changed: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
@@ -88,7 +98,7 @@ export class WritingThread implements SqliteWriter {
 
   write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ write, args, since: steadyMs(), resolve, reject });
+      this.#queue.push({ write, args, since: steadyMs(), resolve, reject, refused: false });
       if (this.#queue.length >= groupSize) this.#send();
       if (this.#sendScheduled) return;
       this.#sendScheduled = true;
@@ -112,13 +122,30 @@ export class WritingThread implements SqliteWriter {
   }
 
   async close(): Promise<void> {
-    if (!this.#isIdle()) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
-    const worker = this.#worker;
-    if (!worker) return;
-    worker.ref();
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage({ kind: 'close' } satisfies ToThread);
-    await ended;
+    const late = this.#closeTimeout();
+    try {
+      if (!this.#isIdle())
+        await Promise.race([new Promise<void>((resolve) => this.#onIdle.push(resolve)), late.passed]);
+      const worker = this.#worker;
+      if (!worker) return;
+      worker.ref();
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
+      worker.postMessage({ kind: 'close' } satisfies ToThread);
+      await Promise.race([ended, late.passed]);
+    } finally {
+      clearTimeout(late.timer);
+    }
+  }
+
+  /** A thread that hangs must not keep a process from ending. */
+  #closeTimeout() {
+    const { promise: passed, reject } = Promise.withResolvers<never>();
+    passed.catch(() => {});
+    const timer = setTimeout(() => {
+      void this.#worker?.terminate();
+      reject(new StorageUnavailable('The writing thread did not end in time'));
+    }, 2 * this.#options.withinMs);
+    return { passed, timer };
   }
 
   #isIdle = (): boolean => this.#queue.length === 0 && this.#sent.length === 0 && !this.#sendScheduled;
@@ -128,7 +155,35 @@ export class WritingThread implements SqliteWriter {
     return this.#worker;
   }
 
+  /** Whether the thread owes an answer for longer than anybody waits. */
+  #isLate = (): boolean => isOverdue(this.#sent[0]?.[0], this.#options.withinMs);
+
+  /** One timer for all that wait: calls are answered in order, so the oldest is the first to be refused. */
+  #watchDeadline(): void {
+    if (this.#deadline) return;
+    const oldest = this.#sent.flat().find((call) => !call.refused) ?? this.#queue[0];
+    if (!oldest) return;
+    const leftMs = Math.max(1, oldest.since + this.#options.withinMs - steadyMs());
+    this.#deadline = setTimeout(() => {
+      this.#deadline = undefined;
+      this.#refuseOverdue();
+      this.#watchDeadline();
+    }, leftMs).unref();
+  }
+
+  #refuseOverdue(): void {
+    const { withinMs } = this.#options;
+    const sent = this.#sent.flat().filter((call) => !call.refused && isOverdue(call, withinMs));
+    const queued = this.#queue.filter((call) => isOverdue(call, withinMs));
+    this.#queue = this.#queue.filter((call) => !queued.includes(call));
+    for (const call of [...sent, ...queued]) {
+      call.refused = true;
+      call.reject(new StorageUnavailable('The writing thread did not answer in time'));
+    }
+  }
+
   #send(): void {
+    if (this.#isLate()) return void this.#watchDeadline();
     const group = this.#queue;
     this.#queue = [];
     if (group.length > 0) this.#post(group);
@@ -147,6 +202,7 @@ export class WritingThread implements SqliteWriter {
       worker.ref();
       worker.postMessage(message);
       this.#sent.push(group);
+      this.#watchDeadline();
     } catch (error) {
       // An argument is not plain data, or no thread can be started. Each write of the group is then sent separately.
       if (group.length > 1) for (const call of group) this.#post([call]);
@@ -175,7 +231,7 @@ export class WritingThread implements SqliteWriter {
       this.#worker = undefined;
       for (const group of this.#sent.splice(0)) for (const { reject } of group) reject(failure);
       for (const resolve of this.#onChanged.splice(0)) resolve(true);
-      this.#checkIdle();
+      this.#send();
     });
     return worker;
   }
@@ -188,7 +244,7 @@ export class WritingThread implements SqliteWriter {
       if ('error' in outcome) reject(deserializeError(outcome.error));
       else resolve(outcome.value as never);
     }
-    this.#checkIdle();
+    if (!this.#sendScheduled) this.#send();
   }
 
   #checkIdle(): void {

@@ -16,10 +16,10 @@ import {
 
 type Run = Write<unknown[], unknown>['run'];
 
-const { file, waitMs }: ThreadOptions = workerData;
+const { file, waitMs, withinMs }: ThreadOptions = workerData;
 // The batcher waits for the locks of other processes, because it knows the deadline of each caller.
 const connection = new SqliteConnection(file, { mayWrite: true, waitMs: 0 });
-const batcher = new WriteBatcher(connection, waitMs);
+const batcher = new WriteBatcher(connection, waitMs, withinMs);
 const foreignCommits = createForeignCommits(connection);
 /** A commit before the start of this thread may not have been reported. */
 let firstCheck = true;

@@ -14,19 +14,22 @@ export interface SqliteOptions {
   thread?: boolean;
   /** How long a call waits for the lock of another process: the contract's five seconds, less the rest of a request. */
   waitMs?: number;
+  /** How long a call waits for the writing thread: a flush of a failing disk can take minutes. */
+  withinMs?: number;
   /** How often changes of other processes are checked, while there are listeners. */
   pollMs?: number;
 }
 
 const retryReadMs = 10;
 
-export function openSqlite({ file, thread = false, waitMs = 4_500, pollMs = 500 }: SqliteOptions): Database {
+export function openSqlite(options: SqliteOptions): Database {
+  const { file, thread = false, waitMs = 4_500, withinMs = 4_800, pollMs = 500 } = options;
   // Opened before the reader: creates the file, or fails if that is impossible.
   const first = new SqliteConnection(file, { mayWrite: true });
   const reader = new SqliteConnection(file, { mayWrite: false });
   const versions = createVersions(reader);
   const writer = thread
-    ? new WritingThread({ file, waitMs }, versions.committed)
+    ? new WritingThread({ file, waitMs, withinMs }, versions.committed)
     : createLoopWriter(first, waitMs, versions.committed);
   if (thread) first.close();
   const external = createExternalChanges(() => writer.changedByOthers(), pollMs);

@@ -47,6 +47,15 @@ test('security 25: a body that never ends gets 408 while other requests go on', 
   assert.equal((await app.runtime.db.all('SELECT id FROM tips')).length, 0);
 });
 
+test('a target that is no path is an unknown path', async (t) => {
+  const app = await buildApp(t);
+  const port = await listen(app);
+  const ask = (line: string) => talk(port, `${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  for (const line of ['GET *', 'HEAD *', 'OPTIONS *', 'GET *?x=1', 'GET http:', 'GET //'])
+    assert.match(await ask(line), /^HTTP\/1\.1 40[04] /, line);
+  assert.match(await ask('GET http://localhost/healthz'), /^HTTP\/1\.1 200 /);
+});
+
 test('what is not HTTP, or has too many headers, gets an answer and harms nobody', async (t) => {
   const app = await buildApp(t);
   const port = await listen(app);

@@ -96,8 +96,15 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   return app;
 }
 
-/** `GET http://host/path`, as to a proxy, means the same as `GET /path` (RFC 9112, section 3.2.2). */
-const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));
+/**
+ * `GET http://host/path`, as to a proxy, means the same as `GET /path` (RFC 9112, section 3.2.2). The router takes
+ * anything else, such as `GET *`, for `/`: with a slash before it, it is an unknown path.
+ */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url;
+  const path = url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
+  return path.startsWith('/') ? path : `/${path}`;
+}
 
 const pathOf = (url: string): string => url.replace(/\?.*/s, '');
 

@@ -76,7 +76,12 @@ export interface PagesParts<Session extends PageSession> {
 }
 
 export type Pages<Session extends PageSession> = ReturnType<typeof createPages<Session>>;
-export type ShowOptions = Omit<PageOptions, 'lang' | 'url' | 'user' | 'flash'> & { status?: number; flash?: Flash };
+export type ShowOptions = Omit<PageOptions, 'lang' | 'url' | 'user' | 'flash'> & {
+  status?: number;
+  flash?: Flash;
+  /** The address of a page that is the same as long as the server runs: strangers get it from memory. */
+  unchanging?: string;
+};
 
 /** Showing or making a secret needs a sign-in no older than this. */
 const recentMs = 10 * 60_000;
@@ -137,17 +142,21 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     if (token === undefined || !sameText(formText(request, 'csrf'), csrfOf(token))) throw new PageError(403);
   }
 
-  function show(request: FastifyRequest, reply: FastifyReply, { status = 200, flash, ...options }: ShowOptions) {
+  const remembered = new Map<string, Buffer>();
+
+  function show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { status = 200, flash = flashes.take(request, reply), unchanging, ...options }: ShowOptions,
+  ) {
     const { session } = stateOf(request);
+    const lang = languageOf(request);
     const user = session && { displayName: session.displayName, csrf: csrf(request, reply) };
-    const body = page({
-      ...options,
-      lang: languageOf(request),
-      // The response to a form may show a secret once. A language link to the same URL would lose it.
-      url: request.method === 'POST' && status < 400 ? undefined : request.url,
-      user,
-      flash: flash ?? flashes.take(request, reply),
-    });
+    // The response to a form may show a secret once. A language link to the same URL would lose it.
+    const url = unchanging ?? (request.method === 'POST' && status < 400 ? undefined : request.url);
+    const key = unchanging === undefined || user || flash ? undefined : `${lang} ${unchanging}`;
+    const body = (key && remembered.get(key)) || Buffer.from(String(page({ ...options, lang, url, user, flash })));
+    if (key) remembered.set(key, body);
     return reply.code(status).type('text/html; charset=utf-8').send(body);
   }
 

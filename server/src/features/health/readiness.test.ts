@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { writes } from '../../../test/sql.ts';
+import { createReadiness } from './readiness.ts';
+
+test('security 42: however often it is asked, the database is asked once a second', async () => {
+  let [now, asked] = [0, 0];
+  const isReady = createReadiness(
+    async () => {
+      asked += 1;
+    },
+    () => now,
+  );
+  for (const at of [0, 1, 500, 999]) {
+    now = at;
+    assert.deepEqual(await Promise.all(Array.from({ length: 100 }, isReady)), Array(100).fill(true));
+  }
+  assert.equal(asked, 1);
+  now = 1000;
+  await isReady();
+  assert.equal(asked, 2);
+});
+
+test('a database that does not answer is not ready after two seconds, and is asked no second time', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let [now, asked, answer] = [0, 0, () => {}];
+  const isReady = createReadiness(
+    () => {
+      asked += 1;
+      return new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+    },
+    () => now,
+  );
+  const first = isReady();
+  t.mock.timers.tick(2000);
+  assert.equal(await first, false);
+  now = 10_000;
+  assert.equal(await isReady(), false, 'at once');
+  assert.equal(asked, 1);
+  answer();
+  await new Promise(setImmediate);
+  const next = isReady();
+  answer();
+  assert.equal(await next, true);
+  assert.equal(asked, 2);
+});
+
+test('/readyz says no while the writing thread hangs', { timeout: 30_000 }, async (t) => {
+  const app = await buildApp(t, {}, { writingThread: true });
+  if (app.runtime.db.engine !== 'sqlite') return t.skip('PostgreSQL has no writing thread');
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const release = () => {
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+  };
+  t.after(release);
+  assert.equal((await app.http.inject('/readyz')).statusCode, 200);
+  const hanging = app.runtime.db.write(writes.runAtGate, gate, 'SELECT 1');
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const answer = await app.http.inject('/readyz');
+  assert.equal(answer.statusCode, 503);
+  assert.equal(answer.json().status, 'storage unavailable');
+  release();
+  await hanging;
+});
