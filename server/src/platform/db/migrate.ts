@@ -56,7 +56,8 @@ export async function migrate(
   { migrations = known, now = Date.now }: { migrations?: readonly Migration[]; now?: () => number } = {},
 ): Promise<string[]> {
   const names = migrations.map(({ name }) => name);
-  const recorded = await db.write(writes.recordedMigrations, db.engine);
+  // A start without anything to migrate does not wait for the writing thread.
+  const recorded = await readRecorded(db);
   refuseUnknown(recorded, names);
   const applied: string[] = [];
   for (const { name, sql } of migrations.slice(recorded.length)) {
@@ -66,6 +67,18 @@ export async function migrate(
   }
   return applied;
 }
+
+async function readRecorded(db: Database): Promise<string[]> {
+  if (!(await db.get(recordTableExists))) return db.write(writes.recordedMigrations, db.engine);
+  return namesOf(await db.all<{ name: string }>(recordedSql));
+}
+
+const recordTableExists: Sql = {
+  sqlite: `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'`,
+  postgres: `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'`,
+};
+const recordedSql = 'SELECT name FROM schema_migrations ORDER BY number';
+const namesOf = (rows: readonly { readonly name: string }[]): string[] => rows.map(({ name }) => name);
 
 /** Applies every migration inside one transaction, on a database without a schema. */
 export async function migrateEmpty(tx: Tx, engine: Database['engine'], now: number): Promise<void> {
@@ -78,8 +91,7 @@ export async function migrateEmpty(tx: Tx, engine: Database['engine'], now: numb
 async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<string[]> {
   await lock(tx, engine);
   await tx.run(forEngine(engine, recordTable));
-  const rows = await tx.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
-  return rows.map(({ name }) => name);
+  return namesOf(await tx.all<{ name: string }>(recordedSql));
 }
 
 /**

@@ -2,7 +2,7 @@
  * The event loop's side of the writing thread (sqlite-worker.ts). Writes are sent in small groups. Those that arrive while
  * the thread commits share its next commit.
  *
- * - The thread starts at once. It keeps the process alive only while writes are pending.
+ * - The first write starts the thread. It keeps the process alive only while writes are pending.
  * - A write that is not answered in time is rejected, although it may still be recorded if the thread has begun it. While
  *   the thread is that late nothing more is sent to it, so writes that are rejected meanwhile are not recorded.
  * - If the thread ends unexpectedly, its pending writes are rejected, although they may have been recorded. The next write
@@ -90,10 +90,6 @@ export class WritingThread implements SqliteWriter {
     this.#options = options;
     this.#onCommit = onCommit;
     this.#startWorker = start;
-    // The first write reports a thread that cannot be started.
-    try {
-      this.#worker = this.#start();
-    } catch {}
   }
 
   write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer> {
