@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../../sdk/test/until.ts';
 import { temporaryDirectory } from '../build-app.ts';
 import { assertLedger } from '../ledger.ts';
 import { startServer } from '../server-process.ts';
@@ -43,7 +44,9 @@ test(
       [502],
     );
     assert.ok((full.get(502) ?? 0) > 0);
-    assert.equal((await fetch(`${server.url}/readyz`)).status, 503);
+    const readyz = async () => (await fetch(`${server.url}/readyz`)).status;
+    // The database is asked once a second.
+    await until('/readyz says no', async () => (await readyz()) === 503);
     assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
     const read = await fetch(`${server.url}/v1/tips/stats`, { headers: pairs[0]!.headers });
     assert.equal(read.status, 200, 'reads go on');
@@ -57,7 +60,7 @@ test(
 
     rmSync(join(directory, 'filler'));
     assert.deepEqual([...(await post(300))], [[201, 300]]);
-    assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+    await until('/readyz says yes', async () => (await readyz()) === 200);
     await server.kill('SIGKILL');
     const ids = await withStore(env, ({ db }) => assertLedger(db));
     assert.deepEqual([...ids].sort(), [...answered].sort(), 'exactly what was answered 201');
