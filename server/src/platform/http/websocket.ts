@@ -132,7 +132,11 @@ function hangUp(socket: Socket, withinMs: number): void {
   });
   socket.end();
   const timer = setTimeout(() => socket.destroy(), withinMs);
-  socket.once('close', () => clearTimeout(timer));
+  // Before `ws` hears of it, which would parse what is left unread.
+  socket.prependOnceListener('close', () => {
+    clearTimeout(timer);
+    socket.read();
+  });
 }
 
 function destroy(this: Socket): void {
