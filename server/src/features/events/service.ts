@@ -16,7 +16,8 @@ export type EventLog = ReturnType<typeof createEventLog>;
 
 const retentionMs = 30 * 86_400_000;
 const pruneBatch = 500;
-const recountBatch = 200;
+/** Few: each sums a month of tips, and other writes wait meanwhile. */
+const recountBatch = 20;
 
 /** The topic of hints about one creator's log. The message is the newest sequence. */
 export const eventsTopic = (creatorId: string): string => `events:${creatorId}`;
