@@ -37,6 +37,9 @@ interface Node {
 const holdsSql =
   /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|WHERE|JOIN|SET|VALUES|RETURNING|AND|ON CONFLICT|ORDER BY|IS NULL)\s/;
 
+/** Commands for the session alone. They name no table, so no migration can break them, and they bypass the statements. */
+const sessionCommand = /\block_timeout\b/;
+
 /** The literals of a file that hold SQL. */
 export function literalsOf(file: string, source: string): Literal[] {
   const bytes = Buffer.from(source);
@@ -56,7 +59,8 @@ export function literalsOf(file: string, source: string): Literal[] {
 
   function visit(node: Node): void {
     const pieces = piecesOf(node);
-    if (pieces && node.span && holdsSql.test(`${pieces.join(' ')} `)) {
+    const text = `${pieces?.join(' ')} `;
+    if (pieces && node.span && holdsSql.test(text) && !sessionCommand.test(text)) {
       const line = bytes
         .subarray(0, node.span.start - 1)
         .toString()
