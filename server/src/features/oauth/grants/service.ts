@@ -82,7 +82,7 @@ export function createGrants(parts: GrantsParts) {
       const { family, refreshToken } = newFamily(parts, now);
       const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
       const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(await sign(subject), refreshToken, scope);
+      return toTokenResponse(sign(subject), refreshToken, scope);
     },
 
     /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */

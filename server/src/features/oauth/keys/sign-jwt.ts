@@ -1,18 +1,14 @@
 import { type KeyObject, sign } from 'node:crypto';
-import { promisify } from 'node:util';
 
 /**
  * A JWT signed with ES256 (RFC 7515). This is our own code because a library spends most of its time on checking and
  * copying values that we know to be valid. jose verifies tokens from outside. `header` and `claims` are JSON.
- * Node's thread pool computes the signature: it takes ten times as long as the event loop needs to ask for it.
  */
-export async function signJwt(header: string, claims: string, key: KeyObject): Promise<string> {
+export function signJwt(header: string, claims: string, key: KeyObject): string {
   const text = `${encode(header)}.${encode(claims)}`;
-  const signature = await signInPool('sha256', Buffer.from(text), key);
+  const signature = sign('sha256', Buffer.from(text), key);
   return `${text}.${toJoseSignature(signature).toString('base64url')}`;
 }
-
-const signInPool = promisify<string, Buffer, KeyObject, Buffer>(sign);
 
 const encode = (part: string): string => Buffer.from(part).toString('base64url');
 

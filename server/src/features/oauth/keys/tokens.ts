@@ -65,10 +65,10 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
    * Loads the key and returns a function that signs with it. So a key that cannot be loaded fails before a code or a
    * refresh token is consumed.
    */
-  async function signer(kind: TokenKind): Promise<(token: NewToken) => Promise<SignedToken>> {
+  async function signer(kind: TokenKind): Promise<(token: NewToken) => SignedToken> {
     const { kid, privateKey } = await keys.signing();
     const header = JSON.stringify({ alg: 'ES256', typ: types[kind], kid });
-    return async (token) => {
+    return (token) => {
       const issuedAt = Math.floor(clock() / 1000);
       const expiresAt = issuedAt + lives[kind];
       const claims = JSON.stringify({
@@ -84,7 +84,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         exp: expiresAt,
       });
       return {
-        token: await signJwt(header, claims, privateKey),
+        token: signJwt(header, claims, privateKey),
         expiresIn: lives[kind],
         expiresAt: expiresAt * 1000,
       };

@@ -83,11 +83,9 @@ export function defineGrantType<
         for (const check of steps.checks) if (check(loaded, request, now) === 'used') break;
         const creatorId = loaded.creator_id;
         const { grantId, familyId, scope, refreshToken, ...consumed } = steps.consume(parts, loaded, request, now);
-        // The signature is computed while the write commits. A token that is not issued is discarded.
-        const [consumption, accessToken] = await Promise.all([
-          consumed.consumption,
-          sign({ creatorId, clientId, grantId, familyId, scope }),
-        ]);
+        // The event loop signs while the writing thread commits. A token that is not issued is discarded.
+        const accessToken = sign({ creatorId, clientId, grantId, familyId, scope });
+        const consumption = await consumed.consumption;
         if (consumption === 'reused') parts.grants.announce(creatorId);
         if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
         return toTokenResponse(accessToken, refreshToken, scope);
