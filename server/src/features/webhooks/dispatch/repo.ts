@@ -114,7 +114,7 @@ interface Created {
 }
 
 /**
- * Turns a stretch of a creator's log into deliveries: one for each endpoint that an event matches. This transaction
+ * Creates the deliveries for a range of a creator's log: one for each endpoint that an event matches. This transaction
  * decides who gets an event, and an event goes to an endpoint once.
  */
 async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promise<Created> {
