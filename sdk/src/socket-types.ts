@@ -34,6 +34,8 @@ export type ConnectOptions = {
   onError?: ((error: unknown) => void) | undefined;
   /** The stream leaves out some sequences on purpose (an overlay's does), so a gap is no sign of loss. */
   sparse?: boolean | undefined;
+  /** The version of the overlay's protocol; only overlay pages name one. */
+  protocol?: number | undefined;
   /** With more events than this waiting for a slow handler the connection is dropped, and resumed when all are done. */
   maxWaiting?: number | undefined;
   WebSocket?: (new (url: string) => SocketLike) | undefined;

@@ -85,7 +85,8 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     const socket = new Socket(options.url);
     connection.socket = socket;
     socket.addEventListener('open', () => {
-      if (!connection.closed) socket.send(JSON.stringify({ type: 'auth', token: current, after: received }));
+      const { protocol } = options;
+      if (!connection.closed) socket.send(JSON.stringify({ type: 'auth', token: current, after: received, protocol }));
     });
     socket.addEventListener('message', (message) => {
       if (!connection.closed) receive(connection, message.data);

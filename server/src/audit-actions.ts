@@ -101,6 +101,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     setPaused: none,
     setPresence: none,
     settle: none,
+    approve: none,
     acknowledge: none,
     expire: none,
     deleteBefore: none,

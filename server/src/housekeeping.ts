@@ -23,6 +23,7 @@ export const jobs: Record<string, Job> = {
   'prune events': { everyMs: hour, run: ({ events }) => events.prune() },
   'disable failing webhooks': { everyMs: minute, run: ({ webhooks }) => webhooks.disableFailing() },
   'prune webhook deliveries': { everyMs: hour, run: ({ webhooks }) => webhooks.prune() },
+  'prune held tips': { everyMs: minute, run: ({ overlays }) => overlays.skipHeld() },
   'prune overlays': { everyMs: hour, run: ({ overlays }) => overlays.prune() },
   'prune idempotency keys': { everyMs: hour, run: ({ tips }) => tips.pruneKeys() },
   'prune sessions': { everyMs: hour, run: ({ sessions }) => sessions.prune() },

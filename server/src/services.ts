@@ -89,7 +89,8 @@ export function createServices(platform: Platform & { readonly config: Config })
     authUrl: config.authUrl,
     timeZone: config.timeZone,
   });
-  const tips = createTips({ db, events, clock, newId, zone });
+  const screen = async () => ({ status: 'queued', shown: null }) as const;
+  const tips = createTips({ db, events, screen, clock, newId, zone });
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, newId, overlaysConnected: presence.connected });

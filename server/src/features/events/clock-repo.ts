@@ -73,6 +73,7 @@ async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boo
     ['idempotency_keys', 'created_at'],
     ['grants', 'created_at'],
     ['grant_uses', 'used_at'],
+    ['tips', 'approved_at'],
     ['overlays', 'expired_until'],
     ['overlays', 'last_ack_at'],
   ])

@@ -1,4 +1,5 @@
 export { createClockCheck } from './clock.ts';
+export { forScreen, type ScreenedAlert } from './projection.ts';
 export {
   appendEvent,
   appendParams,
@@ -14,6 +15,7 @@ export {
   alertExample,
   type GrantEndReason,
   type SkipReason,
+  type StoredSkipReason,
   Tip,
   tipExample,
 } from './schemas.ts';

@@ -31,6 +31,8 @@ export interface PreparedEvent {
   readonly month: string;
   /** By how much a new tip raises the totals; `null` for every other event. */
   readonly amountMinor: number | null;
+  /** Of a test alert: JSON of what screens show, if that is not what was sent. */
+  readonly screened: string | null;
 }
 
 /**
@@ -70,12 +72,13 @@ export async function appendEvent(
   if (!head) throw new Error(`creator ${event.creatorId} has no head`);
   const position = { sequence: head.sequence, createdAt: head.last_at };
   const body = eventBody(event, position.sequence, toTimestamp(position.createdAt), data(position));
-  await tx.run(insertEventSql, [event.creatorId, position.sequence, position.createdAt, event.id, event.type, body]);
+  const { creatorId, id, type, screened } = event;
+  await tx.run(insertEventSql, [creatorId, position.sequence, position.createdAt, id, type, body, screened]);
   return position;
 }
 
 const insertEventSql =
-  'INSERT INTO events (creator_id, sequence, created_at, id, type, body) VALUES ($1, $2, $3, $4, $5, $6)';
+  'INSERT INTO events (creator_id, sequence, created_at, id, type, body, screened) VALUES ($1, $2, $3, $4, $5, $6, $7)';
 
 /** The JSON text that sockets, overlays and webhooks send. */
 function eventBody(
@@ -133,11 +136,13 @@ export interface StoredEvent {
   sequence: number;
   type: string;
   body: string;
+  /** JSON of a `ScreenedAlert`: what screens show of a test alert, where that is not what was sent. */
+  screened: string | null;
 }
 
 export function eventsAfter(db: Reader, creatorId: string, after: number, limit: number): Promise<StoredEvent[]> {
   return db.all<StoredEvent>(
-    'SELECT sequence, type, body FROM events WHERE creator_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3',
+    'SELECT sequence, type, body, screened FROM events WHERE creator_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3',
     [creatorId, after, limit],
   );
 }

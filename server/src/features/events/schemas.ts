@@ -5,12 +5,14 @@ import { Type } from '../../platform/http/type.ts';
 /**
  * The records that events carry. They are in the lowest feature, because the table of event types refers to them.
  */
-const alertStatuses = ['queued', 'shown', 'skipped', 'expired'] as const;
+const alertStatuses = ['held', 'queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];
 
 const tipSources = ['api', 'cli'] as const;
-const skipReasons = ['by_creator', 'below_minimum'] as const;
+const skipReasons = ['by_creator', 'below_minimum', 'rejected', 'held_too_long', 'voided'] as const;
 export type SkipReason = (typeof skipReasons)[number];
+/** A blocked tip is skipped when it is recorded, and no event reports it. */
+export type StoredSkipReason = SkipReason | 'blocked';
 
 export const grantEndReasons = ['creator', 'app', 'operator', 'app_deleted', 'account_deleted'] as const;
 export type GrantEndReason = (typeof grantEndReasons)[number];
@@ -32,6 +34,10 @@ export const Tip = Type.Object(
     alert: Type.Object({
       status: Type.Unsafe<AlertStatus>({ type: 'string', enum: alertStatuses }),
       shown_at: nullable(Timestamp),
+      name: Type.String({ description: 'The name that may be shown in public, after the creator’s screening' }),
+      message: nullable(
+        Type.String({ description: 'The message that may be shown in public; null if there is none or it is hidden' }),
+      ),
     }),
     created_at: Timestamp,
   },
@@ -82,7 +88,7 @@ export const tipExample: Tip = {
   display_name: 'สมชาย',
   message: 'Great stream!',
   source: { type: 'api', client_id: 'app_01kaxk2t5w2m8r4c6x1z3b5d7f', app_name: 'Goal Bot' },
-  alert: { status: 'queued', shown_at: null },
+  alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: 'Great stream!' },
   created_at: '2026-11-15T04:00:00.000Z',
 };
 

@@ -1,5 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import { createClockCheck } from './clock.ts';
+import type { ScreenedAlert } from './projection.ts';
 import * as repo from './repo.ts';
 import type { EventData, EventType } from './types.ts';
 
@@ -10,6 +11,8 @@ export interface NewEvent {
   readonly replay?: boolean;
   /** Set for a new tip: added to the totals. */
   readonly amountMinor?: number;
+  /** Of a test alert: what screens show, where that is not what was sent. */
+  readonly screened?: ScreenedAlert | null;
 }
 
 export type EventLog = ReturnType<typeof createEventLog>;
@@ -51,10 +54,12 @@ export function createEventLog({
   }
 
   /** An event without its position, which `appendEvent` assigns. */
-  function prepare({ creatorId, type, test = false, replay = false, amountMinor }: NewEvent): repo.PreparedEvent {
+  function prepare({ creatorId, type, test = false, replay = false, ...rest }: NewEvent): repo.PreparedEvent {
     const now = clock();
     const month = zone.month(now).key;
-    return { creatorId, id: newId('evt'), type, test, replay, now, month, amountMinor: amountMinor ?? null };
+    const amountMinor = rest.amountMinor ?? null;
+    const screened = rest.screened ? JSON.stringify(rest.screened) : null;
+    return { creatorId, id: newId('evt'), type, test, replay, now, month, amountMinor, screened };
   }
 
   /** To be called after the commit. A lost hint delays an event and never loses it. */

@@ -66,6 +66,14 @@ export const eventTypes = {
     flag: 'replay',
     example: { tip: tipExample },
   }),
+  'alert.approved': row(Type.Object({ tip: Tip }), {
+    when: 'The creator approved a tip whose alert was held; whoever shows tips shows it now',
+    label: { en: 'The creator approved a tip that was held', th: 'ครีเอเตอร์อนุมัติทิปที่รออนุมัติ' },
+    audience: 'subscribers',
+    overlay: 'play',
+    flag: null,
+    example: { tip: tipExample },
+  }),
   'alert.shown': row(AlertOutcome, {
     when: 'An overlay has shown an alert',
     label: { en: 'An overlay has shown an alert', th: 'โอเวอร์เลย์แสดงการแจ้งเตือนแล้ว' },
@@ -75,7 +83,7 @@ export const eventTypes = {
     example: { tip_id: tipExample.id, alert_id: null, shown_at: '2026-11-15T04:00:05.000Z', reason: null },
   }),
   'alert.skipped': row(AlertOutcome, {
-    when: 'An alert was not shown: `reason` is `by_creator` or `below_minimum`',
+    when: 'An alert was not shown: `reason` is `by_creator`, `below_minimum`, `rejected`, `held_too_long` or `voided`',
     label: { en: 'An alert was not shown', th: 'การแจ้งเตือนถูกข้าม' },
     audience: 'subscribers',
     overlay: 'skip',

@@ -1,8 +1,8 @@
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
-import type { EventLog } from '../events/index.ts';
-import type { AlertStatus, Tips } from '../tips/index.ts';
+import type { EventLog, ScreenedAlert, SkipReason } from '../events/index.ts';
+import type { AlertStatus, Tip, Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 import { readSettings } from './settings.ts';
 
@@ -43,6 +43,10 @@ export interface RecentAlert {
 
 const expiryStepMs = 60_000;
 
+/** A tip that nobody approved or rejected for so long is skipped. */
+const maxHeldMs = 24 * 3_600_000;
+const heldBatch = 100;
+
 /** How many of the newest events are searched for alerts. */
 const recentEvents = 100;
 
@@ -54,7 +58,14 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
 
   async function eventAt(creatorId: string, sequence: number) {
     const [event] = await events.after(creatorId, sequence - 1, 1);
-    return event?.sequence === sequence ? JSON.parse(event.body) : undefined;
+    return event?.sequence === sequence ? { ...JSON.parse(event.body), screened: event.screened } : undefined;
+  }
+
+  /** Held, rejected, blocked and voided tips are not replayed. */
+  async function replayableTip(creatorId: string, tipId: string): Promise<Tip> {
+    const tip = await tips.byId(creatorId, tipId);
+    if (await tips.mayBeShown(creatorId, tipId)) return tip;
+    throw new ApiError('not_found', { message: 'The alert of this tip is not shown.' });
   }
 
   function announce(creatorId: string, sequence: number | null): void {
@@ -64,8 +75,14 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
   async function queuedAlerts(creatorId: string, rows: readonly repo.AcknowledgedRow[]): Promise<QueuedAlert[]> {
     const alerts = rows.flatMap(toAlert);
     const tests = alerts.flatMap(({ alertId }) => alertId ?? []);
-    const settled = await repo.settledTestAlerts(db, creatorId, tests);
-    return alerts.filter(({ alertId }) => alertId === null || !settled.has(alertId));
+    const approved = alerts.flatMap(({ tipId, approved }) => (approved && tipId) || []);
+    const [settled, queued] = await Promise.all([
+      repo.settledTestAlerts(db, creatorId, tests),
+      repo.stillQueued(db, creatorId, approved),
+    ]);
+    return alerts.filter(({ alertId, tipId, approved }) =>
+      alertId === null ? !approved || queued.has(tipId ?? '') : !settled.has(alertId),
+    );
   }
 
   /** Reads a short span first, so that a page that begins again and again does not write each time. */
@@ -74,15 +91,24 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
 
   function settlement(
     creatorId: string,
-    subject: Pick<repo.Settlement, 'tipId' | 'alertId'>,
-    outcome: 'shown' | 'expired' | NonNullable<repo.Settlement['reason']>,
+    { tipId, alertId }: Pick<repo.Settlement, 'tipId' | 'alertId'>,
+    outcome: 'shown' | 'expired' | SkipReason,
   ): repo.Settlement {
-    if (outcome === 'expired') return { ...subject, status: outcome, reason: null, event: null };
+    const from = outcome === 'rejected' || outcome === 'held_too_long' ? 'held' : 'queued';
+    if (outcome === 'expired') return { tipId, alertId, from, status: outcome, reason: null, event: null };
     const type = outcome === 'shown' ? 'alert.shown' : 'alert.skipped';
     const event = events.prepare({ creatorId, type });
     return outcome === 'shown'
-      ? { ...subject, status: outcome, reason: null, event }
-      : { ...subject, status: 'skipped', reason: outcome, event };
+      ? { tipId, alertId, from, status: outcome, reason: null, event }
+      : { tipId, alertId, from, status: 'skipped', reason: outcome, event };
+  }
+
+  /** Skips the alert of a tip. Returns whether it was still waiting. */
+  async function skipFor(creatorId: string, tipId: string, reason: SkipReason): Promise<boolean> {
+    const skipped = settlement(creatorId, { tipId, alertId: null }, reason);
+    const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
+    announce(creatorId, sequence);
+    return sequence !== null;
   }
 
   async function acknowledgeNow(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
@@ -153,19 +179,39 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     },
 
     /** The creator skips an alert. Returns whether it was still queued. */
-    async skip(creatorId: string, tipId: string): Promise<boolean> {
-      const skipped = settlement(creatorId, { tipId, alertId: null }, 'by_creator');
-      const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
+    skip: (creatorId: string, tipId: string): Promise<boolean> => skipFor(creatorId, tipId, 'by_creator'),
+
+    /** A held tip is shown now. Returns whether it was still held. */
+    async approve(creatorId: string, tipId: string): Promise<boolean> {
+      const event = events.prepare({ creatorId, type: 'alert.approved' });
+      const sequence = await db.write(repo.writes.approve, event, tipId);
       announce(creatorId, sequence);
       return sequence !== null;
+    },
+
+    /** A held tip is never shown. Returns whether it was still held. */
+    reject: (creatorId: string, tipId: string): Promise<boolean> => skipFor(creatorId, tipId, 'rejected'),
+
+    /** Skips the tips that nobody approved or rejected in time. */
+    async skipHeld(): Promise<void> {
+      for (let more = true; more; ) {
+        const held = await tips.heldBefore(clock() - maxHeldMs, heldBatch);
+        for (const { creator_id, id } of held) await skipFor(creator_id, id, 'held_too_long');
+        more = held.length === heldBatch;
+      }
     },
 
     /** The creator replays the alert of this event. No status changes. */
     async replay(creatorId: string, sequence: number): Promise<void> {
       const event = await eventAt(creatorId, sequence);
       if (event?.type !== 'tip.created' && event?.type !== 'alert.test') throw new ApiError('not_found');
-      const data = event.data.tip ? { tip: await tips.byId(creatorId, event.data.tip.id) } : event.data;
-      await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true }, data);
+      const tip = event.data.tip && (await replayableTip(creatorId, event.data.tip.id));
+      const screened: ScreenedAlert | null = JSON.parse(event.screened ?? 'null');
+      if (screened?.held) throw new ApiError('not_found', { message: 'This alert is not shown.' });
+      await events.append(
+        { creatorId, type: 'alert.replayed', test: event.test, replay: true, screened },
+        tip ? { tip } : event.data,
+      );
     },
 
     /** Newest first. */
@@ -183,7 +229,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         .map(({ sequence, body }) => {
           const { created_at: createdAt, data } = JSON.parse(body);
           const { id, name, display_name, amount_minor: amountMinor } = data.tip ?? data.alert;
-          const tip = data.tip && { id, status: statuses.get(id) ?? 'queued' };
+          const tip = data.tip && { id, status: statuses.get(id) ?? data.tip.alert.status };
           return { sequence, createdAt, name: displayName(display_name, name), amountMinor, tip };
         });
     },
@@ -196,14 +242,18 @@ interface QueuedAlert {
   readonly tipId: string | null;
   readonly alertId: string | null;
   readonly amountMinor: number;
+  /** The event is the approval of a tip that was held, and settles it. */
+  readonly approved: boolean;
 }
 
-/** Empty for an event that is not an alert, and for a tip whose alert is settled. */
-function toAlert({ sequence, body, tip_id, amount_minor, alert_status }: repo.AcknowledgedRow): QueuedAlert[] {
+/** Empty for an event that is not an alert, and for a tip whose alert is settled or was approved by a later event. */
+function toAlert({ sequence, body, ...row }: repo.AcknowledgedRow): QueuedAlert[] {
   if (body !== null) {
-    const { id, amount_minor: amountMinor } = JSON.parse(body).data.alert;
-    return [{ sequence, tipId: null, alertId: id, amountMinor }];
+    const { alert, tip } = JSON.parse(body).data;
+    if (tip) return [{ sequence, tipId: tip.id, alertId: null, amountMinor: tip.amount_minor, approved: true }];
+    return [{ sequence, tipId: null, alertId: alert.id, amountMinor: alert.amount_minor, approved: false }];
   }
-  if (tip_id === null || amount_minor === null || alert_status !== 'queued') return [];
-  return [{ sequence, tipId: tip_id, alertId: null, amountMinor: amount_minor }];
+  const { tip_id: tipId, amount_minor: amountMinor, alert_status, approved_at } = row;
+  if (tipId === null || amountMinor === null || alert_status !== 'queued' || approved_at !== null) return [];
+  return [{ sequence, tipId, alertId: null, amountMinor, approved: false }];
 }

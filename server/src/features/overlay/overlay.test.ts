@@ -30,7 +30,7 @@ function socket(t: TestContext, address: string, token: string, after: number) {
   const webSocket = new WebSocket(`ws://${address}/overlay/socket`);
   t.after(() => webSocket.terminate());
   const frames: ReturnType<typeof JSON.parse>[] = [];
-  webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token, after })));
+  webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token, after, protocol: 2 })));
   webSocket.on('message', (data) => frames.push(JSON.parse(String(data))));
   const closed = new Promise<number>((resolve) => webSocket.on('close', resolve));
   return { frames, closed, leave: () => webSocket.close(), live: () => until('welcome', () => frames.length > 0) };
@@ -73,7 +73,8 @@ test('the first acknowledgement counts, tells of it once, and is noted for the p
   assert.equal((await ack(`${page}1`, 1)).statusCode, 204);
   app.clock.advance(5000);
   assert.equal((await ack(`${page}2`, 1)).statusCode, 204);
-  assert.deepEqual(await statusOf(app, pair, first.id), { status: 'shown', shown_at: '2026-11-15T04:00:00.000Z' });
+  const { status, shown_at } = await statusOf(app, pair, first.id);
+  assert.deepEqual({ status, shown_at }, { status: 'shown', shown_at: '2026-11-15T04:00:00.000Z' });
   const [, shown, ...others] = await events(app, pair);
   assert.equal(shown.type, 'alert.shown');
   assert.deepEqual(shown.data, {

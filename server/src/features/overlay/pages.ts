@@ -38,9 +38,9 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
   async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
     const { creatorId } = pages.requireSession(request);
-    const [overlay, connected, recent] = await Promise.all([
+    const [overlay, open, recent] = await Promise.all([
       overlays.get(creatorId),
-      presence.connected(creatorId),
+      presence.open(creatorId),
       overlays.recent(creatorId, latestAlerts),
     ]);
     const body = overlayView({
@@ -48,7 +48,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       csrf: pages.csrf(request, reply),
       times,
       overlay,
-      connected,
+      ...open,
       recent,
       typed: toTyped(overlay.settings),
       wrong: {},

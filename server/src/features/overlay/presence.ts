@@ -22,16 +22,27 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const reported = new Set<string>();
   const reporting = new Map<string, 'once' | 'again'>();
   let timer: NodeJS.Timeout | undefined;
-  const localCount = (creatorId: string): number => streams.connected(creatorId, 'overlay');
+  const localOpen = (creatorId: string): repo.OpenOverlays => {
+    const outdated = streams.connected(creatorId, 'old_overlay');
+    return { connected: streams.connected(creatorId, 'overlay') + outdated, outdated };
+  };
+
+  /** Over all nodes. */
+  async function open(creatorId: string): Promise<repo.OpenOverlays> {
+    const here = localOpen(creatorId);
+    if (db.engine === 'sqlite') return here;
+    const there = await repo.openElsewhere(db, creatorId, node, clock() - staleMs);
+    return { connected: here.connected + there.connected, outdated: here.outdated + there.outdated };
+  }
 
   /** One write at a time for a creator. The next write reports what has changed meanwhile. */
   async function report(creatorId: string): Promise<void> {
     if (reporting.has(creatorId)) return void reporting.set(creatorId, 'again');
     reporting.set(creatorId, 'once');
     try {
-      const count = localCount(creatorId);
-      if (count === 0) reported.delete(creatorId);
-      await db.write(repo.writes.setPresence, creatorId, node, count, clock());
+      const here = localOpen(creatorId);
+      if (here.connected === 0) reported.delete(creatorId);
+      await db.write(repo.writes.setPresence, creatorId, node, here, clock());
     } catch (err) {
       log.warn({ err }, 'the count of open overlays was not written; it will be tried again');
     }
@@ -54,8 +65,7 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
       }, reportIntervalMs).unref();
     },
 
-    connected: async (creatorId: string): Promise<number> =>
-      localCount(creatorId) +
-      (db.engine === 'sqlite' ? 0 : await repo.connectedElsewhere(db, creatorId, node, clock() - staleMs)),
+    open,
+    connected: async (creatorId: string): Promise<number> => (await open(creatorId)).connected,
   };
 }

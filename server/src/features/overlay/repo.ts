@@ -1,7 +1,7 @@
 import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type SkipReason } from '../events/index.ts';
-import { type AlertStatus, expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
+import { type AlertStatus, approveAlert, expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
 
 export interface OverlayRow {
   sealed_key: Uint8Array;
@@ -63,16 +63,17 @@ function setPaused(tx: Tx, creatorId: string, paused: boolean): Promise<number> 
 export interface AcknowledgedRow {
   sequence: number;
   type: string;
-  /** `null` for every event but a test alert. */
+  /** `null` for every event but a test alert and an approval. */
   body: string | null;
   tip_id: string | null;
   amount_minor: number | null;
   alert_status: AlertStatus | null;
+  approved_at: number | null;
 }
 
 const acknowledgedSql = (listed: string): string =>
-  `SELECT e.sequence, e.type, CASE WHEN e.type = 'alert.test' THEN e.body END AS body,
-     t.id AS tip_id, t.amount_minor, t.alert_status
+  `SELECT e.sequence, e.type, CASE WHEN e.type IN ('alert.test', 'alert.approved') THEN e.body END AS body,
+     t.id AS tip_id, t.amount_minor, t.alert_status, t.approved_at
    FROM events e LEFT JOIN tips t ON e.type = 'tip.created'
      AND t.creator_id = e.creator_id AND t.created_at = e.created_at AND t.sequence = e.sequence
    WHERE e.creator_id = $1 AND e.sequence ${listed} ORDER BY e.sequence`;
@@ -89,6 +90,20 @@ export function eventsToAcknowledge(
   sequences: readonly number[],
 ): Promise<AcknowledgedRow[]> {
   return db.all<AcknowledgedRow>(acknowledgedEvents, [creatorId, JSON.stringify(sequences)]);
+}
+
+const queuedTips: Sql = {
+  sqlite: `SELECT id FROM tips WHERE id IN (SELECT value FROM json_each($2)) AND creator_id = $1
+    AND alert_status = 'queued'`,
+  postgres: `SELECT id FROM tips WHERE id = ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))
+    AND creator_id = $1 AND alert_status = 'queued'`,
+};
+
+/** Those of these tips whose alert is queued. */
+export async function stillQueued(db: Reader, creatorId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.all<{ id: string }>(queuedTips, [creatorId, JSON.stringify(ids)]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 const settledTests: Sql = {
@@ -158,27 +173,35 @@ async function expire(tx: Tx, creatorId: string, from: number, until: number): P
   ]);
 }
 
-async function setPresence(tx: Tx, creatorId: string, nodeId: string, connected: number, now: number) {
+/** Open overlays, and how many of them run a page from before the present protocol. */
+export interface OpenOverlays {
+  readonly connected: number;
+  readonly outdated: number;
+}
+
+async function setPresence(tx: Tx, creatorId: string, nodeId: string, open: OpenOverlays, now: number) {
   await tx.run(
-    `INSERT INTO overlay_presence (creator_id, node_id, connected, seen_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (creator_id, node_id) DO UPDATE SET connected = excluded.connected, seen_at = excluded.seen_at`,
-    [creatorId, nodeId, connected, now],
+    `INSERT INTO overlay_presence (creator_id, node_id, connected, outdated, seen_at) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (creator_id, node_id) DO UPDATE
+       SET connected = excluded.connected, outdated = excluded.outdated, seen_at = excluded.seen_at`,
+    [creatorId, nodeId, open.connected, open.outdated, now],
   );
 }
 
 /** The open overlays of all other nodes. */
-export async function connectedElsewhere(
+export async function openElsewhere(
   db: Reader,
   creatorId: string,
   nodeId: string,
   since: number,
-): Promise<number> {
-  const row = await db.get<{ connected: number }>(
-    `SELECT COALESCE(SUM(connected), 0) AS connected FROM overlay_presence
-     WHERE creator_id = $1 AND node_id <> $2 AND seen_at >= $3`,
+): Promise<OpenOverlays> {
+  const row = await db.get<OpenOverlays>(
+    `SELECT CAST(COALESCE(SUM(connected), 0) AS BIGINT) AS connected,
+       CAST(COALESCE(SUM(outdated), 0) AS BIGINT) AS outdated
+     FROM overlay_presence WHERE creator_id = $1 AND node_id <> $2 AND seen_at >= $3`,
     [creatorId, nodeId, since],
   );
-  return row?.connected ?? 0;
+  return row ?? { connected: 0, outdated: 0 };
 }
 
 /** Deletes up to `limit` rows of each table. Returns how many in all. */
@@ -201,6 +224,8 @@ async function deleteBefore(tx: Tx, before: number, limit: number): Promise<numb
 export interface Settlement {
   readonly tipId: string | null;
   readonly alertId: string | null;
+  /** The status of the alert before. */
+  readonly from: 'held' | 'queued';
   readonly status: 'shown' | 'skipped' | 'expired';
   readonly reason: SkipReason | null;
   /** The event that reports the outcome; an expired alert has none. */
@@ -209,9 +234,9 @@ export interface Settlement {
 
 /** Settles an alert unless it is settled already. Returns the sequence of the event that reports the outcome, if any. */
 async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
-  const { tipId, alertId, status, reason, event } = settlement;
+  const { tipId, alertId, from, status, reason, event } = settlement;
   const shownAt = status === 'shown' ? now : null;
-  if (tipId !== null && !(await settleTip(tx, creatorId, tipId, status, shownAt))) return null;
+  if (tipId !== null && !(await settleTip(tx, creatorId, tipId, from, { status, reason, shownAt }))) return null;
   if (alertId !== null && !(await settleTestAlert(tx, creatorId, alertId, now))) return null;
   if (!event) return null;
   const shown_at = shownAt === null ? null : toTimestamp(shownAt);
@@ -241,6 +266,7 @@ export const writes = defineWrites(import.meta.url, {
   setPaused,
   setPresence,
   settle,
+  approve: approveAlert,
   acknowledge,
   expire,
   deleteBefore,

@@ -6,7 +6,7 @@ import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
-import { overlayTreatments } from '../events/index.ts';
+import { forScreen, overlayTreatments } from '../events/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
@@ -34,6 +34,9 @@ const Acks = Type.Object({
     { minItems: 1, maxItems: 50 },
   ),
 });
+
+/** What a page gets that names no protocol: it was opened before an upgrade and knows no other types. */
+const firstTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.shown', 'alert.skipped'];
 
 const maxOverlays = 20;
 /**
@@ -112,7 +115,7 @@ function overlaySocket(
   const socketServer = createSocketServer(instance, {
     webSockets,
     log,
-    async subscribe({ token, after }, connection) {
+    async subscribe({ token, after, protocol }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';
       if (!connection.closed)
@@ -123,12 +126,14 @@ function overlaySocket(
       const subscription = streams.subscribe(
         {
           creatorId,
-          kind: 'overlay',
+          kind: protocol === undefined ? 'old_overlay' : 'overlay',
           slots: { key: `overlay:${creatorId}`, max: maxOverlays },
           permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
           // A test is for whoever watches now: one made before the page connected is not played.
           wants: (type, sequence) =>
-            overlayTreatments.has(type) && (type !== 'alert.test' || sequence > connection.head),
+            (protocol === undefined ? firstTypes.includes(type) : overlayTreatments.has(type)) &&
+            (type !== 'alert.test' || sequence > connection.head),
+          project: forScreen,
         },
         connection,
         after,

@@ -8,6 +8,7 @@ import {
   emptyState,
   heading,
   linkButton,
+  notice,
   type Tone,
   table,
   writtenName,
@@ -28,6 +29,8 @@ export interface OverlayView {
   readonly times: Times;
   readonly overlay: Overlay;
   readonly connected: number;
+  /** How many of them run a page from before an upgrade. */
+  readonly outdated: number;
   readonly recent: readonly RecentAlert[];
   readonly typed: Typed;
   readonly wrong: Wrong;
@@ -38,7 +41,13 @@ export interface OverlayView {
 type T = ReturnType<typeof overlayWords>;
 
 const home = '/dashboard/overlay';
-const tones: Record<AlertStatus, Tone | 'plain'> = { queued: 'info', shown: 'ok', skipped: 'plain', expired: 'warn' };
+const tones: Record<AlertStatus, Tone | 'plain'> = {
+  held: 'warn',
+  queued: 'info',
+  shown: 'ok',
+  skipped: 'plain',
+  expired: 'warn',
+};
 
 export function overlayView(o: OverlayView): Html {
   const t = overlayWords(o.lang);
@@ -63,7 +72,8 @@ function nowCard(o: OverlayView, t: T): Html {
     ? post(o, 'resume', button(t('resume')))
     : post(o, 'pause', button(t('pause'), { kind: 'plain' }));
   const stop = o.connected > 0 ? post(o, 'stop', button(t('stop'), { kind: 'plain' })) : '';
-  return card({ title: t('now'), body: definitions(facts), actions: html`!${toggle}!${stop}` });
+  const reload = o.outdated > 0 ? notice('warn', t('outdated')) : '';
+  return card({ title: t('now'), body: html`!${reload}!${definitions(facts)}`, actions: html`!${toggle}!${stop}` });
 }
 
 function addressCard(o: OverlayView, t: T): Html {
@@ -111,7 +121,9 @@ function recentTable(o: OverlayView, t: T): Html {
       tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
       tip?.status === 'queued'
         ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' }))
-        : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
+        : tip?.status === 'held'
+          ? ''
+          : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
     ]),
   });
 }

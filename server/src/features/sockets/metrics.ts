@@ -11,7 +11,7 @@ export function createStreamMetrics({ registry }: Metrics, subscribers: Readonly
     registers: [registry],
     collect() {
       this.reset();
-      for (const kind of ['socket', 'stream', 'overlay']) this.set({ kind }, 0);
+      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay']) this.set({ kind }, 0);
       for (const { options } of subscribers) this.inc({ kind: options.kind });
     },
   });

@@ -10,6 +10,8 @@ import type { Subscriber } from './subscriber.ts';
 export interface Auth {
   readonly token: string;
   readonly after: number | undefined;
+  /** The version of the overlay's protocol that the page was made for. */
+  readonly protocol?: number | undefined;
 }
 
 export interface SocketCallbacks {
@@ -209,7 +211,9 @@ function readFrame(text: string): Auth | 'ping' | CloseReason {
     if (frame === null || typeof frame !== 'object' || !('type' in frame)) return 'bad_frame';
     if (frame.type === 'ping') return 'ping';
     if (frame.type !== 'auth') return 'bad_frame';
-    return readAuth('token' in frame ? frame.token : null, 'after' in frame ? frame.after : undefined);
+    const auth = readAuth('token' in frame ? frame.token : null, 'after' in frame ? frame.after : undefined);
+    const protocol = 'protocol' in frame && typeof frame.protocol === 'number' ? frame.protocol : undefined;
+    return typeof auth === 'string' ? auth : { ...auth, protocol };
   } catch {
     return 'bad_frame';
   }

@@ -1,10 +1,12 @@
+import type { StoredEvent } from '../events/index.ts';
 import type { CloseReason } from './close-reasons.ts';
 import type { Connection } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
 
 export interface SubscriberOptions {
   readonly creatorId: string;
-  readonly kind: 'socket' | 'stream' | 'overlay';
+  /** An old overlay is a page from before the present protocol. */
+  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay';
   /** Connections with the same key share `max` connection slots. */
   readonly slots: { readonly key: string; readonly max: number };
   /**
@@ -14,6 +16,8 @@ export interface SubscriberOptions {
   readonly permission: { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> };
   /** Selects events; without it the subscriber gets all. */
   readonly wants?: (type: string, sequence: number) => boolean;
+  /** What is sent in place of a stored event; `null`: nothing. */
+  readonly project?: (event: StoredEvent) => StoredEvent | null;
 }
 
 /** The client is too slow when more than this waits for it. */
@@ -47,7 +51,9 @@ export class Subscriber {
     if (this.closed || events.last <= this.cursor) return;
     // Only events removed by age can be missing. A new connection learns so from its welcome.
     if (events.first > this.cursor + 1) return void this.close('restart');
-    const unsent = events.first === this.cursor + 1 && !this.options.wants ? events : this.#select(events);
+    const { wants, project } = this.options;
+    const all = events.first === this.cursor + 1 && !wants && !project;
+    const unsent = all ? events : this.#select(events);
     this.cursor = events.last;
     if (unsent.events.length === 0) return;
     this.connection.send(unsent);
@@ -56,10 +62,11 @@ export class Subscriber {
   }
 
   #select({ events }: EncodedEvents): EncodedEvents {
-    const { wants } = this.options;
-    return new EncodedEvents(
-      events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence))),
+    const { wants, project } = this.options;
+    const wanted = events.filter(
+      ({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence)),
     );
+    return new EncodedEvents(project ? wanted.flatMap((event) => project(event) ?? []) : wanted);
   }
 
   /** Sends a keepalive after so many ticks without an event, and closes after so many without progress. */

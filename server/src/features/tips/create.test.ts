@@ -58,7 +58,7 @@ apiTable('POST /v1/tips', { method: 'POST', url: '/v1/tips' }, [
         display_name: 'สมชาย',
         message: thai,
         source: { type: 'api', client_id: clientId, app_name: app.name },
-        alert: { status: 'queued', shown_at: null },
+        alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: thai },
         created_at: new Date(clock()).toISOString(),
       });
       assert.equal(answer.headers.location, `/v1/tips/${tip.id}`);

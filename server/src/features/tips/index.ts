@@ -1,7 +1,7 @@
+export { approveAlert, expireAlerts, settleAlert } from './alert-repo.ts';
 export type { DayTotal } from './days.ts';
 export { parseBound } from './range.ts';
-export { expireAlerts, settleAlert } from './repo.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
 export type { TipFilter } from './search.ts';
-export { createTips, type Tips } from './service.ts';
+export { createTips, type ScreenTip, type Tips } from './service.ts';

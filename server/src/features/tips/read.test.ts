@@ -65,7 +65,9 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
     check: (answer) => {
       assertExactly(TipPage, answer.json());
       const [{ id, created_at, ...tip }, older] = answer.json().data;
-      assert.deepEqual(older.alert, { status: 'shown', shown_at: '1970-01-01T00:00:00.001Z' });
+      const { name, message, ...outcome } = older.alert;
+      assert.deepEqual([name, message], [older.display_name ?? older.name, older.message]);
+      assert.deepEqual(outcome, { status: 'shown', shown_at: '1970-01-01T00:00:00.001Z' });
       assert.deepEqual(tip, {
         amount: 0.07,
         amount_minor: 7,
@@ -74,7 +76,7 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
         display_name: 'สมชาย',
         message: '"Great" stream!\n',
         source: { type: 'api', client_id: tip.source.client_id, app_name: 'Goal Bot' },
-        alert: { status: 'queued', shown_at: null },
+        alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: '"Great" stream!\n' },
       });
     },
   },

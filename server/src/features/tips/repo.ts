@@ -1,6 +1,12 @@
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
-import { defineWrites, type PostgresStatement, type Reader, type Tx } from '../../platform/db/database.ts';
-import { appendEvent, appendParams, appendSql, type EventPosition, type PreparedEvent } from '../events/index.ts';
+import { defineWrites, type PostgresStatement, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
+import {
+  appendEvent,
+  appendParams,
+  appendSql,
+  type EventPosition,
+  type PreparedEvent,
+} from '../events/index.ts';
 import type { Range } from './range.ts';
 import type { AlertStatus, Tip } from './schemas.ts';
 
@@ -15,21 +21,25 @@ export interface TipRow {
   app_name: string | null;
   alert_status: AlertStatus;
   alert_shown_at: number | null;
+  /** `null`: name and message are shown as they were sent. */
+  alert_name: string | null;
+  alert_message: string | null;
   created_at: number;
 }
 
-const columns =
-  'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, created_at';
+/** The columns of a `TipRow`. */
+export const tipColumns =
+  'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, alert_name, alert_message, created_at';
 
 export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
-  return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
+  return db.get<TipRow>(`SELECT ${tipColumns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
 }
 
 /** Later than every instant. */
 const endOfTime = 9_007_199_254_740_991;
 
 const pageSql = `
-SELECT ${columns} FROM tips
+SELECT ${tipColumns} FROM tips
 WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4
 ORDER BY created_at DESC, sequence DESC LIMIT $5`;
 
@@ -77,53 +87,11 @@ export async function sumPiece(
   return sum ?? { totalMinor: 0, count: 0, ...after };
 }
 
-/** Every status but `queued` is final: this update decides which of several settlements counts. */
-export async function settleAlert(
-  tx: Tx,
-  creatorId: string,
-  tipId: string,
-  status: Exclude<AlertStatus, 'queued'>,
-  shownAt: number | null,
-): Promise<boolean> {
-  const changed = await tx.run(
-    `UPDATE tips SET alert_status = $3, alert_shown_at = $4
-     WHERE creator_id = $1 AND id = $2 AND alert_status = 'queued'`,
-    [creatorId, tipId, status, shownAt],
-  );
-  return changed > 0;
-}
-
-/** Expires every queued alert of [from, before). */
-export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
-  await tx.run(
-    `UPDATE tips SET alert_status = 'expired'
-     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued'`,
-    [creatorId, from, before],
-  );
-}
-
-/** Whether the alert of a tip of [from, before) is queued. */
-export async function anyQueued(db: Reader, creatorId: string, from: number, before: number): Promise<boolean> {
-  const row = await db.get(
-    `SELECT 1 AS found FROM tips
-     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' LIMIT 1`,
-    [creatorId, from, before],
-  );
-  return row !== undefined;
-}
-
 export function newestBefore(db: Reader, creatorId: string, before: number) {
   return db.get<{ sequence: number }>(
     `SELECT sequence FROM tips WHERE creator_id = $1 AND created_at < $2
      ORDER BY created_at DESC, sequence DESC LIMIT 1`,
     [creatorId, before],
-  );
-}
-
-export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
-  return db.all<{ id: string }>(
-    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'`,
-    [creatorId, since],
   );
 }
 
@@ -136,7 +104,9 @@ export interface NewKey {
   readonly staleBefore: number;
 }
 
-export type NewTipRow = Omit<TipRow, 'sequence' | 'created_at' | 'alert_status' | 'alert_shown_at'>;
+export interface NewTipRow extends Omit<TipRow, 'sequence' | 'created_at' | 'alert_shown_at'> {
+  readonly alert_reason: 'blocked' | null;
+}
 
 /** `json` is the tip as its event carries it. */
 type Recorded = { readonly sequence: number; readonly json: string };
@@ -158,14 +128,22 @@ async function recordTip(
     json = newTipJson(tip, position.createdAt);
     return `{"tip":${json}}`;
   });
-  const { id, amount_minor, name, display_name, message, client_id, app_name } = tip;
   await tx.run(
-    `INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [creatorId, sequence, createdAt, id, amount_minor, name, display_name, message, client_id, app_name],
+    `INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [creatorId, sequence, createdAt, tip.amount_minor, ...newValues(tip)],
   );
   return { sequence, json };
 }
+
+const newColumns =
+  'id, name, display_name, message, client_id, app_name, alert_status, alert_name, alert_message, alert_reason';
+
+/** In the order of `newColumns`. */
+const newValues = (tip: NewTipRow): Value[] => [
+  ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name],
+  ...[tip.alert_status, tip.alert_name, tip.alert_message, tip.alert_reason],
+];
 
 const claimKeySql = (values: string, staleBefore: string): string =>
   `INSERT INTO idempotency_keys (creator_id, client_id, key, fingerprint, tip_id, created_at) ${values}
@@ -195,8 +173,8 @@ async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey
 
 const insertTipFromHead = `
 tip AS (
-  INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
-  SELECT $1, sequence, last_at, $12, $4, $13, $14, $15, $16, $17 FROM head
+  INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
+  SELECT $1, sequence, last_at, $4, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21 FROM head
 )
 SELECT sequence, last_at FROM head`;
 
@@ -205,7 +183,7 @@ const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
 // writes nothing and returns no row, and `recordTip` returns the first use.
 const recordWithKeySql = `
 WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 FOR UPDATE),
-claimed AS (${claimKeySql('SELECT creator_id, $16, $18, $19, $12, $2 FROM own', '$20')} RETURNING tip_id),
+claimed AS (${claimKeySql('SELECT creator_id, $16, $22, $23, $12, $2 FROM own', '$24')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM claimed)')}, ${insertTipFromHead}`;
 
 /** `recordTip` as one statement, so that no round trip happens while the creator's row is locked. */
@@ -214,7 +192,7 @@ const recordTipStatement: PostgresStatement<[PreparedEvent, NewTipRow, NewKey | 
     const [beforeTime, afterTime] = splitAtTime(newTipJson(tip, 0));
     const params = [
       ...appendParams(event, [`{"tip":${beforeTime}`, `${afterTime}}`]),
-      ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name],
+      ...newValues(tip),
     ];
     return key
       ? {
@@ -240,13 +218,18 @@ export function toTip(row: Omit<TipRow, 'sequence'>): Tip {
     display_name: row.display_name,
     message: row.message,
     source: { type: row.client_id === null ? 'cli' : 'api', client_id: row.client_id, app_name: row.app_name },
-    alert: { status: row.alert_status, shown_at: toTimestampOrNull(row.alert_shown_at) },
+    alert: {
+      status: row.alert_status,
+      shown_at: toTimestampOrNull(row.alert_shown_at),
+      name: row.alert_name ?? row.display_name ?? row.name,
+      message: row.alert_name === null ? row.message : row.alert_message,
+    },
     created_at: toTimestamp(row.created_at),
   };
 }
 
 const newTipJson = (tip: NewTipRow, created_at: number): string =>
-  JSON.stringify(toTip({ ...tip, alert_status: 'queued', alert_shown_at: null, created_at }));
+  JSON.stringify(toTip({ ...tip, alert_shown_at: null, created_at }));
 
 /** A new tip's JSON before and after the value of `created_at`. */
 function splitAtTime(json: string): readonly [string, string] {

@@ -4,6 +4,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { EventLog } from '../events/index.ts';
+import * as alertRepo from './alert-repo.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal } from './days.ts';
 import type { Range } from './range.ts';
@@ -13,6 +14,23 @@ import { createSearch, tipsPerUnit } from './search.ts';
 
 export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
   readonly events: EventLog;
+  readonly screen: ScreenTip;
+}
+
+/** Decides what is shown of a new tip. */
+export type ScreenTip = (creatorId: string, tip: UnscreenedTip) => Promise<Screened>;
+
+export interface UnscreenedTip {
+  readonly amountMinor: number;
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly message: string | null;
+}
+
+export interface Screened {
+  readonly status: 'queued' | 'held' | 'blocked';
+  /** What is shown; `null`: name and message as they were sent. */
+  readonly shown: { readonly name: string; readonly message: string | null } | null;
 }
 
 export interface NewTip {
@@ -34,7 +52,7 @@ const pruneBatch = 500;
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
 
-export function createTips({ db, events, clock, newId, zone }: TipsParts) {
+export function createTips({ db, events, screen, clock, newId, zone }: TipsParts) {
   const queue = createWorkQueue(historyReads);
   const daysUntil = createDays({ db, zone, queue });
 
@@ -48,12 +66,13 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
   /** Records a completed tip, or returns the tip that the first use of its idempotency key recorded. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
-    const tip = newRow(id, input);
+    const amountMinor = Math.round(input.amount * 100);
+    const tip = newRow(id, amountMinor, input, await screen(input.creatorId, { ...input, amountMinor }));
     const key = keyOf(input, clock());
     const event = events.prepare({
       creatorId: input.creatorId,
       type: 'tip.created',
-      amountMinor: tip.amount_minor,
+      amountMinor,
     });
     const done = await db.write(repo.writes.recordTip, event, tip, key);
     if ('fingerprint' in done) {
@@ -130,10 +149,20 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
       (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
 
     anyQueued: (creatorId: string, from: number, before: number): Promise<boolean> =>
-      repo.anyQueued(db, creatorId, from, before),
+      alertRepo.anyQueued(db, creatorId, from, before),
 
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
-      (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
+      (await alertRepo.skippedSince(db, creatorId, since)).map(({ id }) => id),
+
+    /** Whether the creator's rules and choices let the tip be shown, now or before. */
+    mayBeShown: (creatorId: string, id: string): Promise<boolean> => alertRepo.mayBeShown(db, creatorId, id),
+
+    /** Held tips of all creators that were recorded at or before this instant. */
+    heldBefore: (before: number, limit: number) => alertRepo.heldBefore(db, before, limit),
+
+    /** The held tips of a creator, the oldest first. */
+    held: async (creatorId: string, limit: number): Promise<Tip[]> =>
+      (await alertRepo.heldTips(db, creatorId, limit)).map(repo.toTip),
 
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
@@ -144,15 +173,20 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
 
 const totals = (minor: number, count: number) => ({ total: minor / 100, total_minor: minor, count });
 
-function newRow(id: string, input: NewTip): repo.NewTipRow {
+function newRow(id: string, amountMinor: number, input: NewTip, { status, shown }: Screened): repo.NewTipRow {
+  const blocked = status === 'blocked';
   return {
     id,
-    amount_minor: Math.round(input.amount * 100),
+    amount_minor: amountMinor,
     name: input.name,
     display_name: input.displayName,
     message: input.message,
     client_id: input.app?.id ?? null,
     app_name: input.app?.name ?? null,
+    alert_status: blocked ? 'skipped' : status,
+    alert_reason: blocked ? status : null,
+    alert_name: shown?.name ?? null,
+    alert_message: shown?.message ?? null,
   };
 }
 

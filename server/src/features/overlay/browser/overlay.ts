@@ -12,6 +12,8 @@ import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
 import { openSavedState } from './saved-state.ts';
 import { applyStyle } from './stage.ts';
 
+/** The version of the frames and event types that this page knows. */
+const protocol = 2;
 /** How often the state is refreshed, in case a hint was lost. */
 const refreshMs = 30_000;
 /** The wait before a new attempt after the server has refused the key. */
@@ -110,6 +112,7 @@ async function begin(): Promise<void> {
     token: () => key,
     after: position,
     sparse: true,
+    protocol,
     onEvent: handle,
     onReset: (reset) => saved.startAt(reset.sequence),
     onStatus(status) {

@@ -1,0 +1,61 @@
+/**
+ * Events as overlays, widgets and connections get them. Invariants:
+ *
+ * - Words are only those that may be shown: `name` is `alert.name`, `display_name` is null, `message` is `alert.message`.
+ * - A tip that is held, rejected or blocked is not sent. Its `tip.created` says so; `alert.approved` sends it later.
+ * - Of a voided tip no words are sent: it may be one that was never shown.
+ * - Events stored before a field existed lack it. Readers take `display_name ?? name` and `message`.
+ */
+import type { StoredEvent } from './repo.ts';
+import type { Tip } from './schemas.ts';
+
+/** What screens show of a test alert; `held`: nothing. */
+export interface ScreenedAlert {
+  readonly held: boolean;
+  readonly name: string;
+  readonly message: string | null;
+}
+
+/** One projection serves all connections of a node. */
+const projections = new WeakMap<StoredEvent, StoredEvent | null>();
+
+/** The event as screens get it, or `null` if they do not. */
+export function forScreen(event: StoredEvent): StoredEvent | null {
+  const known = projections.get(event);
+  if (known !== undefined) return known;
+  const projected = project(event);
+  projections.set(event, projected);
+  return projected;
+}
+
+function project(event: StoredEvent): StoredEvent | null {
+  const body = JSON.parse(event.body);
+  const { tip, alert } = body.data;
+  if (!tip && !alert) return event;
+  const data = tip ? projectTip(event.type, tip) : projectAlert(event, alert);
+  return data && { ...event, body: JSON.stringify({ ...body, data }) };
+}
+
+type StoredTip = Omit<Tip, 'alert'> & {
+  readonly alert: Pick<Tip['alert'], 'status' | 'shown_at'> & Partial<Tip['alert']>;
+};
+
+function projectTip(type: string, tip: StoredTip) {
+  if (type === 'tip.created' && tip.alert.status !== 'queued') return null;
+  const shown = wordsOf(tip);
+  const words = type === 'tip.voided' ? { name: '', message: null } : shown;
+  return { tip: { ...tip, ...words, display_name: null, alert: { ...tip.alert, ...words } } };
+}
+
+function projectAlert({ screened }: StoredEvent, alert: { name: string; display_name: string | null }) {
+  const shown: Partial<ScreenedAlert> = screened === null ? {} : JSON.parse(screened);
+  if (shown.held) return null;
+  const words = screened === null ? { name: alert.display_name ?? alert.name } : { name: shown.name, message: shown.message };
+  return { alert: { ...alert, ...words, display_name: null } };
+}
+
+/** The words of a stored tip that may be shown. */
+export const wordsOf = ({ alert, name, display_name, message }: StoredTip) => ({
+  name: alert.name ?? display_name ?? name,
+  message: alert.message === undefined ? message : alert.message,
+});

@@ -1,0 +1,103 @@
+/** The alert of a tip after the tip is recorded: held, approved, settled, expired. */
+import type { Reader, Tx } from '../../platform/db/database.ts';
+import { appendEvent, type PreparedEvent, type StoredSkipReason } from '../events/index.ts';
+import { type TipRow, tipColumns, toTip } from './repo.ts';
+
+/** The outcome of an alert. */
+export interface TipOutcome {
+  readonly status: 'shown' | 'skipped' | 'expired';
+  readonly reason: StoredSkipReason | null;
+  readonly shownAt: number | null;
+}
+
+/** A status but `held` and `queued` is final: this update decides which of several settlements counts. */
+export async function settleAlert(
+  tx: Tx,
+  creatorId: string,
+  tipId: string,
+  from: 'held' | 'queued',
+  { status, reason, shownAt }: TipOutcome,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tips SET alert_status = $3, alert_reason = $4, alert_shown_at = $5
+     WHERE creator_id = $1 AND id = $2 AND alert_status = $6`,
+    [creatorId, tipId, status, reason, shownAt, from],
+  );
+  return changed > 0;
+}
+
+/** Queues a held alert and appends `alert.approved`. Returns its sequence, or nothing if the alert was not held. */
+export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string): Promise<number | null> {
+  const { creatorId } = event;
+  const row = await tx.get<TipRow>(
+    `UPDATE tips SET alert_status = 'queued' WHERE creator_id = $1 AND id = $2 AND alert_status = 'held'
+     RETURNING ${tipColumns}`,
+    [creatorId, tipId],
+  );
+  if (!row) return null;
+  const { sequence, createdAt } = await appendEvent(tx, event, () => JSON.stringify({ tip: toTip(row) }));
+  await tx.run('UPDATE tips SET approved_at = $3 WHERE creator_id = $1 AND id = $2', [creatorId, tipId, createdAt]);
+  return sequence;
+}
+
+/** The held tips of a creator, the oldest first. */
+export function heldTips(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
+  return db.all<TipRow>(
+    `SELECT ${tipColumns} FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence LIMIT $2`,
+    [creatorId, limit],
+  );
+}
+
+/** Held tips of all creators that were recorded before an instant. */
+export function heldBefore(db: Reader, before: number, limit: number): Promise<{ creator_id: string; id: string }[]> {
+  return db.all<{ creator_id: string; id: string }>(
+    `SELECT creator_id, id FROM tips WHERE alert_status = 'held' AND created_at <= $1 LIMIT $2`,
+    [before, limit],
+  );
+}
+
+/** Expires every queued alert of [from, before). The age of an approved one counts from its approval. */
+export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
+  await tx.run(
+    `UPDATE tips SET alert_status = 'expired'
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' AND approved_at IS NULL`,
+    [creatorId, from, before],
+  );
+  await tx.run(
+    `UPDATE tips SET alert_status = 'expired'
+     WHERE creator_id = $1 AND approved_at >= $2 AND approved_at < $3 AND alert_status = 'queued'`,
+    [creatorId, from, before],
+  );
+}
+
+/** Whether an alert whose age counts from an instant of [from, before) is queued. */
+export async function anyQueued(db: Reader, creatorId: string, from: number, before: number): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 AS found FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' AND approved_at IS NULL
+     UNION ALL
+     SELECT 1 AS found FROM tips
+     WHERE creator_id = $1 AND approved_at >= $2 AND approved_at < $3 AND alert_status = 'queued' LIMIT 1`,
+    [creatorId, from, before],
+  );
+  return row !== undefined;
+}
+
+export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
+  return db.all<{ id: string }>(
+    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'
+     UNION SELECT id FROM tips WHERE creator_id = $1 AND approved_at >= $2 AND alert_status = 'skipped'`,
+    [creatorId, since],
+  );
+}
+
+const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
+
+/** Whether the alert is neither held nor was refused. */
+export async function mayBeShown(db: Reader, creatorId: string, tipId: string): Promise<boolean> {
+  const row = await db.get<{ alert_status: string; alert_reason: string | null }>(
+    'SELECT alert_status, alert_reason FROM tips WHERE creator_id = $1 AND id = $2',
+    [creatorId, tipId],
+  );
+  return row !== undefined && row.alert_status !== 'held' && !neverShown.some((reason) => reason === row.alert_reason);
+}
