@@ -127,6 +127,8 @@ function createInserts(db: DatabaseSync, app: { id: string; name: string }, zone
       app_name: app.name,
       alert_status: 'queued',
       alert_shown_at: null,
+      alert_name: null,
+      alert_message: null,
       created_at: now,
     });
     const body = {

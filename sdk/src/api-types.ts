@@ -20,6 +20,21 @@ export type Alert = {
   created_at: string;
 };
 
+/** The creator approved a tip whose alert was held; whoever shows tips shows it now. */
+export type AlertApprovedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'alert.approved';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { tip: Tip };
+};
+
 /** What became of an alert. Fields that do not apply are null. */
 export type AlertOutcome = {
   tip_id: string | null;
@@ -27,7 +42,7 @@ export type AlertOutcome = {
   /** RFC 3339, UTC, milliseconds. */
   shown_at: string | null;
   /** Why the alert was not shown; null if it was. */
-  reason: 'by_creator' | 'below_minimum' | null;
+  reason: 'by_creator' | 'below_minimum' | 'rejected' | 'held_too_long' | 'voided' | null;
 };
 
 /** The creator asked to see an alert again; `replay` is true, and no status changes. */
@@ -71,7 +86,7 @@ export type AlertShownEvent = {
   data: AlertOutcome;
 };
 
-/** An alert was not shown: `reason` is `by_creator` or `below_minimum`. */
+/** An alert was not shown: `reason` is `by_creator`, `below_minimum`, `rejected`, `held_too_long` or `voided`. */
 export type AlertSkippedEvent = {
   /** Belongs to the event, not to its delivery. */
   id: string;
@@ -102,7 +117,13 @@ export type AlertTestEvent = {
 };
 
 /** Stored once: the same bytes on the socket, in a webhook and here. Types may be added: pass over those you do not know. */
-export type StreamEvent = TipCreatedEvent | AlertTestEvent | AlertReplayedEvent | AlertShownEvent | AlertSkippedEvent;
+export type StreamEvent =
+  | TipCreatedEvent
+  | AlertTestEvent
+  | AlertReplayedEvent
+  | AlertApprovedEvent
+  | AlertShownEvent
+  | AlertSkippedEvent;
 
 /** The app can no longer act for the creator: `reason` is `creator`, `app`, `operator`, `app_deleted` or `account_deleted`; `sequence` is null. */
 export type GrantRevokedEvent = {
@@ -178,9 +199,13 @@ export type Tip = {
   message: string | null;
   source: { type: 'api' | 'cli'; client_id: string | null; app_name: string | null };
   alert: {
-    status: 'queued' | 'shown' | 'skipped' | 'expired';
+    status: 'held' | 'queued' | 'shown' | 'skipped' | 'expired';
     /** RFC 3339, UTC, milliseconds. */
     shown_at: string | null;
+    /** The name that may be shown in public, after the creator’s screening. */
+    name: string;
+    /** The message that may be shown in public; null if there is none or it is hidden. */
+    message: string | null;
   };
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
@@ -243,6 +268,7 @@ export type WebhookEvent =
   | TipCreatedEvent
   | AlertTestEvent
   | AlertReplayedEvent
+  | AlertApprovedEvent
   | AlertShownEvent
   | AlertSkippedEvent
   | GrantRevokedEvent

@@ -9,6 +9,7 @@ import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/in
 import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
 import { profilePages, profileRoutes } from './features/profile/index.ts';
+import { screeningPages } from './features/screening/index.ts';
 import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
 import { webhookRoutes } from './features/webhooks/index.ts';
@@ -24,6 +25,7 @@ import type { Runtime } from './runtime.ts';
 const navigation: Navigation = {
   dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
   overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
+  screening: { href: '/dashboard/screening', en: 'Screening', th: 'คัดกรอง' },
   apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
   profile: { href: '/dashboard/profile', en: 'Profile', th: 'โปรไฟล์' },
   developers: { href: '/developers', en: 'Developers', th: 'นักพัฒนา' },
@@ -81,6 +83,7 @@ export function createApp(runtime: Runtime): App {
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
+    screeningPages(scope, { pages, screening: runtime.screening });
     profilePages(scope, { pages, profiles, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });

@@ -107,6 +107,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     deleteBefore: none,
   },
   'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
+  'screening/repo.ts': { saveRules: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },
   'webhooks/delivery/repo.ts': { leaseDue: none, settle: 'webhook.disabled', endLeases: none },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },

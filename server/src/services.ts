@@ -23,8 +23,9 @@ import {
 } from './features/oauth/index.ts';
 import { createOverlays, createPresence } from './features/overlay/index.ts';
 import { createProfiles } from './features/profile/index.ts';
+import { createScreening } from './features/screening/index.ts';
 import { createStreams } from './features/sockets/index.ts';
-import { createTips } from './features/tips/index.ts';
+import { createTips, type Tips } from './features/tips/index.ts';
 import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
 import { createPictures } from './platform/pictures.ts';
 import type { Platform } from './platform/platform.ts';
@@ -89,11 +90,12 @@ export function createServices(platform: Platform & { readonly config: Config })
     authUrl: config.authUrl,
     timeZone: config.timeZone,
   });
-  const screen = async () => ({ status: 'queued', shown: null }) as const;
-  const tips = createTips({ db, events, screen, clock, newId, zone });
+  const screening = createScreening({ db, clock, recentNames: (creatorId) => tips.recentNames(creatorId) });
+  const { screen } = screening;
+  const tips: Tips = createTips({ db, events, screen, clock, newId, zone });
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
-  const alerts = createAlerts({ db, events, newId, overlaysConnected: presence.connected });
+  const alerts = createAlerts({ db, events, screen, newId, overlaysConnected: presence.connected });
   const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault, connected: presence.connected });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
   return {
@@ -113,6 +115,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     lastUsed,
     protect,
     profiles,
+    screening,
     tips,
     streams,
     presence,

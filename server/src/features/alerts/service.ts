@@ -1,10 +1,12 @@
 import type { Platform } from '../../platform/platform.ts';
-import type { Alert, EventLog } from '../events/index.ts';
+import type { Alert, EventLog, ScreenedAlert } from '../events/index.ts';
+import type { ScreenTip } from '../tips/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
 
 export interface AlertsParts extends Pick<Platform, 'db' | 'newId'> {
   readonly events: EventLog;
+  readonly screen: ScreenTip;
   /** How many overlays of the creator are open now. */
   readonly overlaysConnected: (creatorId: string) => Promise<number>;
 }
@@ -19,13 +21,31 @@ export interface NewAlert {
 
 export type Alerts = ReturnType<typeof createAlerts>;
 
-export function createAlerts({ db, events, newId, overlaysConnected }: AlertsParts) {
+export function createAlerts({ db, events, screen, newId, overlaysConnected }: AlertsParts) {
+  /** `refused` is the version of rules whose verdict the write has refused. */
+  async function append(
+    creatorId: string,
+    unsent: Omit<Alert, 'created_at'>,
+    refused?: number,
+  ): Promise<{ alert: Alert; sequence: number }> {
+    const { name, display_name: displayName, message, amount_minor: amountMinor } = unsent;
+    const { status, shown, version } = await screen(creatorId, { name, displayName, message, amountMinor }, refused);
+    const words = shown ?? { name: displayName ?? name, message };
+    const screened: ScreenedAlert | null =
+      status === 'queued' && !shown ? null : { held: status !== 'queued', ...words };
+    const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened });
+    const done = await db.write(writes.appendAlert, event, unsent, version);
+    if (done !== 'rules_changed') return done;
+    if (version === refused) throw new Error(`creator ${creatorId} has no head`);
+    return append(creatorId, unsent, version);
+  }
+
   return {
     /** Appends the event of a test alert. No tip is recorded and no statistics change. */
     async send(input: NewAlert): Promise<Alert> {
+      const { creatorId } = input;
       const amountMinor = Math.round((input.amount ?? sample.amount) * 100);
-      const event = events.prepare({ creatorId: input.creatorId, type: 'alert.test', test: true });
-      const { alert, sequence } = await db.write(writes.appendAlert, event, {
+      const unsent: Omit<Alert, 'created_at'> = {
         id: newId('alt'),
         type: 'alert.test',
         name: input.name ?? sample.name,
@@ -35,9 +55,10 @@ export function createAlerts({ db, events, newId, overlaysConnected }: AlertsPar
         amount_minor: amountMinor,
         currency: 'THB',
         message: input.message ?? sample.message,
-        overlays_connected: await overlaysConnected(input.creatorId),
-      });
-      events.announce(input.creatorId, sequence);
+        overlays_connected: await overlaysConnected(creatorId),
+      };
+      const { alert, sequence } = await append(creatorId, unsent);
+      events.announce(creatorId, sequence);
       return alert;
     },
   };

@@ -76,6 +76,7 @@ async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boo
     ['tips', 'approved_at'],
     ['overlays', 'expired_until'],
     ['overlays', 'last_ack_at'],
+    ['overlays', 'playing_until'],
   ])
     await tx.run(`UPDATE ${table} SET ${column} = $2 WHERE creator_id = $1 AND ${column} > $2`, [creatorId, now]);
   await tx.run(

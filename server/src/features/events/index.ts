@@ -1,8 +1,9 @@
 export { createClockCheck } from './clock.ts';
-export { forScreen, type ScreenedAlert } from './projection.ts';
+export { forScreen, type ScreenedAlert, shownWords } from './projection.ts';
 export {
   appendEvent,
   appendParams,
+  appendScreened,
   appendSql,
   type EventPosition,
   insertHead,

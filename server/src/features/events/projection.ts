@@ -48,14 +48,23 @@ function projectTip(type: string, tip: StoredTip) {
 }
 
 function projectAlert({ screened }: StoredEvent, alert: { name: string; display_name: string | null }) {
-  const shown: Partial<ScreenedAlert> = screened === null ? {} : JSON.parse(screened);
-  if (shown.held) return null;
-  const words = screened === null ? { name: alert.display_name ?? alert.name } : { name: shown.name, message: shown.message };
+  const shown: ScreenedAlert | null = JSON.parse(screened ?? 'null');
+  if (shown?.held) return null;
+  const words = shown ? { name: shown.name, message: shown.message } : { name: alert.display_name ?? alert.name };
   return { alert: { ...alert, ...words, display_name: null } };
 }
 
-/** The words of a stored tip that may be shown. */
-export const wordsOf = ({ alert, name, display_name, message }: StoredTip) => ({
+/** The words of a tip or a test alert that may be shown, whether or not its alert is. */
+export function shownWords({ body, screened }: StoredEvent): { name: string; message: string | null } {
+  const { tip, alert } = JSON.parse(body).data;
+  if (tip) return wordsOf(tip);
+  const shown: ScreenedAlert | null = JSON.parse(screened ?? 'null');
+  return shown
+    ? { name: shown.name, message: shown.message }
+    : { name: alert.display_name ?? alert.name, message: alert.message };
+}
+
+const wordsOf = ({ alert, name, display_name, message }: StoredTip) => ({
   name: alert.name ?? display_name ?? name,
   message: alert.message === undefined ? message : alert.message,
 });

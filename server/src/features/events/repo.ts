@@ -50,6 +50,7 @@ UPDATE creator_heads SET
   month_tip_count = $5 + CASE WHEN $2 >= last_at AND month <> $3 THEN 0 ELSE month_tip_count END
 WHERE creator_id = $1`;
 const advanceSql = `${advance} RETURNING sequence, last_at`;
+const advanceScreenedSql = `${advance} AND screening_version = $6 RETURNING sequence, last_at`;
 
 const advanceParams = ({ creatorId, now, month, amountMinor }: PreparedEvent): Value[] => [
   creatorId,
@@ -68,8 +69,31 @@ export async function appendEvent(
   event: PreparedEvent,
   data: (position: EventPosition) => string,
 ): Promise<EventPosition> {
-  const head = await tx.get<Pick<Head, 'sequence' | 'last_at'>>(advanceSql, advanceParams(event));
-  if (!head) throw new Error(`creator ${event.creatorId} has no head`);
+  const position = await append(tx, event, await tx.get<AdvancedHead>(advanceSql, advanceParams(event)), data);
+  if (!position) throw new Error(`creator ${event.creatorId} has no head`);
+  return position;
+}
+
+/** As `appendEvent`, if the creator's screening rules are of this version. Otherwise nothing is written. */
+export async function appendScreened(
+  tx: Tx,
+  event: PreparedEvent,
+  rulesVersion: number,
+  data: (position: EventPosition) => string,
+): Promise<EventPosition | undefined> {
+  const params = [...advanceParams(event), rulesVersion];
+  return append(tx, event, await tx.get<AdvancedHead>(advanceScreenedSql, params), data);
+}
+
+type AdvancedHead = Pick<Head, 'sequence' | 'last_at'>;
+
+async function append(
+  tx: Tx,
+  event: PreparedEvent,
+  head: AdvancedHead | undefined,
+  data: (position: EventPosition) => string,
+): Promise<EventPosition | undefined> {
+  if (!head) return undefined;
   const position = { sequence: head.sequence, createdAt: head.last_at };
   const body = eventBody(event, position.sequence, toTimestamp(position.createdAt), data(position));
   const { creatorId, id, type, screened } = event;

@@ -21,7 +21,11 @@ function setUp() {
       head: () => answer({ sequence: log.length }),
       oldest: () => answer(log[0] ?? null),
       after: (_, after, limit) =>
-        answer(log.slice(after, after + limit).map((sequence) => ({ sequence, type: 'tip.created', body: '{}' }))),
+        answer(
+          log
+            .slice(after, after + limit)
+            .map((sequence) => ({ sequence, type: 'tip.created', body: '{}', screened: null })),
+        ),
     },
     onSent: () => {},
     onError: (error) => assert.fail(String(error)),
@@ -121,7 +125,7 @@ test('a gap ends the connection instead of passing unnoticed', async () => {
   record(1);
   stream.wake(1);
   await until('it is live', () => seen.length === 1);
-  subscriber.send(new EncodedEvents([{ sequence: 3, type: 'tip.created', body: '{}' }]));
+  subscriber.send(new EncodedEvents([{ sequence: 3, type: 'tip.created', body: '{}', screened: null }]));
   assert.deepEqual(seen, [1]);
   assert.deepEqual(closes, ['restart']);
 });

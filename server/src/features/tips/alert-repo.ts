@@ -1,7 +1,7 @@
 /** The alert of a tip after the tip is recorded: held, approved, settled, expired. */
 import type { Reader, Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type StoredSkipReason } from '../events/index.ts';
-import { type TipRow, tipColumns, toTip } from './repo.ts';
+import { columns, type TipRow, toTip } from './repo.ts';
 
 /** The outcome of an alert. */
 export interface TipOutcome {
@@ -31,7 +31,7 @@ export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string):
   const { creatorId } = event;
   const row = await tx.get<TipRow>(
     `UPDATE tips SET alert_status = 'queued' WHERE creator_id = $1 AND id = $2 AND alert_status = 'held'
-     RETURNING ${tipColumns}`,
+     RETURNING ${columns}`,
     [creatorId, tipId],
   );
   if (!row) return null;
@@ -43,9 +43,21 @@ export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string):
 /** The held tips of a creator, the oldest first. */
 export function heldTips(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
   return db.all<TipRow>(
-    `SELECT ${tipColumns} FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence LIMIT $2`,
+    `SELECT ${columns} FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence LIMIT $2`,
     [creatorId, limit],
   );
+}
+
+const queuedSql = (since: string): string =>
+  `SELECT ${columns}, COALESCE(approved_at, created_at) AS queued_at FROM tips
+   WHERE creator_id = $1 AND ${since} AND alert_status = 'queued'`;
+
+const allQueuedSql = `SELECT * FROM (${queuedSql('created_at >= $2 AND approved_at IS NULL')}
+  UNION ALL ${queuedSql('approved_at >= $2')}) AS queued ORDER BY queued_at, sequence LIMIT $3`;
+
+/** Tips whose alerts were queued at or after an instant and still are, in the order in which they are shown. */
+export function queuedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<TipRow[]> {
+  return db.all<TipRow>(allQueuedSql, [creatorId, since, limit]);
 }
 
 /** Held tips of all creators that were recorded before an instant. */

@@ -28,7 +28,8 @@ test('a tip’s event is stored as the same bytes whatever it says, on either st
     `{"id":"${id}","type":"tip.created","sequence":1,"test":false,"replay":false,"creator_id":"${creatorId}",` +
       `"created_at":"2026-11-15T04:00:00.000Z","data":{"tip":{"id":"${tip.id}","amount":150.5,"amount_minor":15050,` +
       `"currency":"THB","name":"SOMCHAI","display_name":"สมชาย","message":${JSON.stringify(message)},` +
-      `"source":${JSON.stringify(source)},"alert":{"status":"queued","shown_at":null},` +
+      `"source":${JSON.stringify(source)},"alert":{"status":"queued","shown_at":null,` +
+      `"name":"สมชาย","message":${JSON.stringify(message)}},` +
       `"created_at":"2026-11-15T04:00:00.000Z"}}}`,
   );
   assert.deepEqual(JSON.parse(event!.body).data.tip, tip);

@@ -1,12 +1,6 @@
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
 import { defineWrites, type PostgresStatement, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
-import {
-  appendEvent,
-  appendParams,
-  appendSql,
-  type EventPosition,
-  type PreparedEvent,
-} from '../events/index.ts';
+import { appendParams, appendScreened, appendSql, type EventPosition, type PreparedEvent } from '../events/index.ts';
 import type { Range } from './range.ts';
 import type { AlertStatus, Tip } from './schemas.ts';
 
@@ -28,18 +22,18 @@ export interface TipRow {
 }
 
 /** The columns of a `TipRow`. */
-export const tipColumns =
+export const columns =
   'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, alert_name, alert_message, created_at';
 
 export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
-  return db.get<TipRow>(`SELECT ${tipColumns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
+  return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
 }
 
 /** Later than every instant. */
 const endOfTime = 9_007_199_254_740_991;
 
 const pageSql = `
-SELECT ${tipColumns} FROM tips
+SELECT ${columns} FROM tips
 WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4
 ORDER BY created_at DESC, sequence DESC LIMIT $5`;
 
@@ -114,20 +108,32 @@ type Recorded = { readonly sequence: number; readonly json: string };
 /** The key was used before. `body` is the event of that first request. */
 type FirstUse = { readonly fingerprint: string; readonly body: string };
 
-/** Claims the idempotency key, if there is one, and records the tip with its event; or returns the key's first use. */
+/** The screening rules are not those by which the tip was screened. Nothing is recorded. */
+type RulesChanged = 'rules_changed';
+
+/**
+ * Claims the idempotency key, if there is one, and records the tip with its event; or returns the key's first use. The
+ * tip was screened by rules of `rulesVersion`.
+ */
 async function recordTip(
   tx: Tx,
   event: PreparedEvent,
   tip: NewTipRow,
   key: NewKey | null,
-): Promise<Recorded | FirstUse> {
+  rulesVersion: number,
+): Promise<Recorded | FirstUse | RulesChanged> {
   const { creatorId } = event;
   if (key && !(await claimKey(tx, creatorId, tip.id, key))) return firstUse(tx, creatorId, key);
   let json = '';
-  const { sequence, createdAt } = await appendEvent(tx, event, (position) => {
-    json = newTipJson(tip, position.createdAt);
+  const position = await appendScreened(tx, event, rulesVersion, ({ createdAt }) => {
+    json = newTipJson(tip, createdAt);
     return `{"tip":${json}}`;
   });
+  if (!position) {
+    if (key) await releaseKey(tx, creatorId, tip.id, key);
+    return 'rules_changed';
+  }
+  const { sequence, createdAt } = position;
   await tx.run(
     `INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
@@ -159,6 +165,16 @@ async function claimKey(tx: Tx, creatorId: string, tipId: string, key: NewKey): 
   return (await tx.run(claimKeyStatement, [creatorId, clientId, key.key, fingerprint, tipId, now, staleBefore])) > 0;
 }
 
+/** Undoes `claimKey`: a refused tip leaves nothing behind. */
+async function releaseKey(tx: Tx, creatorId: string, tipId: string, { clientId, key }: NewKey): Promise<void> {
+  await tx.run('DELETE FROM idempotency_keys WHERE creator_id = $1 AND client_id = $2 AND key = $3 AND tip_id = $4', [
+    creatorId,
+    clientId,
+    key,
+    tipId,
+  ]);
+}
+
 async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey): Promise<FirstUse> {
   const first = await db.get<FirstUse>(
     `SELECT k.fingerprint, e.body FROM idempotency_keys k
@@ -178,29 +194,29 @@ tip AS (
 )
 SELECT sequence, last_at FROM head`;
 
-const recordSql = `WITH ${appendSql('TRUE')}, ${insertTipFromHead}`;
+const recordSql = `WITH ${appendSql('screening_version = $22')}, ${insertTipFromHead}`;
 // The creator's row is locked before the key. A request that cannot claim the key gets no position: the statement then
 // writes nothing and returns no row, and `recordTip` returns the first use.
 const recordWithKeySql = `
-WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 FOR UPDATE),
+WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 AND screening_version = $25 FOR UPDATE),
 claimed AS (${claimKeySql('SELECT creator_id, $16, $22, $23, $12, $2 FROM own', '$24')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM claimed)')}, ${insertTipFromHead}`;
 
 /** `recordTip` as one statement, so that no round trip happens while the creator's row is locked. */
-const recordTipStatement: PostgresStatement<[PreparedEvent, NewTipRow, NewKey | null], Recorded | FirstUse> = {
-  statement(event, tip, key) {
+const recordTipStatement: PostgresStatement<
+  [PreparedEvent, NewTipRow, NewKey | null, number],
+  Recorded | FirstUse | RulesChanged
+> = {
+  statement(event, tip, key, rulesVersion) {
     const [beforeTime, afterTime] = splitAtTime(newTipJson(tip, 0));
-    const params = [
-      ...appendParams(event, [`{"tip":${beforeTime}`, `${afterTime}}`]),
-      ...newValues(tip),
-    ];
+    const params = [...appendParams(event, [`{"tip":${beforeTime}`, `${afterTime}}`]), ...newValues(tip)];
     return key
       ? {
           owner: event.creatorId,
           sql: recordWithKeySql,
-          params: [...params, key.key, key.fingerprint, key.staleBefore],
+          params: [...params, key.key, key.fingerprint, key.staleBefore, rulesVersion],
         }
-      : { owner: event.creatorId, sql: recordSql, params };
+      : { owner: event.creatorId, sql: recordSql, params: [...params, rulesVersion] };
   },
   answer({ sequence, last_at }: { sequence: number; last_at: number }, _event, tip) {
     return { sequence, json: newTipJson(tip, last_at) };

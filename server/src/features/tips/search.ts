@@ -81,12 +81,27 @@ export function createSearch({ db, queue }: SearchParts) {
       return { tips: toTips(rows), next: null, far: false };
     },
 
+    /** The names of the newest tips that were not kept from the screen. */
+    async recentNames(creatorId: string): Promise<string[]> {
+      const names = new Set<string>();
+      let read = 0;
+      for await (const part of batches(creatorId, everything, null)) {
+        for (const { alert } of toTips(part.found)) if (!keptBack.includes(alert.status)) names.add(alert.name);
+        read += part.read;
+        if (read >= maxRead) break;
+      }
+      return [...names];
+    },
+
     /** All matches, newest first, in batches that are read as they are consumed. */
     async *matching(creatorId: string, filter: TipFilter): AsyncGenerator<Tip[]> {
       for await (const { found } of batches(creatorId, filter, null)) yield toTips(found);
     },
   };
 }
+
+const everything: TipFilter = { from: null, to: null, text: '', minMinor: null, maxMinor: null, source: null };
+const keptBack: readonly string[] = ['held', 'skipped'];
 
 const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
 const positionOf = (row: TipRow): EventPosition => ({ createdAt: row.created_at, sequence: row.sequence });

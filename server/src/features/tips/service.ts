@@ -17,10 +17,10 @@ export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zo
   readonly screen: ScreenTip;
 }
 
-/** Decides what is shown of a new tip. */
-export type ScreenTip = (creatorId: string, tip: UnscreenedTip) => Promise<Screened>;
+/** Decides what is shown of a new tip. `refused` is the version of rules whose verdict the write has refused. */
+export type ScreenTip = (creatorId: string, tip: UnscreenedTip, refused?: number) => Promise<Screened>;
 
-export interface UnscreenedTip {
+interface UnscreenedTip {
   readonly amountMinor: number;
   readonly name: string;
   readonly displayName: string | null;
@@ -31,6 +31,8 @@ export interface Screened {
   readonly status: 'queued' | 'held' | 'blocked';
   /** What is shown; `null`: name and message as they were sent. */
   readonly shown: { readonly name: string; readonly message: string | null } | null;
+  /** The version of the creator's rules. */
+  readonly version: number;
 }
 
 export interface NewTip {
@@ -63,18 +65,34 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
 
+  /** Screens a tip and writes it, again and again while the rules change in between. */
+  async function recordScreened<Done>(
+    input: NewTip,
+    amountMinor: number,
+    write: (screened: Screened) => Promise<Done | 'rules_changed'>,
+  ): Promise<Done> {
+    for (let refused: number | undefined; ; ) {
+      const screened = await screen(input.creatorId, { ...input, amountMinor }, refused);
+      const done = await write(screened);
+      if (done !== 'rules_changed') return done;
+      if (screened.version === refused) throw new Error(`creator ${input.creatorId} has no head`);
+      refused = screened.version;
+    }
+  }
+
   /** Records a completed tip, or returns the tip that the first use of its idempotency key recorded. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
     const amountMinor = Math.round(input.amount * 100);
-    const tip = newRow(id, amountMinor, input, await screen(input.creatorId, { ...input, amountMinor }));
     const key = keyOf(input, clock());
     const event = events.prepare({
       creatorId: input.creatorId,
       type: 'tip.created',
       amountMinor,
     });
-    const done = await db.write(repo.writes.recordTip, event, tip, key);
+    const done = await recordScreened(input, amountMinor, (screened) =>
+      db.write(repo.writes.recordTip, event, newRow(id, amountMinor, input, screened), key, screened.version),
+    );
     if ('fingerprint' in done) {
       if (done.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
       const { tip } = JSON.parse(done.body).data;
@@ -159,6 +177,10 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
     /** Held tips of all creators that were recorded at or before this instant. */
     heldBefore: (before: number, limit: number) => alertRepo.heldBefore(db, before, limit),
+
+    /** Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown. */
+    queuedSince: async (creatorId: string, since: number, limit: number): Promise<Tip[]> =>
+      (await alertRepo.queuedSince(db, creatorId, since, limit)).map(repo.toTip),
 
     /** The held tips of a creator, the oldest first. */
     held: async (creatorId: string, limit: number): Promise<Tip[]> =>

@@ -48,6 +48,12 @@ export const tables = {
   avatars: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
   tips: { ...ofCreator, exported: 'all', pruned: bounded('the history itself, kept as long as its creator') },
   events: { ...ofCreator, exported: 'all', pruned: job('prune events') },
+  screening_rules: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
+  known_names: {
+    ...ofCreator,
+    exported: { not: 'names of tips, which are exported' },
+    pruned: bounded('a part of the history, as tips are'),
+  },
   idempotency_keys: { ...ofCreator, exported: technical, pruned: job('prune idempotency keys') },
 
   sessions: { ...ofCreator, exported: without('hash'), pruned: job('prune sessions') },

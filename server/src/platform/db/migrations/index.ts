@@ -10,6 +10,7 @@ import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
 import { screenedTips } from './0012-screened-tips.ts';
+import { screening } from './0015-screening.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0009-forgetting', sql: forgetting },
   { name: '0010-pictures', sql: pictures },
   { name: '0012-screened-tips', sql: screenedTips },
+  { name: '0015-screening', sql: screening },
 ];

@@ -1,0 +1,129 @@
+import type { FastifyRequest } from 'fastify';
+import { formText } from '../../platform/web/form-body.ts';
+import { isLongEnough } from './matcher.ts';
+import { type Action, actions, type HoldRules, limits, matches, type RuleList } from './rules.ts';
+import type { T } from './words.ts';
+
+/** What is wrong, by field. */
+export type Wrong = Readonly<Record<string, string>>;
+
+export interface TypedList {
+  readonly title: string;
+  readonly words: string;
+  readonly except: string;
+  readonly match: string;
+  readonly action: string;
+}
+
+export interface TypedHold {
+  readonly everything: boolean;
+  readonly newNames: boolean;
+  readonly fromAmount: string;
+  readonly links: string;
+  readonly numbers: string;
+}
+
+export interface TypedText {
+  readonly name: string;
+  readonly message: string;
+  readonly amount: string;
+}
+
+export const readList = (request: FastifyRequest): TypedList => ({
+  title: formText(request, 'title').trim(),
+  words: formText(request, 'words'),
+  except: formText(request, 'except'),
+  match: formText(request, 'match'),
+  action: formText(request, 'action'),
+});
+
+export const toTypedList = ({ title, words, except, match, action }: RuleList): TypedList => ({
+  title,
+  words: words.join('\n'),
+  except: except.join('\n'),
+  match,
+  action,
+});
+
+export const readHold = (request: FastifyRequest): TypedHold => ({
+  everything: formText(request, 'everything') !== '',
+  newNames: formText(request, 'newNames') !== '',
+  fromAmount: formText(request, 'fromAmount').trim(),
+  links: formText(request, 'links'),
+  numbers: formText(request, 'numbers'),
+});
+
+export const readText = (request: FastifyRequest): TypedText => ({
+  name: formText(request, 'tryName').trim(),
+  message: formText(request, 'tryMessage'),
+  amount: formText(request, 'tryAmount').trim(),
+});
+
+const characters = (text: string): number => [...text].length;
+
+/** One entry on each line, each once. */
+const entriesOf = (text: string): string[] => [
+  ...new Set(
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean),
+  ),
+];
+
+export function parseList(typed: TypedList, t: T): Omit<RuleList, 'id'> | { wrong: Wrong } {
+  const [words, except] = [entriesOf(typed.words), entriesOf(typed.except)];
+  const match = matches.find((each) => each === typed.match);
+  const action = actions.find((each) => each === typed.action);
+  const wrong = defined({
+    title: within(characters(typed.title), 1, limits.titleLength)
+      ? undefined
+      : t('titleError', { length: limits.titleLength }),
+    words: wordsError(words, t),
+    except: wordsError(except, t),
+    match: match ? undefined : t('chooseError'),
+    action: action ? undefined : t('chooseError'),
+  });
+  if (Object.keys(wrong).length > 0 || !match || !action) return { wrong };
+  return { title: typed.title, words, except, match, action };
+}
+
+function wordsError(words: readonly string[], t: T): string | undefined {
+  const bad = words.filter((word) => characters(word) > limits.wordLength || !isLongEnough(word));
+  return bad.length === 0
+    ? undefined
+    : t('wordsError', { length: limits.wordLength, words: bad.slice(0, 5).join(', ').slice(0, 200) });
+}
+
+export function parseHold(
+  typed: TypedHold,
+  t: T,
+): { hold: HoldRules; links: Action | 'allow'; numbers: Action | 'allow' } | { wrong: Wrong } {
+  const fromMinor = typed.fromAmount === '' ? null : toMinor(typed.fromAmount);
+  const choices = [...actions, 'allow'] as const;
+  const links = choices.find((each) => each === typed.links);
+  const numbers = choices.find((each) => each === typed.numbers);
+  const wrong = defined({
+    fromAmount: fromMinor === undefined ? t('amountError') : undefined,
+    links: links ? undefined : t('chooseError'),
+    numbers: numbers ? undefined : t('chooseError'),
+  });
+  if (fromMinor === undefined || !links || !numbers) return { wrong };
+  return { hold: { everything: typed.everything, newNames: typed.newNames, fromMinor }, links, numbers };
+}
+
+export function parseNames(typed: string, t: T): readonly string[] | { wrong: Wrong } {
+  const names = entriesOf(typed);
+  const tooMany = names.length > limits.names || names.some((name) => characters(name) > limits.nameLength);
+  return tooMany ? { wrong: { names: t('namesError', { count: limits.names, length: limits.nameLength }) } } : names;
+}
+
+/** In satang; undefined if the text is no amount. */
+export function toMinor(text: string): number | undefined {
+  const amount = /^\d{1,7}(?:\.\d{1,2})?$/.test(text.replaceAll(',', '')) ? Number(text.replaceAll(',', '')) : 0;
+  return within(amount, 0.01, 1_000_000) ? Math.round(amount * 100) : undefined;
+}
+
+const within = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+const defined = (values: Record<string, string | undefined>): Wrong =>
+  Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));

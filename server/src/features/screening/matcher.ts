@@ -1,0 +1,226 @@
+/**
+ * Finds words of lists in folded text. Invariants:
+ *
+ * - A letter of a word matches itself, once or repeated: `fuuuck` is found, and `as` does not match `ass`.
+ * - A word is found as a whole word, or anywhere if it begins or ends with `*`. Thai is always searched anywhere, because
+ *   it has no spaces between words.
+ * - Punctuation between letters is passed over. A space is only if the pieces are not all words themselves (`fu ck` and
+ *   `f u c k` are found, `pen is` is not), or where the phrase has one.
+ * - At least half of the letters found are letters: `a55` is a number, `a55hole` is not.
+ * - What lies within an exception is not found.
+ * - The work for one text is bounded, whatever it says.
+ */
+import { apostrophe, fold, isThaiMark, noGap, punctuation, space, type Unit } from './fold.ts';
+
+export interface WordList {
+  readonly words: readonly string[];
+  /** Innocent words that contain one of the words. */
+  readonly except: readonly string[];
+  readonly anywhere: boolean;
+}
+
+/** A word of the list with this index was found. The span is of the original text. */
+export interface Finding {
+  readonly list: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Matcher {
+  find(text: string): Finding[];
+}
+
+interface Word {
+  readonly list: number;
+  readonly beginsAnywhere: boolean;
+  readonly endsAnywhere: boolean;
+  /** The phrase has a space after so many letters. */
+  readonly spaces: readonly number[];
+  readonly length: number;
+}
+
+/** A node of the trie: its siblings are a chain, because most nodes have few. */
+interface Node {
+  readonly code: number;
+  child: Node | undefined;
+  sibling: Node | undefined;
+  words: Word[] | undefined;
+}
+
+/** Steps for each place of the text where a word may begin. */
+const maxSteps = 200;
+/** A shorter word may be spread out letter by letter only. */
+const shortWord = 4;
+const fewestLetters = 2;
+
+export function createMatcher(lists: readonly WordList[]): Matcher {
+  const blocked = createTrie();
+  const innocent = createTrie();
+  lists.forEach(({ words, except, anywhere }, list) => {
+    for (const word of words) blocked.add(word, list, anywhere);
+    for (const word of except) innocent.add(word, list, true);
+  });
+  return {
+    find(text) {
+      const units = fold(text);
+      const found = search(blocked.roots, units);
+      if (found.length === 0) return found;
+      const exceptions = search(innocent.roots, units);
+      return found.filter(
+        (each) =>
+          !exceptions.some(({ list, start, end }) => list === each.list && start <= each.start && end >= each.end),
+      );
+    },
+  };
+}
+
+export const isLongEnough = (word: string): boolean => fold(word).length >= fewestLetters;
+
+function createTrie() {
+  const roots = new Map<number, Node>();
+  const newNode = (code: number): Node => ({ code, child: undefined, sibling: undefined, words: undefined });
+
+  function childOf(node: Node, code: number): Node {
+    for (let child = node.child; child; child = child.sibling) if (child.code === code) return child;
+    const child = newNode(code);
+    child.sibling = node.child;
+    node.child = child;
+    return child;
+  }
+
+  return {
+    roots,
+    add(word: string, list: number, anywhere: boolean): void {
+      const text = word.trim();
+      const units = fold(text);
+      const [first, ...rest] = units;
+      if (!first || units.length < fewestLetters) return;
+      const code = first.readings[0] ?? 0;
+      let node = roots.get(code) ?? newNode(code);
+      roots.set(code, node);
+      for (const { readings } of rest) node = childOf(node, readings[0] ?? 0);
+      node.words ??= [];
+      node.words.push({
+        list,
+        beginsAnywhere: anywhere || text.startsWith('*') || first.isThai,
+        endsAnywhere: anywhere || text.endsWith('*') || units.at(-1)?.isThai === true,
+        spaces: units.flatMap(({ gap }, index) => (gap === space && index > 0 ? index : [])),
+        length: units.length,
+      });
+    },
+  };
+}
+
+function search(roots: ReadonlyMap<number, Node>, units: readonly Unit[]): Finding[] {
+  const found: Finding[] = [];
+  for (let first = 0; first < units.length; first++) {
+    const unit = units[first];
+    if (!unit) break;
+    for (const reading of unit.readings) {
+      const root = roots.get(reading);
+      if (root) walk(root, units, first, found);
+    }
+  }
+  return found;
+}
+
+function walk(root: Node, units: readonly Unit[], first: number, found: Finding[]): void {
+  let steps = 0;
+  /** The last unit of the longest match of each list. */
+  const longest = new Map<number, number>();
+  /** The places of spaces inside of the match, and how many letters stand before each. */
+  const gaps: { readonly at: number; readonly depth: number }[] = [];
+
+  function visit(node: Node, last: number, depth: number, letters: number): void {
+    for (const word of node.words ?? [])
+      if (last > (longest.get(word.list) ?? -1) && isMatch(word, units, first, last, gaps, letters))
+        longest.set(word.list, last);
+    const unit = units[last + 1];
+    if (!unit || ++steps > maxSteps) return;
+    const isSpace = unit.gap === space;
+    if (isSpace) gaps.push({ at: last + 1, depth });
+    const letter = unit.isLetter ? 1 : 0;
+    for (const reading of unit.readings) {
+      if (reading === node.code) visit(node, last + 1, depth, letters);
+      for (let child = node.child; child; child = child.sibling)
+        if (child.code === reading) visit(child, last + 1, depth + 1, letters + letter);
+    }
+    if (unit.isSign) visit(node, last + 1, depth, letters);
+    if (isSpace) gaps.pop();
+  }
+
+  visit(root, first, 1, units[first]?.isLetter ? 1 : 0);
+  for (const [list, last] of longest) found.push({ list, start: units[first]?.start ?? 0, end: units[last]?.end ?? 0 });
+}
+
+function isMatch(
+  word: Word,
+  units: readonly Unit[],
+  first: number,
+  last: number,
+  gaps: readonly { readonly at: number; readonly depth: number }[],
+  letters: number,
+): boolean {
+  if (letters * 2 < word.length) return false;
+  const begins = isBoundary(units[first - 1], units[first]);
+  const ends = isBoundary(units[last], units[last + 1]);
+  if (!(begins || word.beginsAnywhere) || !(ends || word.endsAnywhere)) return false;
+  if (isContraction(units, first, last) || splitsSyllable(units, first, last)) return false;
+  const spread = gaps.filter(({ depth }) => !word.spaces.includes(depth)).map(({ at }) => at);
+  if (spread.length === 0) return true;
+  const pieces = piecesOf(units, first, last, spread);
+  if (pieces.every(isOneLetter) && pieces.length > 2) return begins || units[first]?.isThai === true;
+  return begins && ends && word.length >= shortWord && !pieces.every((piece) => commonWords.has(piece));
+}
+
+/** A Thai letter may have marks. */
+const isOneLetter = (piece: string): boolean => {
+  const letters = [...piece].filter((letter) => !isThaiMark(letter.charCodeAt(0)));
+  return letters.length === 1;
+};
+
+/** Whether a word may end between these two. Thai and Latin letters side by side are of two words. */
+function isBoundary(before: Unit | undefined, after: Unit | undefined): boolean {
+  if (!before || !after || after.gap >= punctuation) return true;
+  if (after.gap === apostrophe) return false;
+  return !before.isLetter || !after.isLetter || before.isThai !== after.isThai;
+}
+
+/** Thai: a vowel before the first letter, or a mark on the last one, makes another syllable. */
+function splitsSyllable(units: readonly Unit[], first: number, last: number): boolean {
+  const [before, after] = [units[first - 1], units[last + 1]];
+  const begin = units[first];
+  if (before?.isThai && begin?.gap === noGap && leadingVowels.includes(before.readings[0] ?? 0) && begin.isThai)
+    return true;
+  return after?.gap === noGap && isThaiMark(after.readings[0] ?? 0);
+}
+
+const leadingVowels: readonly number[] = [...'เแโใไ'].map((vowel) => vowel.charCodeAt(0));
+
+/** `who're` is no other word than `who are`. */
+function isContraction(units: readonly Unit[], first: number, last: number): boolean {
+  const inner = units.slice(first + 1, last + 1);
+  const at = inner.findIndex(({ gap }) => gap === apostrophe);
+  return at >= 0 && contractions.has(textOf(inner.slice(at)));
+}
+
+const contractions: ReadonlySet<string> = new Set(['s', 't', 'd', 'm', 're', 've', 'll']);
+
+const textOf = (units: readonly Unit[]): string =>
+  units.map(({ readings }) => String.fromCharCode(readings[0] ?? 0)).join('');
+
+function piecesOf(units: readonly Unit[], first: number, last: number, spread: readonly number[]): string[] {
+  const starts = [first, ...spread];
+  return starts.map((start, index) => textOf(units.slice(start, starts[index + 1] ?? last + 1)));
+}
+
+/** Short English words. A match that falls into such words is innocent: `pen is`, `an us`. */
+const commonWords: ReadonlySet<string> = new Set(
+  (
+    'a i u o al am an and any are as at ate be bit but by can cat come cow cup dad day did die do dog ear eat ed end ' +
+    'far fat for from get go god got had has hat he her here hi him his hit ho hot how if in is it its job la land let ' +
+    'lit ma mad man me men mom more most my new no of off old on one or our out over own pay pen per put ran rat red ' +
+    'run sad say see set she so son sub sun the them then they this tip to too tub two up us use war was way we wet ' +
+    'what who why will work yes you your'
+  ).split(' '),
+);

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp } from '../../../test/build-app.ts';
+import { makeCreator } from '../../../test/factories.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
+import { starterLists } from './starter-lists.ts';
+
+const home = '/dashboard/screening';
+
+test('starter lists are taken over, changed and deleted', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  const rules = () => app.runtime.screening.get(creatorId);
+  assert.match((await visitor.get(home)).body, /may not know of holding yet/);
+  await visitor.post(`${home}/lists/add/english`);
+  await visitor.post(`${home}/lists/add/thai`);
+  const [english, thai] = (await rules()).lists;
+  assert.deepEqual([english?.words, thai?.except], [starterLists.english.words, starterLists.thai.except]);
+  const fields = {
+    title: 'Mine',
+    words: 'darn\r\n\r\nheck\ndarn',
+    except: 'darning',
+    match: 'anywhere',
+    action: 'hold',
+  };
+  const saved = await visitor.post(`${home}/lists/${english?.id}`, fields);
+  assert.equal(saved.statusCode, 303);
+  assert.deepEqual((await rules()).lists[0], {
+    id: english?.id,
+    title: 'Mine',
+    words: ['darn', 'heck'],
+    except: ['darning'],
+    match: 'anywhere',
+    action: 'hold',
+  });
+  const bad = await visitor.post(`${home}/lists/${english?.id}`, {
+    ...fields,
+    title: '',
+    words: 'x\nfine',
+    action: 'eat',
+  });
+  assert.equal(bad.statusCode, 422);
+  assert.match(bad.body, /These cannot be used[^<]*: x/);
+  assert.match(bad.body, /Choose one of the list/);
+  assert.equal((await rules()).lists[0]?.title, 'Mine', 'nothing is saved');
+  await visitor.post(`${home}/lists/${thai?.id}/remove`);
+  assert.equal((await rules()).lists.length, 1);
+  for (let i = 0; i < 12; i++) await visitor.post(`${home}/lists/add/empty`);
+  assert.equal((await rules()).lists.length, 10);
+});
+
+test('what to hold, blocked names, and the box to try a text', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  const wrong = await visitor.post(`${home}/hold`, { fromAmount: 'much', links: 'mask', numbers: 'allow' });
+  assert.equal(wrong.statusCode, 422);
+  await visitor.post(`${home}/hold`, { fromAmount: '1,000', links: 'mask', numbers: 'hide' });
+  await visitor.post(`${home}/names`, { names: 'Troll\n' });
+  const rules = await app.runtime.screening.get(creatorId);
+  assert.deepEqual(rules.hold, { everything: false, newNames: false, fromMinor: 100_000 });
+  assert.deepEqual([rules.links, rules.numbers, rules.blockedNames], ['mask', 'hide', ['Troll']]);
+  const tried = async (fields: Record<string, string>) =>
+    (await visitor.post(`${home}/try`, { tryAmount: '100', ...fields })).body;
+  assert.match(await tried({ tryMessage: 'see evil.com' }), /see \*{8}/);
+  assert.match(await tried({ tryMessage: 'hello' }), /No rule applies/);
+  assert.match(await tried({ tryName: 'troll' }), /The name is blocked/);
+  assert.match(await tried({ tryAmount: '1000' }), /Held until you approve it/);
+  assert.match(await tried({ tryMessage: '<b>08123456789</b>' }), /The message is hidden/);
+  assert.equal((await visitor.post(`${home}/try`, { tryAmount: '0' })).statusCode, 422);
+  assert.equal((await app.runtime.events.head(creatorId))?.sequence, 0, 'nothing is sent');
+});
+
+test('another creator’s lists are not there', async (t) => {
+  const app = await buildApp(t);
+  const [mali, nok] = [await makeCreator(app.runtime), await makeCreator(app.runtime)];
+  await (await signedInVisitor(app, mali.creatorId)).post(`${home}/lists/add/empty`);
+  const [list] = (await app.runtime.screening.get(mali.creatorId)).lists;
+  const visitor = await signedInVisitor(app, nok.creatorId);
+  await visitor.post(`${home}/lists/${list?.id}`, {
+    title: 'x',
+    words: '',
+    except: '',
+    match: 'words',
+    action: 'hide',
+  });
+  await visitor.post(`${home}/lists/${list?.id}/remove`);
+  assert.deepEqual((await app.runtime.screening.get(mali.creatorId)).lists, [list]);
+  assert.deepEqual((await app.runtime.screening.get(nok.creatorId)).lists, []);
+});

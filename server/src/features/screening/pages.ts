@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { displayName } from '../../platform/web/browser/text.ts';
+import { formText } from '../../platform/web/form-body.ts';
+import { html } from '../../platform/web/html.ts';
+import type { Pages } from '../accounts/index.ts';
+import { parseHold, parseList, parseNames, readHold, readList, readText, toMinor } from './form.ts';
+import { limits, type RuleList, type Rules } from './rules.ts';
+import type { Screening } from './service.ts';
+import { starterLists } from './starter-lists.ts';
+import { home, type ScreeningView, screeningView } from './views.ts';
+import { screeningWords, type T } from './words.ts';
+
+export interface ScreeningPagesParts {
+  readonly pages: Pages;
+  readonly screening: Screening;
+}
+
+/** Two thousand Thai words in a form. */
+const longForm = { bodyLimit: 2 * 1024 * 1024 };
+
+/** /dashboard/screening: what of a tip is shown in public. */
+export function screeningPages(scope: FastifyInstance, { pages, screening }: ScreeningPagesParts): void {
+  const style = pages.assets.add(new URL('./screening.css', import.meta.url));
+  const words = (request: FastifyRequest) => screeningWords(pages.lang(request));
+
+  type Shown = Pick<ScreeningView, 'typed' | 'wrong' | 'tried' | 'open'> & { readonly status?: number };
+
+  async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
+    const { creatorId } = pages.requireSession(request);
+    const rules = await screening.get(creatorId);
+    const body = screeningView({ lang: pages.lang(request), csrf: pages.csrf(request, reply), rules, ...shown });
+    const head = html`<link rel="stylesheet" href="${style()}">`;
+    return pages.show(request, reply, { status, title: words(request)('title'), nav: 'screening', head, body });
+  }
+
+  async function save(request: FastifyRequest, reply: FastifyReply, change: (rules: Rules) => Rules, to = home) {
+    const { creatorId } = pages.requireSession(request);
+    await screening.change(creatorId, change);
+    return pages.redirect(reply, to, { tone: 'ok', text: words(request)('saved') });
+  }
+
+  scope.get<{ Querystring: { list?: string } }>(home, (request, reply) =>
+    show(request, reply, { open: String(request.query.list ?? '') }),
+  );
+
+  scope.post(`${home}/hold`, async (request, reply) => {
+    pages.requireSession(request);
+    const hold = readHold(request);
+    const parsed = parseHold(hold, words(request));
+    if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { hold }, wrong: parsed.wrong });
+    return save(request, reply, (rules) => ({ ...rules, ...parsed }));
+  });
+
+  scope.post(`${home}/names`, longForm, async (request, reply) => {
+    pages.requireSession(request);
+    const names = formText(request, 'names');
+    const parsed = parseNames(names, words(request));
+    if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { names }, wrong: parsed.wrong });
+    return save(request, reply, (rules) => ({ ...rules, blockedNames: parsed }));
+  });
+
+  scope.post<{ Params: { kind: string } }>(`${home}/lists/add/:kind`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const list = newList(request.params.kind, t);
+    const problem = sizeProblem([...(await screening.get(creatorId)).lists, list], t);
+    if (problem) return pages.redirect(reply, home, { tone: 'warn', text: problem });
+    return save(request, reply, (rules) => ({ ...rules, lists: [...rules.lists, list] }), listAddress(list.id));
+  });
+
+  scope.post<{ Params: { id: string } }>(`${home}/lists/:id`, longForm, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const { id } = request.params;
+    const { lists } = await screening.get(creatorId);
+    if (!lists.some((each) => each.id === id)) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
+    const list = { ...readList(request), id };
+    const parsed = parseList(list, t);
+    if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { list }, wrong: parsed.wrong });
+    const replaced = (all: readonly RuleList[]) => all.map((each) => (each.id === id ? { ...parsed, id } : each));
+    const problem = sizeProblem(replaced(lists), t);
+    if (problem) return show(request, reply, { status: 422, typed: { list }, wrong: { words: problem } });
+    return save(request, reply, (rules) => ({ ...rules, lists: replaced(rules.lists) }), listAddress(id));
+  });
+
+  scope.post<{ Params: { id: string } }>(`${home}/lists/:id/remove`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const { id } = request.params;
+    await screening.change(creatorId, (rules) => ({ ...rules, lists: rules.lists.filter((list) => list.id !== id) }));
+    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('removed') });
+  });
+
+  scope.post(`${home}/try`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const text = readText(request);
+    const amountMinor = toMinor(text.amount);
+    const t = words(request);
+    if (amountMinor === undefined)
+      return show(request, reply, { status: 422, typed: { text }, wrong: { tryAmount: t('amountError') } });
+    const name = displayName(text.name, 'SOMCHAI');
+    const message = text.message === '' ? null : text.message.slice(0, 1000);
+    const verdict = await screening.preview(creatorId, { amountMinor, name, displayName: null, message });
+    return show(request, reply, { typed: { text }, tried: { verdict, name, message } });
+  });
+}
+
+const listAddress = (id: string): string => `${home}?list=${id}#list-${id}`;
+
+function newList(kind: string, t: T): RuleList {
+  const list = { id: randomUUID(), match: 'words', action: 'mask' } as const;
+  if (kind === 'english') return { ...list, title: t('englishTitle'), ...starterLists.english };
+  if (kind === 'thai') return { ...list, title: t('thaiTitle'), ...starterLists.thai };
+  return { ...list, title: t('newTitle'), words: [], except: [] };
+}
+
+function sizeProblem(lists: readonly RuleList[], t: T): string | undefined {
+  if (lists.length > limits.lists) return t('tooManyLists', { count: limits.lists });
+  const count = lists.reduce((sum, { words, except }) => sum + words.length + except.length, 0);
+  return count > limits.words ? t('tooManyWords', { count: limits.words }) : undefined;
+}

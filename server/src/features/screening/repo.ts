@@ -1,0 +1,64 @@
+import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
+
+export interface RulesRow {
+  version: number;
+  /** `null`: the creator has none. */
+  rules: string | null;
+}
+
+export function rulesOf(db: Reader, creatorId: string): Promise<RulesRow | undefined> {
+  return db.get<RulesRow>(
+    `SELECT h.screening_version AS version, r.rules FROM creator_heads h
+     LEFT JOIN screening_rules r ON r.creator_id = h.creator_id WHERE h.creator_id = $1`,
+    [creatorId],
+  );
+}
+
+/**
+ * Saves rules that were read at `version`, and makes them the next version: a tip that was screened by the old ones is
+ * screened anew. Returns nothing if others were saved meanwhile.
+ */
+async function saveRules(
+  tx: Tx,
+  creatorId: string,
+  version: number,
+  rules: string,
+  knownNames: readonly string[],
+  now: number,
+): Promise<number | null> {
+  const head = await tx.get<{ version: number }>(
+    `UPDATE creator_heads SET screening_version = screening_version + 1
+     WHERE creator_id = $1 AND screening_version = $2 RETURNING screening_version AS version`,
+    [creatorId, version],
+  );
+  if (!head) return null;
+  await tx.run(
+    `INSERT INTO screening_rules (creator_id, rules, updated_at) VALUES ($1, $2, $3)
+     ON CONFLICT (creator_id) DO UPDATE SET rules = excluded.rules, updated_at = excluded.updated_at`,
+    [creatorId, rules, now],
+  );
+  if (knownNames.length > 0) await tx.run(insertNames, [creatorId, JSON.stringify(knownNames)]);
+  return head.version;
+}
+
+const insertNames: Sql = {
+  sqlite: `INSERT INTO known_names (creator_id, name) SELECT $1, value FROM json_each($2) WHERE TRUE
+    ON CONFLICT (creator_id, name) DO NOTHING`,
+  postgres: `INSERT INTO known_names (creator_id, name) SELECT $1, json_array_elements_text(CAST($2 AS JSON))
+    ON CONFLICT (creator_id, name) DO NOTHING`,
+};
+
+/** The name of a tip that was approved is known from then on. */
+export async function addKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
+  await tx.run('INSERT INTO known_names (creator_id, name) VALUES ($1, $2) ON CONFLICT (creator_id, name) DO NOTHING', [
+    creatorId,
+    name,
+  ]);
+}
+
+export async function isKnownName(db: Reader, creatorId: string, name: string): Promise<boolean> {
+  const row = await db.get('SELECT name FROM known_names WHERE creator_id = $1 AND name = $2', [creatorId, name]);
+  return row !== undefined;
+}
+
+export const writes = defineWrites(import.meta.url, { saveRules });

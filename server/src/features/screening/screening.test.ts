@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { makePair, type Pair } from '../../../test/factories.ts';
+import { noRules, type RuleList, type Rules } from './rules.ts';
+
+const list = (action: RuleList['action'], ...words: string[]): RuleList => ({
+  id: action,
+  title: action,
+  words,
+  except: [],
+  match: 'words',
+  action,
+});
+
+const setRules = ({ runtime }: TestApp, { creatorId }: Pair, rules: Partial<Rules>) =>
+  runtime.screening.change(creatorId, () => ({ ...noRules, ...rules }));
+
+async function send({ http }: TestApp, { headers }: Pair, body: object, more: Record<string, string> = {}) {
+  const payload = { amount: 10, name: 'SOMCHAI', ...body };
+  const answer = await http.inject({ method: 'POST', url: '/v1/tips', headers: { ...headers, ...more }, payload });
+  assert.equal(answer.statusCode, 201, answer.body);
+  return answer.json();
+}
+
+const shownOf = ({ alert: { status, name, message } }: { alert: Record<string, unknown> }) => ({
+  status,
+  name,
+  message,
+});
+
+test('lists hide, mask and hold; what was sent stays as it was sent', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await setRules(app, pair, { lists: [list('hide', 'hideous'), list('mask', 'darn'), list('hold', 'doubtful')] });
+  const clean = await send(app, pair, { message: 'fine' });
+  assert.deepEqual(shownOf(clean), { status: 'queued', name: 'SOMCHAI', message: 'fine' });
+  const hidden = await send(app, pair, { message: 'h1deous thing' });
+  assert.deepEqual(shownOf(hidden), { status: 'queued', name: 'SOMCHAI', message: null });
+  assert.equal(hidden.message, 'h1deous thing');
+  const masked = await send(app, pair, { message: 'oh d.a.r.n it', display_name: 'Mr Darn' });
+  assert.deepEqual(shownOf(masked), { status: 'queued', name: 'Mr ****', message: 'oh ******* it' });
+  assert.deepEqual([masked.display_name, masked.message], ['Mr Darn', 'oh d.a.r.n it']);
+  const held = await send(app, pair, { message: 'darn doubtful' });
+  assert.deepEqual(shownOf(held), { status: 'held', name: 'SOMCHAI', message: '**** ********' });
+  const badName = await send(app, pair, { display_name: 'Hideous', message: null });
+  assert.deepEqual(shownOf(badName), { status: 'queued', name: '*******', message: null });
+  const read = await app.http.inject({ url: `/v1/tips/${masked.id}`, headers: pair.headers });
+  assert.deepEqual(read.json(), masked);
+});
+
+test('links, long numbers, blocked names, everything, and amounts', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await setRules(app, pair, {
+    links: 'mask',
+    numbers: 'hide',
+    blockedNames: ['Troll'],
+    hold: { everything: false, newNames: false, fromMinor: 10_000 },
+  });
+  assert.equal((await send(app, pair, { message: 'see evil.com now' })).alert.message, 'see ******** now');
+  assert.equal((await send(app, pair, { message: 'call 081 234 5678' })).alert.message, null);
+  const blocked = await send(app, pair, { name: 'TR0LLL', message: 'hello' });
+  assert.deepEqual(shownOf(blocked), { status: 'skipped', name: 'TR0LLL', message: null });
+  assert.equal((await send(app, pair, { display_name: 'ＴＲＯＬＬ' })).alert.status, 'skipped');
+  assert.equal((await send(app, pair, { amount: 99.99 })).alert.status, 'queued');
+  assert.equal((await send(app, pair, { amount: 100 })).alert.status, 'held');
+  await setRules(app, pair, { hold: { everything: true, newNames: false, fromMinor: null } });
+  assert.equal((await send(app, pair, { amount: 1 })).alert.status, 'held');
+  const { all_time } = await app.runtime.tips.stats(pair.creatorId);
+  assert.equal(all_time.count, 7, 'all of them count');
+});
+
+test('a new name is held until one of its tips is approved; names of earlier tips are known', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await send(app, pair, { name: 'OLD FRIEND' });
+  await setRules(app, pair, { hold: { everything: false, newNames: true, fromMinor: null } });
+  assert.equal((await send(app, pair, { name: 'OLD_FRIEND' })).alert.status, 'queued');
+  const first = await send(app, pair, { name: 'NEWCOMER' });
+  assert.equal(first.alert.status, 'held');
+  assert.equal((await send(app, pair, { name: 'NEWCOMER' })).alert.status, 'held', 'not by asking twice');
+  await app.runtime.overlays.approve(pair.creatorId, first.id);
+  assert.equal((await send(app, pair, { name: 'NEWCOMER' })).alert.status, 'queued');
+});
+
+test('a tip that was screened by rules of another version is screened anew, with and without a key', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await send(app, pair, { message: 'darn' });
+  // Another process changes the rules: this one has cached those from before.
+  const other = await buildApp(t, app.env);
+  await setRules(other, pair, { lists: [list('mask', 'darn')] });
+  assert.equal((await send(app, pair, { message: 'darn' })).alert.message, '****');
+  await setRules(other, pair, { lists: [list('hide', 'darn')] });
+  const key = { 'idempotency-key': 'one' };
+  const first = await send(app, pair, { message: 'darn' }, key);
+  assert.equal(first.alert.message, null);
+  await setRules(other, pair, { lists: [] });
+  assert.deepEqual(await send(app, pair, { message: 'darn' }, key), first, 'a repeat gets the first answer');
+  const events = await app.runtime.events.after(pair.creatorId, 0, 100);
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    [1, 2, 3],
+    'a refusal leaves nothing behind',
+  );
+});
+
+test('rules that change while tips are recorded: every tip follows the rules before or after, none old ones', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const record = () =>
+    app.runtime.tips.record({
+      creatorId: pair.creatorId,
+      app: null,
+      amount: 1,
+      name: 'SOMCHAI',
+      displayName: null,
+      message: 'darn',
+    });
+  let changed = false;
+  const results: { changedBefore: boolean; message: string | null }[] = [];
+  const tipping = Array.from({ length: 40 }, async () => {
+    const changedBefore = changed;
+    results.push({ changedBefore, message: (await record()).tip.alert.message });
+  });
+  const change = setRules(app, pair, { lists: [list('mask', 'darn')] }).then(() => {
+    changed = true;
+  });
+  await Promise.all([...tipping, change]);
+  for (let i = 0; i < 10; i++) results.push({ changedBefore: true, message: (await record()).tip.alert.message });
+  for (const { changedBefore, message } of results) if (changedBefore) assert.equal(message, '****');
+});
+
+test('test alerts are screened on overlays; the alert itself stays as it was sent', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await setRules(app, pair, { lists: [list('mask', 'darn'), list('hold', 'doubtful')] });
+  const post = async (payload: object) =>
+    (await app.http.inject({ method: 'POST', url: '/v1/alerts', headers: pair.headers, payload })).json();
+  assert.equal((await post({ message: 'darn' })).message, 'darn');
+  await post({ message: 'doubtful' });
+  await post({ message: 'fine' });
+  const events = await app.runtime.events.after(pair.creatorId, 0, 10);
+  assert.deepEqual(
+    events.map(({ screened }) => screened && JSON.parse(screened)),
+    [{ held: false, name: 'น้ำใจ', message: '****' }, { held: true, name: 'น้ำใจ', message: 'doubtful' }, null],
+  );
+  await assert.rejects(app.runtime.overlays.replay(pair.creatorId, 2), { code: 'not_found' });
+});
