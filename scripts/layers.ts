@@ -13,7 +13,7 @@ import { cruise, type IRegularForbiddenRuleType } from 'dependency-cruiser';
 
 /** From the top down. */
 const rows = [
-  ['dashboard', 'portal', 'docs', 'demo', 'health'],
+  ['dashboard', 'live', 'portal', 'docs', 'demo', 'health'],
   ['overlay', 'connections', 'sandbox'],
   ['sockets', 'webhooks', 'alerts'],
   ['goals', 'screening', 'tips', 'profile'],

@@ -5,6 +5,7 @@ import { alertRoutes } from './features/alerts/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
 import { healthRoutes } from './features/health/index.ts';
+import { livePages } from './features/live/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
@@ -24,6 +25,7 @@ import type { Runtime } from './runtime.ts';
 
 const navigation: Navigation = {
   dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
+  live: { href: '/dashboard/live', en: 'Live control', th: 'ควบคุมสด' },
   overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
   screening: { href: '/dashboard/screening', en: 'Screening', th: 'คัดกรอง' },
   apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
@@ -83,6 +85,17 @@ export function createApp(runtime: Runtime): App {
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
+    livePages(scope, {
+      pages,
+      control: runtime.control,
+      moderators: runtime.moderators,
+      overlays,
+      streams,
+      hub,
+      limiter,
+      clock,
+      times,
+    });
     screeningPages(scope, { pages, screening: runtime.screening });
     profilePages(scope, { pages, profiles, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });

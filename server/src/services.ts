@@ -12,6 +12,7 @@ import { createAlerts } from './features/alerts/index.ts';
 import { createApps } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
+import { createControl, createModerators } from './features/live/index.ts';
 import {
   createAccessLookup,
   createGrants,
@@ -97,6 +98,8 @@ export function createServices(platform: Platform & { readonly config: Config })
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, screen, newId, overlaysConnected: presence.connected });
   const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault, connected: presence.connected });
+  const control = createControl({ overlays, tips, presence });
+  const moderators = createModerators({ db, hub, clock, newId });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
   return {
     events,
@@ -121,6 +124,8 @@ export function createServices(platform: Platform & { readonly config: Config })
     presence,
     alerts,
     overlays,
+    control,
+    moderators,
     webhooks,
     demo,
   };

@@ -18,7 +18,8 @@ export type IdPrefix =
   | 'req'
   | 'ses'
   | 'psk'
-  | 'avt';
+  | 'avt'
+  | 'mod';
 
 export type NewId = (prefix: IdPrefix) => string;
 

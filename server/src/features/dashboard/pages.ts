@@ -87,11 +87,11 @@ export function dashboardPages(
 const maxDashboards = 20;
 
 /**
- * /dashboard/live: the creator's tips as Server-Sent Events, until the session ends. Only our own pages can read it: the
+ * /dashboard/stream: the creator's tips as Server-Sent Events, until the session ends. Only our own pages can read it: the
  * cookie is SameSite, and there is no CORS.
  */
 export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: Pages; streams: Streams }): void {
-  scope.get('/dashboard/live', { exposeHeadRoute: false }, async (request, reply) => {
+  scope.get('/dashboard/stream', { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, id } = pages.requireSession(request);
     const connection = new SseConnection(reply.raw, {
       'content-type': 'text/event-stream; charset=utf-8',

@@ -5,15 +5,16 @@ import { until } from '../../../../sdk/test/until.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { type LiveApp, listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
-import { createTips } from '../tips/index.ts';
-import type { Screened } from '../tips/service.ts';
+import { createTips, type ScreenTip } from '../tips/index.ts';
 
 const page = '00000000-0000-4000-8000-000000000001';
 const hour = 3_600_000;
 
+type Verdict = Omit<Awaited<ReturnType<ScreenTip>>, 'version'>;
+
 /** Records a tip of a creator whose screening decides this. */
-async function record({ runtime }: LiveApp, { creatorId }: Pair, screened: Screened) {
-  const tips = createTips({ ...runtime, screen: async () => screened });
+async function record({ runtime }: LiveApp, { creatorId }: Pair, verdict: Verdict) {
+  const tips = createTips({ ...runtime, screen: async () => ({ ...verdict, version: 0 }) });
   const fields = { amount: 50, name: 'SOMCHAI', displayName: 'Rude name', message: 'Rude words' };
   return (await tips.record({ creatorId, app: null, ...fields })).tip;
 }
@@ -33,8 +34,8 @@ async function watch(t: TestContext, app: LiveApp, pair: Pair, protocol?: number
   };
 }
 
-const alertOf = async ({ http }: LiveApp, { headers }: Pair, id: string) =>
-  (await http.inject({ url: `/v1/tips/${id}`, headers })).json().alert;
+const alertOf = async ({ runtime }: LiveApp, { creatorId }: Pair, id: string) =>
+  (await runtime.tips.byId(creatorId, id)).alert;
 
 async function acknowledge({ runtime, http }: LiveApp, { creatorId }: Pair, sequence: number, outcome = 'shown') {
   const key = await runtime.overlays.key(creatorId);
@@ -45,7 +46,7 @@ async function acknowledge({ runtime, http }: LiveApp, { creatorId }: Pair, sequ
 const stored = async ({ runtime }: LiveApp, { creatorId }: Pair) =>
   (await runtime.events.after(creatorId, 0, 100)).map(({ body }) => JSON.parse(body));
 
-const held: Screened = { status: 'held', shown: { name: 'R***', message: null } };
+const held: Verdict = { status: 'held', shown: { name: 'R***', message: null } };
 
 test('a held tip counts at once, and is sent to overlays only when it is approved, with its screened words', async (t) => {
   const app = await listen(t);
@@ -121,8 +122,7 @@ test('rejected tips, and those held for a day, are skipped for good and never re
       ['alert.skipped', forgotten.id, 'held_too_long'],
     ],
   );
-  for (const sequence of [1, 2])
-    await assert.rejects(overlays.replay(pair.creatorId, sequence), { code: 'not_found' });
+  for (const sequence of [1, 2]) await assert.rejects(overlays.replay(pair.creatorId, sequence), { code: 'not_found' });
   assert.doesNotMatch(overlay.text(), /Rude|R\*/);
 });
 

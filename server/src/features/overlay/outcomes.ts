@@ -1,9 +1,11 @@
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
-import type { EventLog, ScreenedAlert, SkipReason } from '../events/index.ts';
+import { type EventLog, type ScreenedAlert, type SkipReason, shownWords } from '../events/index.ts';
+import { nameKey } from '../screening/index.ts';
 import type { AlertStatus, Tip, Tips } from '../tips/index.ts';
-import * as repo from './repo.ts';
+import * as repo from './outcome-repo.ts';
+import type { OverlayRow } from './repo.ts';
 import { readSettings } from './settings.ts';
 
 /**
@@ -20,8 +22,10 @@ import { readSettings } from './settings.ts';
 export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly events: EventLog;
   readonly tips: Tips;
-  readonly row: (creatorId: string) => Promise<repo.OverlayRow>;
+  readonly row: (creatorId: string) => Promise<OverlayRow>;
   readonly connected: (creatorId: string) => Promise<number>;
+  /** What is playing may have changed. */
+  readonly onPlaying: (creatorId: string) => void;
 }
 
 export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as const;
@@ -30,15 +34,29 @@ export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as cons
 export interface Acknowledgement {
   readonly sequence: number;
   readonly outcome: (typeof outcomes)[number];
+  /** How long a shown alert stays on the screen. */
+  readonly ms?: number | undefined;
 }
 
 export interface RecentAlert {
   readonly sequence: number;
   readonly createdAt: string;
   readonly name: string;
+  readonly message: string | null;
   readonly amountMinor: number;
   /** Undefined for a test alert. */
   readonly tip: { readonly id: string; readonly status: AlertStatus } | undefined;
+}
+
+/** An alert on the screen. */
+export interface PlayingAlert {
+  readonly sequence: number;
+  readonly until: number;
+  readonly test: boolean;
+  readonly replay: boolean;
+  readonly name: string;
+  readonly message: string | null;
+  readonly amountMinor: number;
 }
 
 const expiryStepMs = 60_000;
@@ -50,11 +68,11 @@ const heldBatch = 100;
 /** How many of the newest events are searched for alerts. */
 const recentEvents = 100;
 
-export function createOutcomes({ db, events, tips, clock, row, connected }: OutcomesParts) {
+export function createOutcomes({ db, events, tips, clock, row, connected, onPlaying }: OutcomesParts) {
   /** The latest acknowledgement of each overlay that is in progress. */
   const acknowledging = new Map<string, Promise<void>>();
 
-  const ageLimit = ({ settings }: repo.OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
+  const ageLimit = ({ settings }: OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
   async function eventAt(creatorId: string, sequence: number) {
     const [event] = await events.after(creatorId, sequence - 1, 1);
@@ -121,7 +139,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       repo.instancePosition(db, creatorId, instance),
       queuedAlerts(creatorId, known),
     ]);
-    const { minimumMinor } = readSettings(overlay.settings);
+    const { minimumMinor, seconds } = readSettings(overlay.settings);
     const settlements = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
       const outcome = reported.get(sequence);
       const isValid = outcome !== 'below_minimum' || amountMinor < minimumMinor;
@@ -129,7 +147,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     });
     const advances = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
     if (!advances && settlements.length === 0) return;
-    announce(creatorId, await db.write(repo.writes.acknowledge, creatorId, instance, newest, settlements, clock()));
+    const now = clock();
+    const shown = acks.findLast(({ outcome }) => outcome === 'shown');
+    const playing = shown ? { sequence: shown.sequence, until: now + (shown.ms ?? seconds * 1000) } : null;
+    const { acknowledge } = repo.writes;
+    announce(creatorId, await db.write(acknowledge, creatorId, instance, newest, settlements, playing, now));
+    onPlaying(creatorId);
   }
 
   return {
@@ -184,7 +207,8 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
     /** A held tip is shown now. Returns whether it was still held. */
     async approve(creatorId: string, tipId: string): Promise<boolean> {
       const event = events.prepare({ creatorId, type: 'alert.approved' });
-      const sequence = await db.write(repo.writes.approve, event, tipId);
+      const { display_name, name } = await tips.byId(creatorId, tipId);
+      const sequence = await db.write(repo.writes.approve, event, tipId, nameKey(display_name ?? name));
       announce(creatorId, sequence);
       return sequence !== null;
     },
@@ -214,6 +238,23 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
       );
     },
 
+    /** Tips whose alerts wait for their turn. */
+    async waiting(creatorId: string, limit: number): Promise<Tip[]> {
+      return tips.queuedSince(creatorId, ageLimit(await row(creatorId)), limit);
+    },
+
+    /** What a page has on its screen now, as far as is known. */
+    async playing(creatorId: string): Promise<PlayingAlert | undefined> {
+      const { playing_sequence: sequence, playing_until: until } = await row(creatorId);
+      if (sequence === null || until <= clock()) return undefined;
+      const [event] = await events.after(creatorId, sequence - 1, 1);
+      if (event?.sequence !== sequence) return undefined;
+      const { data, test, replay } = JSON.parse(event.body);
+      const { amount_minor: amountMinor } = data.tip ?? data.alert ?? {};
+      if (amountMinor === undefined) return undefined;
+      return { sequence, until, test, replay, amountMinor, ...shownWords(event) };
+    },
+
     /** Newest first. */
     async recent(creatorId: string, limit: number): Promise<RecentAlert[]> {
       const head = await events.head(creatorId);
@@ -226,11 +267,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         .filter(({ type }) => type === 'tip.created' || type === 'alert.test')
         .slice(-limit)
         .reverse()
-        .map(({ sequence, body }) => {
-          const { created_at: createdAt, data } = JSON.parse(body);
-          const { id, name, display_name, amount_minor: amountMinor } = data.tip ?? data.alert;
+        .map((event) => {
+          const { created_at: createdAt, data } = JSON.parse(event.body);
+          const { id, amount_minor: amountMinor } = data.tip ?? data.alert;
           const tip = data.tip && { id, status: statuses.get(id) ?? data.tip.alert.status };
-          return { sequence, createdAt, name: displayName(display_name, name), amountMinor, tip };
+          const { name, message } = shownWords(event);
+          return { sequence: event.sequence, createdAt, name: displayName(name), message, amountMinor, tip };
         });
     },
   };

@@ -61,8 +61,10 @@ async function setMinimum({ runtime }: LiveApp, { creatorId }: { creatorId: stri
   await runtime.overlays.saveSettings(creatorId, { ...settings, minimumMinor });
 }
 
-const statusOf = async ({ http }: LiveApp, { headers }: Pair, id: string) =>
-  (await http.inject({ url: `/v1/tips/${id}`, headers })).json().alert;
+const statusOf = async ({ http }: LiveApp, { headers }: Pair, id: string) => {
+  const { status, shown_at } = (await http.inject({ url: `/v1/tips/${id}`, headers })).json().alert;
+  return { status, shown_at };
+};
 
 test('the first acknowledgement counts, tells of it once, and is noted for the page and the overlay', async (t) => {
   const app = await listen(t);
@@ -73,8 +75,7 @@ test('the first acknowledgement counts, tells of it once, and is noted for the p
   assert.equal((await ack(`${page}1`, 1)).statusCode, 204);
   app.clock.advance(5000);
   assert.equal((await ack(`${page}2`, 1)).statusCode, 204);
-  const { status, shown_at } = await statusOf(app, pair, first.id);
-  assert.deepEqual({ status, shown_at }, { status: 'shown', shown_at: '2026-11-15T04:00:00.000Z' });
+  assert.deepEqual(await statusOf(app, pair, first.id), { status: 'shown', shown_at: '2026-11-15T04:00:00.000Z' });
   const [, shown, ...others] = await events(app, pair);
   assert.equal(shown.type, 'alert.shown');
   assert.deepEqual(shown.data, {
@@ -249,11 +250,12 @@ test('an overlay gets what it shows and hints, is counted, and 20 are let in', a
   const { tip: recorded } = await tip(app, pair);
   await app.runtime.overlays.acknowledge(pair.creatorId, `${page}1`, [{ sequence: 1, outcome: 'shown' }]);
   await app.runtime.overlays.pause(pair.creatorId, true);
-  await until('a hint has come', () => first.frames.length >= 3);
+  await until('both hints have come', () => first.frames.length >= 4);
   assert.deepEqual(
     first.frames.slice(1).map(({ type, event }) => [type, event?.data.tip.id]),
     [
       ['event', recorded.id],
+      ['stop', undefined],
       ['overlay', undefined],
     ],
     'without alert.shown',

@@ -122,7 +122,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
   scope.post(`${home}/stop`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    overlays.stop(creatorId);
+    await overlays.stop(creatorId);
     return pages.redirect(reply, home, { tone: 'ok', text: words(request)('stopDone') });
   });
 

@@ -30,6 +30,7 @@ const Acks = Type.Object({
     Type.Object({
       sequence: Sequence,
       outcome: Type.Unsafe<(typeof outcomes)[number]>({ type: 'string', enum: [...outcomes] }),
+      ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 120_000 })),
     }),
     { minItems: 1, maxItems: 50 },
   ),
@@ -64,8 +65,10 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   async function state(creatorId: string) {
-    const [{ settings, paused }, skipped] = await Promise.all([overlays.get(creatorId), overlays.skipped(creatorId)]);
-    return { settings, paused, skipped, now: clock() };
+    const [overlay, skipped] = await Promise.all([overlays.get(creatorId), overlays.skipped(creatorId)]);
+    const { settings, paused, hidden, volume, stopped } = overlay;
+    // A page from before knows the pause only.
+    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, now: clock() };
   }
 
   app.get('/overlay/worker.js', (_request, reply) =>

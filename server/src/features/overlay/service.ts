@@ -21,11 +21,20 @@ export type Overlays = ReturnType<typeof createOverlays>;
 export interface Overlay {
   readonly settings: OverlaySettings;
   readonly paused: boolean;
+  /** Nothing is shown, and nothing plays. */
+  readonly hidden: boolean;
+  /** Of everything, 0 to 100. */
+  readonly volume: number;
+  /** The sequence of the alert that was taken off the screen last. */
+  readonly stopped: number | null;
   readonly lastAckAt: number | null;
 }
 
 /** The topic of hints to open pages: the settings or the pause have changed, or what is playing must stop. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
+
+/** The topic of hints to live controls: what plays, or a switch, has changed. */
+export const controlTopic = (creatorId: string): string => `control:${creatorId}`;
 
 const stopHint = 'stop';
 
@@ -57,18 +66,39 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
   }
 
   async function get(creatorId: string): Promise<Overlay> {
-    const { settings, paused, last_ack_at } = await row(creatorId);
-    return { settings: readSettings(settings), paused: paused === 1, lastAckAt: last_ack_at };
+    const { settings, paused, hidden, volume, stopped_sequence, last_ack_at } = await row(creatorId);
+    return {
+      settings: readSettings(settings),
+      paused: paused === 1,
+      hidden: hidden === 1,
+      volume,
+      stopped: stopped_sequence,
+      lastAckAt: last_ack_at,
+    };
   }
 
-  const outcomes = createOutcomes({ db, events, tips, clock, row, connected });
+  const onPlaying = (creatorId: string): void => hub.publish(controlTopic(creatorId), 'playing');
+
+  /** Tells open pages and controls that a switch has changed. */
+  function switched(creatorId: string, hint: string): void {
+    hub.publish(overlayTopic(creatorId), hint);
+    hub.publish(controlTopic(creatorId), hint);
+  }
+
+  /** Takes what is playing off the screen of every page. It was shown, so no status changes. */
+  async function stop(creatorId: string): Promise<void> {
+    await row(creatorId);
+    await db.write(repo.writes.stopPlaying, creatorId);
+    switched(creatorId, stopHint);
+  }
+
+  const outcomes = createOutcomes({ db, events, tips, clock, row, connected, onPlaying });
 
   return {
     ...outcomes,
     get,
 
-    /** Stops what is playing on every page. It was shown, so no status changes. */
-    stop: (creatorId: string): void => hub.publish(overlayTopic(creatorId), stopHint),
+    stop,
 
     /** Skips the tip's alert if it is queued, or else stops it if it is playing. Returns whether it was queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
@@ -102,7 +132,22 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
     async pause(creatorId: string, paused: boolean): Promise<void> {
       await row(creatorId);
       await db.write(repo.writes.setPaused, creatorId, paused);
-      hub.publish(overlayTopic(creatorId), 'paused');
+      if (paused) await stop(creatorId);
+      switched(creatorId, 'paused');
+    },
+
+    /** Hides everything at once, or shows it again. Alerts wait meanwhile. */
+    async hide(creatorId: string, hidden: boolean): Promise<void> {
+      await row(creatorId);
+      await db.write(repo.writes.setHidden, creatorId, hidden);
+      if (hidden) await stop(creatorId);
+      switched(creatorId, 'hidden');
+    },
+
+    async setVolume(creatorId: string, volume: number): Promise<void> {
+      await row(creatorId);
+      await db.write(repo.writes.setVolume, creatorId, volume);
+      switched(creatorId, 'volume');
     },
 
     /** Sends a test alert that is not below the creator's minimum. Returns how many overlays can show it. */

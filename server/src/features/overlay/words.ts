@@ -14,7 +14,8 @@ export const overlayWords = messages({
     now: 'Right now',
     connected: 'Open overlays',
     noneConnected: 'None. Alerts wait until one is opened; test alerts do not.',
-    outdated: 'An open overlay runs an older version of its page. Reload it in OBS: right-click the source, Properties, Refresh cache of current page.',
+    outdated:
+      'An open overlay runs an older version of its page. Reload it in OBS: right-click the source, Properties, Refresh cache of current page.',
     lastAck: 'Last answer from an overlay',
     never: 'None yet',
     state: 'Alerts',
@@ -99,7 +100,8 @@ export const overlayWords = messages({
     now: 'ขณะนี้',
     connected: 'โอเวอร์เลย์ที่เปิดอยู่',
     noneConnected: 'ไม่มี การแจ้งเตือนจะรอจนกว่าจะเปิดโอเวอร์เลย์ ยกเว้นการแจ้งเตือนทดสอบ',
-    outdated: 'โอเวอร์เลย์ที่เปิดอยู่เป็นหน้ารุ่นเก่า กรุณาโหลดใหม่ใน OBS: คลิกขวาที่แหล่งที่มา เลือก Properties แล้วกด Refresh cache of current page',
+    outdated:
+      'โอเวอร์เลย์ที่เปิดอยู่เป็นหน้ารุ่นเก่า กรุณาโหลดใหม่ใน OBS: คลิกขวาที่แหล่งที่มา เลือก Properties แล้วกด Refresh cache of current page',
     lastAck: 'โอเวอร์เลย์ตอบกลับล่าสุด',
     never: 'ยังไม่มี',
     state: 'การแจ้งเตือน',

@@ -37,6 +37,11 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     this.#response.write(events.sseBlocks);
   }
 
+  /** Sends data that is no event, and so has no position. */
+  notify(data: string): void {
+    if (this.#response.headersSent) this.#response.write(`data: ${data}\n\n`);
+  }
+
   keepalive(): void {
     this.#response.write(': keepalive\n\n');
   }

@@ -63,9 +63,7 @@ export class Subscriber {
 
   #select({ events }: EncodedEvents): EncodedEvents {
     const { wants, project } = this.options;
-    const wanted = events.filter(
-      ({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence)),
-    );
+    const wanted = events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence)));
     return new EncodedEvents(project ? wanted.flatMap((event) => project(event) ?? []) : wanted);
   }
 

@@ -76,6 +76,7 @@ export const tables = {
     exported: without('key_hash', 'sealed_key'),
     pruned: bounded('one row a creator'),
   },
+  moderator_links: { ...ofCreator, exported: without('key_hash'), pruned: bounded('ten a creator') },
   overlay_instances: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
   overlay_presence: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
   alert_acks: { ...ofCreator, exported: technical, pruned: job('prune overlays') },

@@ -71,7 +71,7 @@ async function refresh(): Promise<void> {
 function openStream(): void {
   clearTimeout(retry);
   stream?.close();
-  stream = new EventSource('/dashboard/live');
+  stream = new EventSource('/dashboard/stream');
   // The stream does not carry tips from before it was open.
   stream.onopen = () => {
     if (badge) badge.hidden = false;

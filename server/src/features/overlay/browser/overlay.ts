@@ -10,12 +10,13 @@ import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
 import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
 import { openSavedState } from './saved-state.ts';
+import { setVolume } from './sound.ts';
 import { applyStyle } from './stage.ts';
 
 /** The version of the frames and event types that this page knows. */
 const protocol = 2;
 /** How often the state is refreshed, in case a hint was lost. */
-const refreshMs = 30_000;
+const refreshMs = 10_000;
 /** The wait before a new attempt after the server has refused the key. */
 const refusedRetryMs = 20_000;
 
@@ -44,6 +45,9 @@ function applyState(next: OverlayState): void {
   clockOffset = next.now - Date.now();
   for (const tipId of next.skipped) skipped.add(tipId);
   applyStyle(next.settings);
+  setVolume(next.volume);
+  document.documentElement.classList.toggle('hidden', next.hidden);
+  if (next.stopped !== null) player.stopEvent(next.stopped);
   if (next.paused) player.stop();
   else player.resume();
 }

@@ -21,6 +21,12 @@ export interface QueuedAlert {
 export interface OverlayState {
   readonly settings: OverlaySettings;
   readonly paused: boolean;
+  /** Nothing is shown. `paused` is true as well. */
+  readonly hidden: boolean;
+  /** Of everything, 0 to 100. */
+  readonly volume: number;
+  /** The sequence of the alert that was taken off the screen last. */
+  readonly stopped: number | null;
   /** Tips whose alerts must not be shown. */
   readonly skipped: readonly string[];
   readonly now: number;
@@ -42,7 +48,9 @@ export interface PlayerParts {
 export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
   let queue: QueuedAlert[] = [];
   let playing = false;
-  let current: { readonly tipId: string | undefined; readonly shown: ShownAlert } | undefined;
+  let current:
+    | { readonly sequence: number; readonly tipId: string | undefined; readonly shown: ShownAlert }
+    | undefined;
 
   function outcomeOf({ text, tipId, replay, expired }: QueuedAlert): Ack['outcome'] {
     if (tipId !== undefined && isSkipped(tipId)) return 'dropped';
@@ -64,8 +72,9 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
   async function play(alert: QueuedAlert): Promise<void> {
     const outcome = outcomeOf(alert);
     const { settings } = state();
-    if (outcome === 'shown') current = { tipId: alert.tipId, shown: showAlert(alert.sequence, alert.text, settings) };
-    saved.record({ sequence: alert.sequence, outcome });
+    const { sequence, tipId } = alert;
+    if (outcome === 'shown') current = { sequence, tipId, shown: showAlert(sequence, alert.text, settings) };
+    saved.record({ sequence, outcome, ...(outcome === 'shown' && { ms: Math.round(settings.seconds * 1000) }) });
     onAck();
     if (outcome === 'shown') playSound(settings);
     await current?.shown.gone;
@@ -81,6 +90,10 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
     /** Takes the alert that is playing off the screen at once; with `tipId`, only if it is the alert of this tip. */
     stop(tipId?: string): void {
       if (tipId === undefined || current?.tipId === tipId) current?.shown.remove();
+    },
+    /** The same for the alert of this event. */
+    stopEvent(sequence: number): void {
+      if (current?.sequence === sequence) current.shown.remove();
     },
     /** Goes on if the overlay is no longer paused. */
     resume: () => void run(),

@@ -8,6 +8,8 @@
 export interface Ack {
   readonly sequence: number;
   readonly outcome: 'shown' | 'below_minimum' | 'expired' | 'dropped';
+  /** How long a shown alert stays on the screen. */
+  readonly ms?: number;
 }
 
 interface Entry {

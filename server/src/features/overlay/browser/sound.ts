@@ -25,16 +25,34 @@ const tunes: Record<Sound, readonly Note[]> = {
 };
 
 let audio: AudioContext | undefined;
+let everything: GainNode | undefined;
+let volumeOfAll = 100;
+
+/** The volume of everything, 0 to 100, also of what is playing. */
+export function setVolume(volume: number): void {
+  volumeOfAll = volume;
+  if (everything) everything.gain.value = (volume / 100) ** 2;
+}
 
 /** Browsers may block sound until the page is clicked; OBS does not. */
 export function playSound({ sound, volume }: Pick<OverlaySettings, 'sound' | 'volume'>): void {
   if (sound === 'none' || volume === 0) return;
   audio ??= new AudioContext();
+  if (!everything) {
+    everything = new GainNode(audio);
+    everything.connect(audio.destination);
+    setVolume(volumeOfAll);
+  }
   if (audio.state === 'suspended') void audio.resume();
-  for (const note of tunes[sound]) playNote(audio, note, (volume / 100) ** 2 * 0.5);
+  for (const note of tunes[sound]) playNote(audio, everything, note, (volume / 100) ** 2 * 0.5);
 }
 
-function playNote(context: AudioContext, { hertz, to, at, seconds, wave = 'sine' }: Note, gainPeak: number): void {
+function playNote(
+  context: AudioContext,
+  output: AudioNode,
+  { hertz, to, at, seconds, wave = 'sine' }: Note,
+  gainPeak: number,
+): void {
   const start = context.currentTime + at;
   const tone = new OscillatorNode(context, { type: wave, frequency: hertz });
   const gain = new GainNode(context, { gain: 0 });
@@ -42,7 +60,7 @@ function playNote(context: AudioContext, { hertz, to, at, seconds, wave = 'sine'
   gain.gain.setValueAtTime(0, start);
   gain.gain.linearRampToValueAtTime(gainPeak, start + 0.01);
   gain.gain.exponentialRampToValueAtTime(0.0001, start + seconds);
-  tone.connect(gain).connect(context.destination);
+  tone.connect(gain).connect(output);
   tone.start(start);
   tone.stop(start + seconds);
 }

@@ -11,6 +11,7 @@ import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
 import { screenedTips } from './0012-screened-tips.ts';
 import { screening } from './0015-screening.ts';
+import { liveControl } from './0018-live-control.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0010-pictures', sql: pictures },
   { name: '0012-screened-tips', sql: screenedTips },
   { name: '0015-screening', sql: screening },
+  { name: '0018-live-control', sql: liveControl },
 ];

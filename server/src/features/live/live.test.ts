@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { makeCreator } from '../../../test/factories.ts';
+import { createVisitor, signedInVisitor } from '../../../test/visitor.ts';
+
+const home = '/dashboard/live';
+const page = '00000000-0000-4000-8000-000000000001';
+
+async function prepare(app: TestApp) {
+  const { creatorId } = await makeCreator(app.runtime);
+  const hold = (everything: boolean) =>
+    app.runtime.screening.change(creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything } }));
+  const tip = async (message: string) => {
+    const fields = { amount: 1234.5, name: 'SOMCHAI', displayName: null, message };
+    return (await app.runtime.tips.record({ creatorId, app: null, ...fields })).tip;
+  };
+  const statusOf = async (id: string) => (await app.runtime.tips.byId(creatorId, id)).alert.status;
+  return { creatorId, hold, tip, statusOf };
+}
+
+/** An element of the page, by `data-part`. */
+const part = (body: string, name: string): string =>
+  new RegExp(`data-part="${name}"[^>]*>([\\s\\S]*?)</section>`).exec(body)?.[1] ?? '';
+
+test('the control lists what is held, waits and plays, and every action does what it says', async (t) => {
+  const app = await buildApp(t);
+  const { runtime } = app;
+  const { creatorId, hold, tip, statusOf } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  const body = async () => (await visitor.get(home)).body;
+  await hold(true);
+  const [good, bad] = [await tip('good one'), await tip('bad one')];
+  await hold(false);
+  const waiting = await tip('waiting one');
+  assert.match(part(await body(), 'held'), /good one[\s\S]*bad one/);
+  assert.match(part(await body(), 'waiting'), /waiting one/);
+  assert.doesNotMatch(part(await body(), 'waiting'), /good one/);
+
+  app.clock.advance(1000);
+  assert.equal((await visitor.post(`${home}/approve/${good.id}`)).headers.location, home);
+  assert.equal((await visitor.post(`${home}/reject/${bad.id}`, {}, { 'x-live-control': '1' })).statusCode, 204);
+  assert.deepEqual([await statusOf(good.id), await statusOf(bad.id)], ['queued', 'skipped']);
+  assert.match(part(await body(), 'waiting'), /waiting one[\s\S]*good one/, 'in the order of their turn');
+  await visitor.post(`${home}/skip/${waiting.id}`);
+  assert.equal(await statusOf(waiting.id), 'skipped');
+
+  const acks = [{ sequence: 4, outcome: 'shown' as const, ms: 5000 }];
+  await runtime.overlays.acknowledge(creatorId, page, acks);
+  assert.match(part(await body(), 'playing'), /good one/);
+  assert.doesNotMatch(part(await body(), 'waiting'), /good one/);
+  await visitor.post(`${home}/stop`);
+  assert.doesNotMatch(part(await body(), 'playing'), /good one/);
+  assert.equal((await runtime.overlays.get(creatorId)).stopped, 4, 'a page that missed the hint finds it in its state');
+  assert.match(part(await body(), 'shown'), /good one/);
+
+  await runtime.overlays.acknowledge(creatorId, page, [{ sequence: 4, outcome: 'shown', ms: 5000 }]);
+  await visitor.post(`${home}/pause`);
+  await visitor.post(`${home}/hide`);
+  await visitor.post(`${home}/volume`, { volume: '35' });
+  const { paused, hidden, volume } = await runtime.overlays.get(creatorId);
+  assert.deepEqual({ paused, hidden, volume }, { paused: true, hidden: true, volume: 35 });
+  assert.equal((await visitor.post(`${home}/volume`, { volume: '101' })).statusCode, 422);
+  await visitor.post(`${home}/resume`);
+  await visitor.post(`${home}/unhide`);
+  await visitor.post(`${home}/replay/1`);
+  const events = await runtime.events.after(creatorId, 0, 100);
+  assert.equal(events.at(-1)?.type, 'alert.replayed');
+  assert.equal((await visitor.post(`${home}/replay/2`)).statusCode, 404, 'a rejected tip is not replayed');
+  const state = await runtime.overlays.get(creatorId);
+  assert.deepEqual([state.paused, state.hidden], [false, false]);
+});
+
+test('what plays is forgotten once its time is over', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId, tip } = await prepare(app);
+  await tip('one');
+  await app.runtime.overlays.acknowledge(creatorId, page, [{ sequence: 1, outcome: 'shown', ms: 5000 }]);
+  assert.equal((await app.runtime.overlays.playing(creatorId))?.message, 'one');
+  app.clock.advance(5000);
+  assert.equal(await app.runtime.overlays.playing(creatorId), undefined);
+});
+
+test('security 55: a moderator link sees names and texts, does what it may, and nothing else', async (t) => {
+  const app = await buildApp(t);
+  const { runtime } = app;
+  const { creatorId, hold, tip, statusOf } = await prepare(app);
+  const other = await prepare(app);
+  const creator = await signedInVisitor(app, creatorId);
+  const made = await creator.post(`${home}/moderators`, { title: 'Nok' });
+  const key = /\/moderate\/(njm_\w{43})/.exec(made.body)?.[1] ?? '';
+  assert.notEqual(key, '');
+  assert.doesNotMatch((await creator.get(home)).body, /njm_/, 'it is shown once');
+  const dump = JSON.stringify(await runtime.db.all('SELECT * FROM moderator_links'));
+  assert.ok(!dump.includes(key));
+
+  await hold(true);
+  const [first, second] = [await tip('hold me'), await tip('hold me too')];
+  await other.hold(true);
+  const foreign = await other.tip('not yours');
+  const moderator = createVisitor(app);
+  const link = `/moderate/${key}`;
+  const shown = await moderator.get(link);
+  assert.equal(shown.headers['x-robots-tag'], 'noindex');
+  assert.match(shown.body, /SOMCHAI[\s\S]*hold me/);
+  assert.doesNotMatch(shown.body, /1,234|not yours|Moderator links|name="volume"|\/dashboard/);
+  await moderator.post(`${link}/approve/${first.id}`);
+  await moderator.post(`${link}/reject/${second.id}`);
+  assert.deepEqual([await statusOf(first.id), await statusOf(second.id)], ['queued', 'skipped']);
+  assert.equal((await moderator.post(`${link}/approve/${foreign.id}`)).statusCode, 404);
+  assert.equal(await other.statusOf(foreign.id), 'held');
+  for (const path of ['volume', 'moderators', 'settings'])
+    assert.equal((await moderator.post(`${link}/${path}`, { volume: '1', title: 'x' })).statusCode, 404, path);
+  assert.equal((await moderator.post(`${link}/pause`, {}, { origin: 'https://evil.example' })).statusCode, 403);
+  assert.equal((await moderator.post(`${link}/pause`, { csrf: 'wrong' })).statusCode, 403);
+  assert.equal((await runtime.overlays.get(creatorId)).paused, false);
+  await moderator.post(`${link}/pause`);
+  await moderator.post(`${link}/hide`);
+  const { paused, hidden } = await runtime.overlays.get(creatorId);
+  assert.deepEqual([paused, hidden], [true, true]);
+  for (const url of ['/dashboard', '/dashboard/live', '/dashboard/overlay', '/account'])
+    assert.equal((await moderator.get(url)).statusCode, 303, 'it is no session');
+
+  const [{ id = '' } = {}] = await runtime.moderators.list(creatorId);
+  const nok = await signedInVisitor(app, other.creatorId);
+  await nok.post(`${home}/moderators/${id}/revoke`);
+  assert.equal((await moderator.get(link)).statusCode, 200, 'nobody else can revoke it');
+  await creator.post(`${home}/moderators/${id}/revoke`);
+  assert.equal((await moderator.get(link)).statusCode, 404);
+  assert.equal((await moderator.post(`${link}/resume`)).statusCode, 404);
+  assert.equal((await moderator.get(`${link}/stream`)).statusCode, 404);
+});
+
+test('at most ten links; making one needs a recent sign-in and a title', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  assert.equal((await visitor.post(`${home}/moderators`, { title: ' ' })).statusCode, 422);
+  for (let i = 0; i < 10; i++)
+    assert.equal((await visitor.post(`${home}/moderators`, { title: `${i}` })).statusCode, 200);
+  const full = await visitor.post(`${home}/moderators`, { title: 'one more' });
+  assert.equal(full.statusCode, 422);
+  assert.match(full.body, /at most 10 links/);
+  app.clock.advance(11 * 60_000);
+  assert.equal((await visitor.post(`${home}/moderators`, { title: 'late' })).statusCode, 303);
+});
+
+test('security 55: an open stream says that something changed and nothing of what, and ends within a second', {
+  timeout: 30_000,
+}, async (t) => {
+  const app = await buildApp(t);
+  const { creatorId, tip } = await prepare(app);
+  const address = await app.http.listen({ port: 0, host: '127.0.0.1' });
+  const key = await app.runtime.moderators.add(creatorId, 'Nok');
+  const answer = await fetch(`${address}/moderate/${key}/stream`, { signal: AbortSignal.timeout(20_000) });
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  await tip('secret words');
+  await app.runtime.overlays.setVolume(creatorId, 10);
+  let text = '';
+  let revokedAt = 0;
+  for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    if (revokedAt > 0 || (text.match(/^data: /gm)?.length ?? 0) < 2) continue;
+    const [{ id = '' } = {}] = await app.runtime.moderators.list(creatorId);
+    revokedAt = performance.now();
+    await app.runtime.moderators.revoke(creatorId, id);
+  }
+  assert.ok(revokedAt > 0 && performance.now() - revokedAt < 1000);
+  assert.doesNotMatch(text, /secret|SOMCHAI|amount/);
+});

@@ -1,0 +1,32 @@
+import type { Platform } from '../../platform/platform.ts';
+import { hashSecret, newSecret } from '../../platform/secrets.ts';
+import { accessTopic } from '../oauth/index.ts';
+import * as repo from './repo.ts';
+
+export type ModeratorLink = repo.LinkRow;
+export type Moderators = ReturnType<typeof createModerators>;
+
+export const maxLinks = 10;
+
+/** Links that let helpers use live control without an account. The key is shown once and stored as a hash. */
+export function createModerators({ db, hub, clock, newId }: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>) {
+  return {
+    list: (creatorId: string): Promise<ModeratorLink[]> => repo.linksOf(db, creatorId),
+
+    /** Returns the key; nothing if there are too many links. */
+    async add(creatorId: string, title: string): Promise<string | undefined> {
+      const key = newSecret('njm');
+      const link = { id: newId('mod'), title, created_at: clock() };
+      const added = await db.write(repo.writes.insertLink, creatorId, link, hashSecret(key), maxLinks);
+      return added ? key : undefined;
+    },
+
+    /** Ends the link. Pages that are open by it end within a second. */
+    async revoke(creatorId: string, id: string): Promise<void> {
+      if (await db.write(repo.writes.deleteLink, creatorId, id)) hub.publish(accessTopic, creatorId);
+    },
+
+    creatorOf: async (key: string): Promise<string | undefined> =>
+      (await repo.creatorByLink(db, hashSecret(key)))?.creator_id,
+  };
+}

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Platform } from '../../platform/platform.ts';
+import { formText } from '../../platform/web/form-body.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
+import type { Pages } from '../accounts/index.ts';
+import { limits } from '../oauth/index.ts';
+import type { Overlays } from '../overlay/index.ts';
+import type { Streams } from '../sockets/index.ts';
+import type { Control } from './control.ts';
+import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
+import { type Moderators, maxLinks } from './moderators.ts';
+import { openControlStream } from './stream.ts';
+import { liveView } from './views.ts';
+import { liveWords } from './words.ts';
+
+export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'clock'> {
+  readonly pages: Pages;
+  readonly control: Control;
+  readonly moderators: Moderators;
+  readonly overlays: Overlays;
+  readonly streams: Streams;
+  readonly times: Times;
+}
+
+const home = '/dashboard/live';
+/** Open controls of a creator, those of moderators included. */
+const maxControls = 40;
+/** What all moderators of one creator may ask for. */
+const moderatorLimit = { limit: 1200, windowMs: 60_000 };
+
+/** Who uses a control, and where its forms go. */
+interface Operator {
+  readonly creatorId: string;
+  readonly base: string;
+  readonly moderator: boolean;
+}
+
+/** /dashboard/live and /moderate/{moderator link}: the same control, with and without an account. */
+export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
+  const { pages, control, moderators, overlays, limiter, times, clock } = parts;
+  const style = pages.assets.add(new URL('./live.css', import.meta.url));
+  const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
+  const words = (request: FastifyRequest) => liveWords(pages.lang(request));
+
+  const creator = async (request: FastifyRequest): Promise<Operator> => {
+    const { creatorId } = pages.requireSession(request);
+    return { creatorId, base: home, moderator: false };
+  };
+
+  async function moderator(request: FastifyRequest): Promise<Operator> {
+    const { key } = request.params as { key: string };
+    const creatorId = await moderators.creatorOf(key);
+    if (creatorId === undefined) throw new PageError(404, { detail: words(request)('endedText') });
+    const { allowed, resetSeconds } = await limiter.take(`moderate:${creatorId}`, moderatorLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    return { creatorId, base: `/moderate/${key}`, moderator: true };
+  }
+
+  type Links = Pick<ModeratorsView, 'address' | 'typed' | 'wrong'> & { readonly status?: number };
+
+  async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, links: Links = {}) {
+    const { creatorId, base, moderator } = operator;
+    const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
+    const view = liveView({ t, csrf, base, moderator, state: await control.state(creatorId), now: clock() });
+    const { status = 200, ...shown } = links;
+    const own = moderator
+      ? ''
+      : moderatorsCard({ t, lang, csrf, times, base, links: await moderators.list(creatorId), ...shown });
+    return pages.show(request, reply, {
+      status,
+      title: t('title'),
+      ...(moderator ? { width: 'narrow' as const } : { nav: 'live' }),
+      head: html`<link rel="stylesheet" href="${style()}">`,
+      modules: [script()],
+      body: html`!${view}!${own}`,
+    });
+  }
+
+  /** The routes of one kind of control. */
+  function controlRoutes(base: string, operatorOf: (request: FastifyRequest) => Promise<Operator>): void {
+    type Params = { Params: { id?: string } };
+    const done = (request: FastifyRequest, reply: FastifyReply, { base: to }: Operator) =>
+      request.headers['x-live-control'] === undefined ? pages.redirect(reply, to) : reply.code(204).send();
+
+    /** Adds an action. It answers 204 to the script, and leads back to the page without one. */
+    const action = (
+      path: string,
+      act: (creatorId: string, id: string, request: FastifyRequest) => Promise<unknown> | unknown,
+    ) =>
+      scope.post<Params>(`${base}/${path}`, async (request, reply) => {
+        const operator = await operatorOf(request);
+        await act(operator.creatorId, request.params.id ?? '', request);
+        return done(request, reply, operator);
+      });
+
+    scope.get(base, async (request, reply) => {
+      const operator = await operatorOf(request);
+      if (operator.moderator) reply.header('x-robots-tag', 'noindex');
+      return show(request, reply, operator);
+    });
+    action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));
+    action('reject/:id', (creatorId, id) => overlays.reject(creatorId, id));
+    action('skip/:id', (creatorId, id) => overlays.skip(creatorId, id));
+    action('stop', (creatorId) => overlays.stop(creatorId));
+    action('pause', (creatorId) => overlays.pause(creatorId, true));
+    action('resume', (creatorId) => overlays.pause(creatorId, false));
+    action('hide', (creatorId) => overlays.hide(creatorId, true));
+    action('unhide', (creatorId) => overlays.hide(creatorId, false));
+    action('replay/:id', async (creatorId, id) => {
+      const { allowed, resetSeconds } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
+      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+      await overlays.replay(creatorId, /^\d{1,15}$/.test(id) ? Number(id) : 0);
+    });
+    if (base === home)
+      action('volume', async (creatorId, _id, request) => {
+        const volume = Number(formText(request, 'volume'));
+        if (!Number.isInteger(volume) || volume < 0 || volume > 100) throw new PageError(422);
+        await overlays.setVolume(creatorId, volume);
+      });
+  }
+
+  controlRoutes(home, creator);
+  controlRoutes('/moderate/:key', moderator);
+
+  scope.get(`${home}/stream`, { exposeHeadRoute: false }, async (request, reply) => {
+    const { creatorId, id } = pages.requireSession(request);
+    await openControlStream(request, reply, parts, {
+      creatorId,
+      slots: { key: `control:${creatorId}`, max: maxControls },
+      permission: { key: `session:${id}`, isAllowed: () => pages.stillSignedIn(request) },
+    });
+  });
+
+  scope.get<{ Params: { key: string } }>(
+    '/moderate/:key/stream',
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const { key } = request.params;
+      const { creatorId } = await moderator(request);
+      await openControlStream(request, reply, parts, {
+        creatorId,
+        slots: { key: `control:${creatorId}`, max: maxControls },
+        permission: { key: `moderator:${key}`, isAllowed: async () => (await moderators.creatorOf(key)) === creatorId },
+      });
+    },
+  );
+
+  scope.post(`${home}/moderators`, async (request, reply) => {
+    const { creatorId } = pages.requireRecent(request);
+    const operator = await creator(request);
+    const t = words(request);
+    const typed = formText(request, 'title').trim();
+    if (typed === '' || [...typed].length > 40)
+      return show(request, reply, operator, { status: 422, typed, wrong: t('moderatorTitleError') });
+    const key = await moderators.add(creatorId, typed);
+    if (key === undefined)
+      return show(request, reply, operator, { status: 422, typed, wrong: t('tooMany', { count: maxLinks }) });
+    return show(request, reply, operator, { address: `${pages.authUrl}/moderate/${key}` });
+  });
+
+  scope.post<{ Params: { id: string } }>(`${home}/moderators/:id/revoke`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    await moderators.revoke(creatorId, request.params.id);
+    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('revoked') });
+  });
+}

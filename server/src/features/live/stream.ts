@@ -1,0 +1,48 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Hub } from '../../platform/hub/hub.ts';
+import { PageError } from '../../platform/web/page-error.ts';
+import { controlTopic } from '../overlay/index.ts';
+import { SseConnection, type Streams } from '../sockets/index.ts';
+
+export interface ControlStreamParts {
+  readonly streams: Streams;
+  readonly hub: Hub;
+}
+
+/** Who may read a creator's stream, as in `Streams.subscribe`. */
+export interface StreamAccess {
+  readonly creatorId: string;
+  readonly slots: { readonly key: string; readonly max: number };
+  readonly permission: { readonly key: string; readonly isAllowed: () => Promise<boolean> };
+}
+
+/** Tells an open control that something has changed, and nothing of what: the page is fetched anew. */
+export async function openControlStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { streams, hub }: ControlStreamParts,
+  access: StreamAccess,
+): Promise<void> {
+  const connection = new SseConnection(reply.raw, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+  });
+  const options = { ...access, kind: 'stream' as const, project: withoutData };
+  const { subscriber, refusal } = streams.subscribe(options, connection, undefined);
+  const unsubscribe = hub.subscribe(controlTopic(access.creatorId), () => connection.notify('{}'));
+  reply.raw.once('close', () => {
+    unsubscribe();
+    subscriber.leave();
+  });
+  const refused = (await refusal) ?? connection.refused;
+  if (refused) {
+    unsubscribe();
+    throw new PageError(refused === 'too_many' ? 429 : refused === 'grant_ended' ? 404 : 502);
+  }
+  reply.hijack();
+}
+
+const withoutData = <Event extends { readonly body: string }>(event: Event): Event => ({ ...event, body: '{}' });

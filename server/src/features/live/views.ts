@@ -1,0 +1,154 @@
+import { badge, button, heading, notice, written } from '../../platform/web/blocks.ts';
+import { displayName, displayText } from '../../platform/web/browser/text.ts';
+import { money } from '../../platform/web/format.ts';
+import { form } from '../../platform/web/forms.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
+import type { Tip } from '../tips/index.ts';
+import type { ControlState } from './control.ts';
+import type { T } from './words.ts';
+
+export interface LiveView {
+  readonly t: T;
+  readonly csrf: string;
+  /** Where the forms go: /dashboard/live, or a moderator's link. */
+  readonly base: string;
+  readonly state: ControlState;
+  /** A moderator sees names and texts, and nothing else. */
+  readonly moderator: boolean;
+  readonly now: number;
+}
+
+/** The control. Scripts replace each part with `data-part` by a fresh one. */
+export function liveView(o: LiveView): Html {
+  const { t, base, state } = o;
+  return html`
+!${heading({ title: t('title'), intro: t(o.moderator ? 'moderatorIntro' : 'intro') })}
+<div class="live" id="live"!${attributes({ 'data-base': base, 'data-failed': t('failed'), 'data-limited': t('limited'), 'data-new-held': t('newHeld') })}>
+  <p class="connection" role="status" data-connection="connecting"!${attributes({ 'data-live': t('live'), 'data-lost': t('lost') })}>${t('connecting')}</p>
+  <p class="visually-hidden" role="status" data-news></p>
+  <div data-part="switches">!${switches(o)}</div>
+  <section class="card" data-part="playing" aria-labelledby="playing">!${playing(o)}</section>
+  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.held.length}">!${held(o)}</section>
+  <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o)}</section>
+  <section class="card" data-part="shown" aria-labelledby="shown">!${shown(o)}</section>
+</div>`;
+}
+
+const title = (id: string, text: string): Html => html`<h2 id="${id}" tabindex="-1">${text}</h2>`;
+
+/** A form of one button. `name` tells a screen reader what the button is about. */
+function act(
+  { base, csrf }: LiveView,
+  path: string,
+  label: string,
+  o: { kind?: 'primary' | 'plain' | 'danger'; name?: string; pressed?: boolean } = {},
+): Html {
+  const own = attributes({
+    id: `act-${path.replaceAll('/', '-')}`,
+    'aria-label': o.name,
+    'aria-pressed': o.pressed === undefined ? undefined : String(o.pressed),
+  });
+  const body = html`<button class="button ${o.kind ?? 'primary'}" type="submit"!${own}>${label}</button>`;
+  return form({ action: `${base}/${path}`, csrf, body });
+}
+
+function switches(o: LiveView): Html {
+  const { t, state } = o;
+  const pause = state.paused
+    ? act(o, 'resume', t('resume'), { kind: 'primary' })
+    : act(o, 'pause', t('pause'), { kind: 'plain' });
+  const hide = state.hidden
+    ? act(o, 'unhide', t('unhide'), { kind: 'primary' })
+    : act(o, 'hide', t('hide'), { kind: 'danger' });
+  const note = state.hidden ? notice('error', t('hiddenNote')) : state.paused ? notice('warn', t('pausedNote')) : '';
+  const overlays =
+    state.connected > 0
+      ? html`<p class="hint">${t('overlays', { count: state.connected })}</p>`
+      : notice('warn', t('noOverlay'));
+  return html`
+<div class="switches">!${pause}!${hide}</div>
+!${o.moderator ? '' : volume(o)}
+!${note}
+!${overlays}`;
+}
+
+function volume({ t, base, csrf, state }: LiveView): Html {
+  const body = html`
+<label for="volume">${t('volume')}</label>
+<input type="range" id="volume" name="volume" min="0" max="100" step="5" value="${state.volume}">
+<output for="volume">${state.volume}</output>
+!${button(t('setVolume'), { kind: 'plain' })}`;
+  return html`<div class="volume">!${form({ action: `${base}/volume`, csrf, body })}</div>`;
+}
+
+interface Item {
+  readonly name: string;
+  readonly message: string | null;
+  readonly amountMinor: number;
+}
+
+const tipItem = (tip: Tip): Item => ({ ...tip.alert, amountMinor: tip.amount_minor });
+
+function item({ moderator }: LiveView, { name, message, amountMinor }: Item, more: Html, actions: Html): Html {
+  return html`
+<div class="words">
+  <p class="who"><strong><bdi class="written">${displayName(name)}</bdi></strong>!${moderator ? '' : html` <span class="amount">${money(amountMinor)}</span>`}</p>
+  !${message ? html`<p class="message">!${written(message)}</p>` : ''}
+  !${more}
+</div>
+<div class="actions">!${actions}</div>`;
+}
+
+function playing(o: LiveView): Html {
+  const { t, state, now } = o;
+  const current = state.playing;
+  if (!current) return html`!${title('playing', t('playing'))}<p class="hint">${t('nothingPlaying')}</p>`;
+  const marks = current.test ? badge(t('test')) : current.replay ? badge(t('replayed')) : '';
+  const skip = act(o, 'stop', t('stop'), { name: t('stopName', { name: displayName(current.name) }) });
+  return html`!${title('playing', t('playing'))}
+<div class="item now" data-ends-in="${Math.max(0, current.until - now)}">!${item(o, current, marks, skip)}</div>`;
+}
+
+const list = (items: readonly Html[], empty: string): Html =>
+  items.length > 0
+    ? html`<ul class="queue">!${items.map((each) => html`<li class="item">!${each}</li>`)}</ul>`
+    : html`<p class="hint">${empty}</p>`;
+
+function held(o: LiveView): Html {
+  const { t, state } = o;
+  const items = state.held.map((tip) => {
+    const name = displayName(tip.alert.name);
+    const actions = html`
+!${act(o, `approve/${tip.id}`, t('approve'), { name: t('approveName', { name }) })}
+!${act(o, `reject/${tip.id}`, t('reject'), { kind: 'danger', name: t('rejectName', { name }) })}`;
+    return item(o, tipItem(tip), changes(o, tip), actions);
+  });
+  return html`!${title('held', t('heldCount', { count: items.length }))}!${list(items, t('noneHeld'))}`;
+}
+
+/** What screening has changed. A moderator sees only what would be shown. */
+function changes({ t, moderator }: LiveView, { alert, name, display_name, message }: Tip): Html {
+  const hidden = alert.message === null && message !== null && message !== '';
+  const note = hidden ? html`<p class="hint">${t('hiddenMessage')}</p>` : '';
+  const sentName = display_name ?? name;
+  if (moderator || (alert.name === sentName && alert.message === message)) return note;
+  return html`!${note}<details><summary>${t('asSent')}</summary><p>!${written(sentName)}</p><p>!${written(message ?? '')}</p></details>`;
+}
+
+function waiting(o: LiveView): Html {
+  const { t, state } = o;
+  const items = state.waiting.map((tip) => {
+    const name = t('skipName', { name: displayName(tip.alert.name) });
+    return item(o, tipItem(tip), '', act(o, `skip/${tip.id}`, t('skip'), { kind: 'plain', name }));
+  });
+  return html`!${title('waiting', t('waitingCount', { count: items.length }))}!${list(items, t('noneWaiting'))}`;
+}
+
+function shown(o: LiveView): Html {
+  const { t, state } = o;
+  const items = state.shown.map((alert) => {
+    const name = t('replayName', { name: displayText(alert.name) });
+    return item(o, alert, '', act(o, `replay/${alert.sequence}`, t('replay'), { kind: 'plain', name }));
+  });
+  return html`!${title('shown', t('shown'))}!${list(items, t('noneShown'))}`;
+}
