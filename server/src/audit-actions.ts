@@ -109,6 +109,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     setPresence: none,
     deleteBefore: none,
   },
+  'overlay/looks/repo.ts': { changeLooks: none, setVoices: none },
   'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
   'screening/repo.ts': { saveRules: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },

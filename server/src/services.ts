@@ -82,12 +82,13 @@ export function createServices(platform: Platform & { readonly config: Config })
   });
   const lastUsed = createLastUsed({ db, clock, log });
   const protect = createGuard({ tokens, access, limiter, lastUsed });
+  const pictures = createPictures();
   const profiles = createProfiles({
     db,
     clock,
     newId,
     accounts,
-    pictures: createPictures(),
+    pictures,
     authUrl: config.authUrl,
     timeZone: config.timeZone,
   });
@@ -97,7 +98,18 @@ export function createServices(platform: Platform & { readonly config: Config })
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, screen, newId, overlaysConnected: presence.connected });
-  const overlays = createOverlays({ db, hub, events, tips, alerts, clock, vault, connected: presence.connected });
+  const overlays = createOverlays({
+    db,
+    hub,
+    events,
+    tips,
+    alerts,
+    clock,
+    newId,
+    vault,
+    pictures,
+    connected: presence.connected,
+  });
   const control = createControl({ overlays, tips, presence });
   const moderators = createModerators({ db, hub, clock, newId });
   const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });

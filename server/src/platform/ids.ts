@@ -19,7 +19,8 @@ export type IdPrefix =
   | 'ses'
   | 'psk'
   | 'avt'
-  | 'mod';
+  | 'mod'
+  | 'fil';
 
 export type NewId = (prefix: IdPrefix) => string;
 

@@ -9,6 +9,7 @@
  * - The library is loaded by the first picture: a start must be quick.
  */
 import type sharp from 'sharp';
+import { type Drawing, draw } from './drawing.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
@@ -33,6 +34,8 @@ const maxPixels = 40_000_000;
 const maxSeconds = 10;
 const maxWaiting = 4;
 const formats = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp' } as const;
+/** An animation has the pixels of all its frames. */
+const animatedFormats = { ...formats, 'image/gif': 'gif' } as const;
 
 export type Pictures = ReturnType<typeof createPictures>;
 
@@ -59,7 +62,41 @@ export function createPictures() {
     }
   }
 
+  /** Always WebP, which keeps transparency and frames. */
+  async function encodeFrames(bytes: Uint8Array, type: keyof typeof animatedFormats, edge: number): Promise<Picture> {
+    library ??= load();
+    const open = await library;
+    const options = { limitInputPixels: false, failOn: 'error', animated: true } as const;
+    try {
+      const { width, height, pages = 1, pageHeight = height, format } = await open(bytes, options).metadata();
+      if (format !== animatedFormats[type]) throw new PictureError('kind');
+      if (width * pageHeight * pages > maxPixels) throw new PictureError('pixels');
+      const small = open(bytes, { ...options, limitInputPixels: maxPixels })
+        .autoOrient()
+        .resize(edge, edge, { fit: 'inside', withoutEnlargement: true })
+        .timeout({ seconds: maxSeconds });
+      return { type: 'image/webp', bytes: await small.webp({ quality: 85, effort: 2 }).toBuffer() };
+    } catch (error) {
+      if (error instanceof PictureError) throw error;
+      throw new PictureError('kind');
+    }
+  }
+
   return {
+    /** As WebP, with its frames if it moves. GIF pictures are taken too. Rejects as `encodeAnew` does. */
+    async encodeAnimated(bytes: Uint8Array, edge: number): Promise<Picture> {
+      const type = isGif(bytes) ? 'image/gif' : pictureType(bytes);
+      if (!type) throw new PictureError('kind');
+      return queue.run(() => encodeFrames(bytes, type, edge));
+    },
+
+    /** A picture of our own, as PNG. Rejects with `QueueFull`. */
+    draw: (drawing: Drawing): Promise<Uint8Array> =>
+      queue.run(async () => {
+        library ??= load();
+        return draw(await library, drawing);
+      }),
+
     /** The same picture with edges of at most so many pixels. Rejects with `PictureError` or `QueueFull`. */
     async encodeAnew(bytes: Uint8Array, edge: number): Promise<Picture> {
       const type = pictureType(bytes);
@@ -75,10 +112,17 @@ async function load(): Promise<typeof sharp> {
   open.concurrency(1);
   open.block({ operation: ['VipsForeignLoad'] });
   open.unblock({
-    operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
+    operation: [
+      'VipsForeignLoadPngBuffer',
+      'VipsForeignLoadJpegBuffer',
+      'VipsForeignLoadWebpBuffer',
+      'VipsForeignLoadNsgifBuffer',
+    ],
   });
   return open;
 }
+
+const isGif = (bytes: Uint8Array): boolean => /^GIF8[79]a/.test(Buffer.from(bytes.subarray(0, 6)).toString('latin1'));
 
 /** The type by the first bytes. A name or a type that came with the file is only a claim. */
 function pictureType(bytes: Uint8Array): PictureType | undefined {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { Lang } from '../../platform/web/i18n.ts';
 import { type LinkTo, type Markdown, renderMarkdown } from './markdown.ts';
 
 /** A guide of the repository's `docs` folder, rendered. */
@@ -6,6 +7,8 @@ export interface Guide extends Markdown {
   /** `oauth` for docs/oauth.md; its address is /docs/oauth. */
   readonly name: string;
   readonly title: string;
+  /** The language that it is written in. */
+  readonly lang: Lang;
 }
 
 /** The order of the guides in the contents. A guide that is not named here comes last. */
@@ -29,15 +32,18 @@ export function pictureFiles(from: URL = folder): ReadonlyMap<string, URL> {
   return new Map(names.map((name) => [name, new URL(name, from)]));
 }
 
-export function readGuides(from: URL = folder): readonly Guide[] {
+/** The guides for a reader of this language: `overlay.th.md` if there is one, else `overlay.md`. */
+export function readGuides(from: URL = folder, reader: Lang = 'en'): readonly Guide[] {
   const names = readdirSync(from)
     .filter((file) => /^[a-z0-9-]+\.md$/.test(file))
     .map((file) => file.slice(0, -'.md'.length));
   const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   return names.map((name) => {
-    const markdown = renderMarkdown(readFileSync(new URL(`${name}.md`, from), 'utf8'), linkAmong(names));
-    return { ...markdown, name, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
+    const translated = new URL(`${name}.${reader}.md`, from);
+    const [file, lang] = existsSync(translated) ? [translated, reader] : [new URL(`${name}.md`, from), 'en' as const];
+    const markdown = renderMarkdown(readFileSync(file, 'utf8'), linkAmong(names));
+    return { ...markdown, name, lang, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
   });
 }
 

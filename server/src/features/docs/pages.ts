@@ -19,10 +19,10 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
   const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
-  let guides: readonly Guide[] | undefined;
-  const allGuides = (): readonly Guide[] => {
-    guides ??= readGuides();
-    return guides;
+  const guides: Partial<Record<Lang, readonly Guide[]>> = {};
+  const guidesFor = (lang: Lang): readonly Guide[] => {
+    guides[lang] ??= readGuides(undefined, lang);
+    return guides[lang];
   };
 
   // Neither the document nor a guide changes while the server runs, so each page is rendered once for each language.
@@ -32,7 +32,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
     // platform/http/openapi.ts makes the document; its type says only that it is an object.
     const body =
       rendered.get(key) ??
-      docsBody({ document: document() as ApiDocument, guides: allGuides(), current, t: words(lang) });
+      docsBody({ document: document() as ApiDocument, guides: guidesFor(lang), current, t: words(lang) });
     rendered.set(key, body);
     return body;
   }
@@ -56,7 +56,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
     // A guide names the picture's file, as in the repository; the file is served like every other asset.
     const picture = pictures.get(request.params.guide);
     if (picture) return reply.redirect(picture());
-    const guide = allGuides().find(({ name }) => name === request.params.guide);
+    const guide = guidesFor(pages.lang(request)).find(({ name }) => name === request.params.guide);
     if (!guide) throw new ApiError('not_found');
     return show(request, reply, guide);
   });

@@ -25,7 +25,7 @@ const sectionIds = ['start', 'scopes', 'limits', 'events', 'errors'] as const;
 export function docsBody(view: DocsView): Html {
   const { current, t } = view;
   const text = current
-    ? html`<article class="prose guide" lang="en" data-copy="${t('copy')}" data-copied="${t('copied')}">!${current.body}</article>`
+    ? html`<article class="prose guide" lang="${current.lang}" data-copy="${t('copy')}" data-copied="${t('copied')}">!${current.body}</article>`
     : reference(view);
   return html`<div class="docs">!${contents(view)}<div class="docs-text">!${text}</div></div>`;
 }
@@ -43,7 +43,7 @@ function contents({ guides, document, current, t }: DocsView): Html {
     )}</ul>`,
   );
   return html`
-<details class="contents">
+<details class="contents" tabindex="0">
   <summary>${t('contents')}</summary>
   <nav aria-label="${t('contents')}">
     <input class="find" type="search" hidden placeholder="${t('find')}" aria-label="${t('find')}">

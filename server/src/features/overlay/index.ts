@@ -1,3 +1,4 @@
+export { type Variations, withLook } from './looks/rules.ts';
 export type { PlayingAlert, RecentAlert } from './outcomes.ts';
 export { overlayPages } from './pages.ts';
 export { createPresence } from './presence.ts';

@@ -21,15 +21,11 @@ async function creatorAt(t: Parameters<typeof buildApp>[0], overrides: Parameter
 
 const good = {
   minimum: '20.50',
-  seconds: '8',
-  position: 'top',
-  accent: '#00ff00',
-  text: '#ffffff',
-  background: '#000000',
-  template: 'ขอบคุณ {name} <3 {amount}',
-  sound: 'coin',
   volume: '0',
   age: '5',
+  voice: 'on',
+  voice_from: '99.50',
+  voice_length: '120',
 };
 
 test('security 30: the address is shown only when asked for, after a recent sign-in, and can be replaced', async (t) => {
@@ -49,25 +45,29 @@ test('security 30: the address is shown only when asked for, after a recent sign
 
 test('settings are kept as typed, errors stand beside the field and nothing is lost', async (t) => {
   const { visitor, runtime, creatorId } = await creatorAt(t);
-  const wrong = { ...good, minimum: '1.234', seconds: '0', accent: 'red', template: ' ', volume: '101', age: 'x' };
-  const refused = await visitor.post(`${home}/settings`, { ...wrong, position: 'left' });
+  const wrong = { minimum: '1.234', volume: '101', age: 'x', voice_from: '-1', voice_length: '9' };
+  const refused = await visitor.post(`${home}/settings`, wrong);
   assert.equal(refused.statusCode, 422);
-  assert.equal(refused.body.match(/class="error"/g)?.length, 7);
+  assert.equal(refused.body.match(/class="error"/g)?.length, 5);
   assert.match(refused.body, /value="1\.234"/);
-  assert.equal((await runtime.overlays.get(creatorId)).settings.seconds, 6);
+  const before = (await runtime.overlays.get(creatorId)).settings;
+  assert.equal(before.volume, 60);
   assert.equal((await visitor.post(`${home}/settings`, good)).statusCode, 303);
   assert.deepEqual((await runtime.overlays.get(creatorId)).settings, {
+    ...before,
     minimumMinor: 2050,
-    seconds: 8,
-    position: 'top',
-    accent: '#00ff00',
-    text: '#ffffff',
-    background: '#000000',
-    template: 'ขอบคุณ {name} <3 {amount}',
-    sound: 'coin',
     volume: 0,
     maxAgeMinutes: 5,
+    voice: { on: true, fromMinor: 9950, length: 120 },
   });
+});
+
+test('the page says live whether an overlay is open, and only to its creator', async (t) => {
+  const { visitor, http } = await creatorAt(t);
+  const { body } = await visitor.get(`${home}/now`);
+  assert.match(body, /None\. Alerts wait until one is opened/);
+  assert.doesNotMatch(body, /<html/);
+  assert.equal((await http.inject({ url: `${home}/now` })).statusCode, 303);
 });
 
 test('the creator pauses, skips, replays and tests, without scripts', async (t) => {

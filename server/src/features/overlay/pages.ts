@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { contentSecurityPolicy } from '../../platform/web/headers.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
+import { looksPages } from './looks/pages.ts';
 import type { Presence } from './presence.ts';
 import type { Overlays } from './service.ts';
 import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
-import { overlayView } from './views.ts';
+import { nowCard, overlayView } from './views.ts';
 import { overlayWords } from './words.ts';
 
 export interface OverlayPagesParts {
@@ -21,6 +22,8 @@ export interface OverlayPagesParts {
 
 const home = '/dashboard/overlay';
 const latestAlerts = 20;
+/** For all open pages of a creator together. Each asks every three seconds. */
+const refreshLimit = { limit: 300, windowMs: 60_000 };
 
 /** /dashboard/overlay: the overlay's address and appearance, and the outcomes of alerts. */
 export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): void {
@@ -28,6 +31,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
   const stage = createStage(pages.assets);
   const script = pages.assets.add(new URL('./browser/settings.ts', import.meta.url));
   const words = (request: FastifyRequest) => overlayWords(pages.lang(request));
+  looksPages(scope, { pages, overlays, limiter });
 
   interface Shown {
     readonly status?: number;
@@ -38,10 +42,12 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
   async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
     const { creatorId } = pages.requireSession(request);
-    const [overlay, open, recent] = await Promise.all([
+    const [overlay, open, recent, looks, voices] = await Promise.all([
       overlays.get(creatorId),
       presence.open(creatorId),
       overlays.recent(creatorId, latestAlerts),
+      overlays.looks.get(creatorId),
+      overlays.looks.voices(creatorId),
     ]);
     const body = overlayView({
       lang: pages.lang(request),
@@ -50,12 +56,13 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       overlay,
       ...open,
       recent,
+      hasDraft: looks.changed,
+      voices,
       typed: toTyped(overlay.settings),
       wrong: {},
       address: undefined,
       ...shown,
     });
-    reply.header('content-security-policy', contentSecurityPolicy({ 'frame-src': ["'self'"] }));
     return pages.show(request, reply, {
       status,
       title: words(request)('title'),
@@ -67,10 +74,20 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
   scope.get(home, (request, reply) => show(request, reply));
 
-  scope.get(`${home}/preview`, async (request, reply) => {
+  scope.get(`${home}/now`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const { settings } = await overlays.get(creatorId);
-    return reply.headers(stageHeaders({ framed: true })).send(stage.preview(settings));
+    const { allowed, resetSeconds } = await limiter.take(`overlay-now:${creatorId}`, refreshLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    const [overlay, open] = await Promise.all([overlays.get(creatorId), presence.open(creatorId)]);
+    const csrf = pages.csrf(request, reply);
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(nowCard({ lang: pages.lang(request), csrf, times, overlay, ...open }));
+  });
+
+  scope.get(`${home}/preview`, async (request, reply) => {
+    pages.requireSession(request);
+    return reply.headers(stageHeaders({ framed: true })).send(stage.preview());
   });
 
   scope.post(`${home}/address`, async (request, reply) => {
@@ -90,7 +107,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     const typed = readTyped(request);
     const parsed = parseSettings(typed, t);
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed, wrong: parsed.wrong });
-    await overlays.saveSettings(creatorId, parsed);
+    await overlays.saveSettings(creatorId, { ...(await overlays.get(creatorId)).settings, ...parsed });
     return pages.redirect(reply, home, { tone: 'ok', text: t('saved') });
   });
 

@@ -3,6 +3,8 @@ import { defineWrites, type Reader, type Tx } from '../../platform/db/database.t
 export interface OverlayRow {
   sealed_key: Uint8Array;
   settings: string;
+  /** The published variations as JSON. */
+  looks: string | null;
   paused: number;
   hidden: number;
   volume: number;
@@ -16,7 +18,7 @@ export interface OverlayRow {
 
 export function overlayOf(db: Reader, creatorId: string): Promise<OverlayRow | undefined> {
   return db.get<OverlayRow>(
-    `SELECT sealed_key, settings, paused, hidden, volume, playing_sequence, playing_until, stopped_sequence,
+    `SELECT sealed_key, settings, looks, paused, hidden, volume, playing_sequence, playing_until, stopped_sequence,
        last_sequence, last_ack_at, expired_until
      FROM overlays WHERE creator_id = $1`,
     [creatorId],

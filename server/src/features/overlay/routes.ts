@@ -36,6 +36,11 @@ const Acks = Type.Object({
   ),
 });
 
+const Voices = Type.Object({
+  instance: Instance,
+  languages: Type.Array(Type.String({ pattern: '^[a-z]{2,3}$' }), { maxItems: 60 }),
+});
+const FileId = /^fil_\w{26}$/;
 /** What a page gets that names no protocol: it was opened before an upgrade and knows no other types. */
 const firstTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.shown', 'alert.skipped'];
 
@@ -103,7 +108,26 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     await overlays.acknowledge(creatorId, body.instance, body.acks);
     return noStore(reply).code(204).send();
   });
+
+  app.post('/overlay/:key/voices', { schema: { params: Key, body: Voices } }, async ({ params, body }, reply) => {
+    await overlays.looks.setVoices(await creatorOf(params.key), body.languages);
+    return noStore(reply).send({});
+  });
+
+  app.get<{ Params: { id: string } }>('/overlay-files/:id', async ({ params }, reply) => {
+    const file = FileId.test(params.id) ? await overlays.looks.file(params.id) : undefined;
+    if (!file) throw new ApiError('not_found');
+    return reply.headers({ ...fileHeaders, 'content-type': file.type }).send(Buffer.from(file.bytes));
+  });
 }
+
+/** A browser that shows the file as a document may run and load nothing. A new file has a new address. */
+const fileHeaders = {
+  'content-disposition': 'inline',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'public, max-age=31536000, immutable',
+};
 
 const Key = Type.Object({ key: Type.String() });
 

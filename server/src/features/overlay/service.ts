@@ -1,17 +1,20 @@
+import type { Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import type { Alerts } from '../alerts/index.ts';
 import type { EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { createLooks } from './looks/service.ts';
 import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
-import { type OverlaySettings, readSettings } from './settings.ts';
+import { type OverlaySettings, readSettings, writeSettings } from './settings.ts';
 
-export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault'> {
+export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault'> {
   readonly events: EventLog;
   readonly tips: Tips;
   readonly alerts: Alerts;
+  readonly pictures: Pictures;
   /** How many overlays of the creator are open, over all nodes. */
   readonly connected: (creatorId: string) => Promise<number>;
 }
@@ -52,7 +55,9 @@ const pruneBatch = 500;
 const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
 /** A creator's overlay: its key, its settings, and the outcomes of alerts (outcomes.ts). */
-export function createOverlays({ db, hub, events, tips, alerts, clock, vault, connected }: OverlaysParts) {
+export function createOverlays(parts: OverlaysParts) {
+  const { db, hub, events, tips, alerts, clock, newId, vault, pictures, connected } = parts;
+
   /** Creates the overlay on first use. */
   async function row(creatorId: string): Promise<repo.OverlayRow> {
     const known = await repo.overlayOf(db, creatorId);
@@ -66,9 +71,9 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
   }
 
   async function get(creatorId: string): Promise<Overlay> {
-    const { settings, paused, hidden, volume, stopped_sequence, last_ack_at } = await row(creatorId);
+    const { settings, looks, paused, hidden, volume, stopped_sequence, last_ack_at } = await row(creatorId);
     return {
-      settings: readSettings(settings),
+      settings: readSettings(settings, looks),
       paused: paused === 1,
       hidden: hidden === 1,
       volume,
@@ -93,10 +98,23 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
   }
 
   const outcomes = createOutcomes({ db, events, tips, clock, row, connected, onPlaying });
+  const announce = (creatorId: string): void => hub.publish(overlayTopic(creatorId), 'settings');
+  const looks = createLooks({ db, clock, newId, pictures, ensure: row, announce });
 
   return {
     ...outcomes,
     get,
+    looks,
+
+    /** How far a new creator has come: the look was changed, a page was opened, an alert was shown. */
+    async setup(creatorId: string): Promise<{ lookChanged: boolean; opened: boolean; shown: boolean }> {
+      const [{ lastAckAt }, lookChanged, voices] = await Promise.all([
+        get(creatorId),
+        looks.everChanged(creatorId),
+        looks.voices(creatorId),
+      ]);
+      return { lookChanged, opened: voices !== null || lastAckAt !== null, shown: lastAckAt !== null };
+    },
 
     stop,
 
@@ -125,8 +143,8 @@ export function createOverlays({ db, hub, events, tips, alerts, clock, vault, co
 
     async saveSettings(creatorId: string, settings: OverlaySettings): Promise<void> {
       await row(creatorId);
-      await db.write(repo.writes.setSettings, creatorId, JSON.stringify(settings));
-      hub.publish(overlayTopic(creatorId), 'settings');
+      await db.write(repo.writes.setSettings, creatorId, writeSettings(settings));
+      announce(creatorId);
     },
 
     async pause(creatorId: string, paused: boolean): Promise<void> {

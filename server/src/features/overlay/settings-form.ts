@@ -1,76 +1,74 @@
 import type { FastifyRequest } from 'fastify';
 import { type FormTexts, formTexts } from '../../platform/web/form-body.ts';
-import { field, select } from '../../platform/web/forms.ts';
+import { checkbox, field } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { type OverlaySettings, positions, sounds } from './settings.ts';
+import type { OverlaySettings } from './settings.ts';
 import type { overlayWords } from './words.ts';
 
 type T = ReturnType<typeof overlayWords>;
 
-const choices = ['position', 'sound'] as const;
-const numbers = ['minimum', 'seconds', 'volume', 'age'] as const;
-const texts = ['accent', 'text', 'background', 'template'] as const;
+const names = ['minimum', 'volume', 'age', 'voice', 'voice_from', 'voice_length'] as const;
 
 /** The form's fields as typed. */
-export type Typed = FormTexts<(typeof choices | typeof numbers | typeof texts)[number]>;
+export type Typed = FormTexts<(typeof names)[number]>;
 export type Wrong = { [Name in keyof Typed]?: string };
 
-export const readTyped = (request: FastifyRequest): Typed => formTexts(request, [...choices, ...numbers, ...texts]);
+/** What this form changes; the looks have pages of their own. */
+export type GeneralSettings = Pick<OverlaySettings, 'minimumMinor' | 'volume' | 'maxAgeMinutes' | 'voice'>;
 
-export const toTyped = (settings: OverlaySettings): Typed => ({
-  ...settings,
-  minimum: String(settings.minimumMinor / 100),
-  seconds: String(settings.seconds),
-  volume: String(settings.volume),
-  age: String(settings.maxAgeMinutes),
+export const readTyped = (request: FastifyRequest): Typed => formTexts(request, names);
+
+export const toTyped = ({ minimumMinor, volume, maxAgeMinutes, voice }: GeneralSettings): Typed => ({
+  minimum: String(minimumMinor / 100),
+  volume: String(volume),
+  age: String(maxAgeMinutes),
+  voice: voice.on ? 'on' : '',
+  voice_from: String(voice.fromMinor / 100),
+  voice_length: String(voice.length),
 });
 
-export function parseSettings(typed: Typed, t: T): OverlaySettings | { wrong: Wrong } {
-  const minimum = /^\d{1,7}(\.\d{1,2})?$/.test(typed.minimum.trim()) ? Number(typed.minimum) : Number.NaN;
-  const seconds = whole(typed.seconds);
+export function parseSettings(typed: Typed, t: T): GeneralSettings | { wrong: Wrong } {
+  const minimum = amount(typed.minimum);
   const volume = whole(typed.volume);
   const age = whole(typed.age);
-  const template = typed.template.trim();
-  const position = positions.find((each) => each === typed.position);
-  const sound = sounds.find((each) => each === typed.sound);
-  const colour = (value: string) => (/^#[0-9a-f]{6}$/i.test(value) ? undefined : t('colourError'));
+  const voiceFrom = amount(typed.voice_from);
+  const voiceLength = whole(typed.voice_length);
   const wrong: Wrong = defined({
     minimum: minimum <= 1_000_000 ? undefined : t('minimumError'),
-    seconds: within(seconds, 1, 60) ? undefined : t('secondsError'),
-    position: position ? undefined : t('chooseError'),
-    accent: colour(typed.accent),
-    text: colour(typed.text),
-    background: colour(typed.background),
-    template: within([...template].length, 1, 100) ? undefined : t('templateError'),
-    sound: sound ? undefined : t('chooseError'),
     volume: within(volume, 0, 100) ? undefined : t('volumeError'),
     age: within(age, 1, 1440) ? undefined : t('ageError'),
+    voice_from: voiceFrom <= 1_000_000 ? undefined : t('minimumError'),
+    voice_length: within(voiceLength, 10, 255) ? undefined : t('voiceLengthError'),
   });
-  if (Object.keys(wrong).length > 0 || !position || !sound) return { wrong };
-  const { accent, text, background } = typed;
-  const minimumMinor = Math.round(minimum * 100);
-  return { minimumMinor, seconds, position, accent, text, background, template, sound, volume, maxAgeMinutes: age };
+  if (Object.keys(wrong).length > 0) return { wrong };
+  return {
+    minimumMinor: Math.round(minimum * 100),
+    volume,
+    maxAgeMinutes: age,
+    voice: { on: typed.voice !== '', fromMinor: Math.round(voiceFrom * 100), length: voiceLength },
+  };
 }
 
-const whole = (text: string): number => (/^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN);
-const within = (value: number, least: number, most: number): boolean => value >= least && value <= most;
-const defined = (values: Record<string, string | undefined>): Wrong =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+/** Baht with at most two decimals, or NaN. */
+export const amount = (text: string): number => (/^\d{1,7}(\.\d{1,2})?$/.test(text.trim()) ? Number(text) : Number.NaN);
+export const whole = (text: string): number => (/^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN);
+export const within = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+
+/** Without the fields that are right. */
+export const defined = <Name extends string>(values: { [N in Name]?: string | undefined }): { [N in Name]?: string } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [N in Name]?: string };
 
 export function settingFields(typed: Typed, wrong: Wrong, t: T): Html {
   const shared = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
-  const number = (name: 'seconds' | 'volume' | 'age', hint?: string) =>
-    field({ ...shared(name), label: t(name), hint, inputmode: 'numeric', maxlength: 5 });
-  const colour = (name: 'accent' | 'text' | 'background') => field({ ...shared(name), label: t(name), type: 'color' });
   return html`
 <div class="columns">
-  !${field({ ...shared('template'), label: t('template'), hint: t('templateHint', { name: '{name}', amount: '{amount}' }), maxlength: 200 })}
   !${field({ ...shared('minimum'), label: t('minimum'), hint: t('minimumHint'), inputmode: 'decimal', maxlength: 10 })}
-  !${select({ ...shared('position'), label: t('position'), options: positions.map((each) => [each, t(each)]) })}
-  !${number('seconds')}
-  !${select({ ...shared('sound'), label: t('sound'), options: sounds.map((each) => [each, t(each)]) })}
-  !${number('volume')}
-  !${colour('accent')}!${colour('text')}!${colour('background')}
-  !${number('age', t('ageHint'))}
+  !${field({ ...shared('age'), label: t('age'), hint: t('ageHint'), inputmode: 'numeric', maxlength: 5 })}
+  !${field({ ...shared('volume'), label: t('volume'), inputmode: 'numeric', maxlength: 3 })}
+</div>
+!${checkbox({ name: 'voice', label: t('voice'), hint: t('voiceHint'), checked: typed.voice !== '' })}
+<div class="columns">
+  !${field({ ...shared('voice_from'), label: t('voiceFrom'), inputmode: 'decimal', maxlength: 10 })}
+  !${field({ ...shared('voice_length'), label: t('voiceLength'), inputmode: 'numeric', maxlength: 3 })}
 </div>`;
 }

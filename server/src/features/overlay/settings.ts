@@ -1,27 +1,23 @@
-/** Stored settings override the defaults, so that a new setting needs no migration. */
-export interface OverlaySettings {
+import { fromSingleLook, type SingleLook, toSingleLook, type Variation } from './browser/variation.ts';
+import type { VoiceSettings } from './browser/voice.ts';
+
+/**
+ * The settings of an overlay as its pages get them. The fields of `SingleLook` are those of the first variation: pages
+ * that were opened before there were variations know no others.
+ */
+export interface OverlaySettings extends SingleLook {
   /** Alerts below this amount are not shown. */
   readonly minimumMinor: number;
-  readonly seconds: number;
-  readonly position: Position;
-  readonly accent: string;
-  readonly text: string;
-  readonly background: string;
-  /** `{name}` and `{amount}` are filled in. */
-  readonly template: string;
-  readonly sound: Sound;
   /** 0 to 100 */
   readonly volume: number;
   /** Alerts older than this are not played after an outage. */
   readonly maxAgeMinutes: number;
+  readonly voice: VoiceSettings;
+  /** In the order of their amounts, the first one from 0. */
+  readonly variations: readonly Variation[];
 }
 
-export const positions = ['top', 'middle', 'bottom'] as const;
-export const sounds = ['chime', 'drop', 'coin', 'none'] as const;
-type Position = (typeof positions)[number];
-export type Sound = (typeof sounds)[number];
-
-const defaults: OverlaySettings = {
+const defaults: Omit<OverlaySettings, 'variations'> = {
   minimumMinor: 0,
   seconds: 6,
   position: 'bottom',
@@ -32,6 +28,21 @@ const defaults: OverlaySettings = {
   sound: 'chime',
   volume: 60,
   maxAgeMinutes: 30,
+  voice: { on: false, fromMinor: 2000, length: 200 },
 };
 
-export const readSettings = (stored: string): OverlaySettings => ({ ...defaults, ...JSON.parse(stored) });
+/**
+ * Stored settings override the defaults, so that a new setting needs no migration. Without published variations the
+ * stored single look is the only one.
+ */
+export function readSettings(stored: string, looks: string | null = null): OverlaySettings {
+  const settings = { ...defaults, ...JSON.parse(stored) };
+  const variations: readonly Variation[] = looks === null ? [fromSingleLook(settings)] : JSON.parse(looks);
+  const [first] = variations;
+  return { ...settings, ...(first && toSingleLook(first)), variations };
+}
+
+/** What is stored: the variations have a column of their own. */
+export function writeSettings({ variations: _, ...settings }: OverlaySettings): string {
+  return JSON.stringify(settings);
+}

@@ -4,17 +4,25 @@ import type { Assets } from '../../platform/web/assets.ts';
 import { contentSecurityPolicy } from '../../platform/web/headers.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import { overlayTreatments } from '../events/index.ts';
-import type { OverlaySettings } from './settings.ts';
 
-/** Headers of a page with nothing but a transparent stage. With `framed`, our own pages may frame it. */
+const policy = contentSecurityPolicy({ 'media-src': ["'self'"] });
+/** Our own pages may frame the preview. They hand it files that are chosen but not uploaded yet. */
+const framedPolicy = contentSecurityPolicy({
+  'frame-ancestors': ["'self'"],
+  'media-src': ["'self'", 'blob:'],
+  'img-src': ['blob:'],
+});
+
+/** Headers of a page with nothing but a transparent stage. With `framed`, it is the preview. */
 export const stageHeaders = ({ framed = false } = {}) => ({
-  'content-security-policy': contentSecurityPolicy(framed ? { 'frame-ancestors': ["'self'"] } : {}),
+  'content-security-policy': framed ? framedPolicy : policy,
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
 });
 
 export function createStage(assets: Assets) {
   const own = (path: string) => assets.add(new URL(path, import.meta.url));
+  const fonts = own('../../platform/web/fonts.css');
   const style = own('./overlay.css');
   const overlay = own('./browser/overlay.ts');
   const preview = own('./browser/preview.ts');
@@ -28,6 +36,7 @@ export function createStage(assets: Assets) {
 <meta name="robots" content="noindex">
 <title>Namjai overlay</title>
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="${fonts()}">
 <link rel="stylesheet" href="${style()}">
 <script type="module" src="${module}"></script>
 </head>
@@ -44,7 +53,7 @@ export function createStage(assets: Assets) {
     /** The page that OBS opens. */
     overlay: (creatorId: string): Html =>
       stage(overlay(), { 'data-creator': creatorId, 'data-treatments': treatments }),
-    /** Repeats a sample alert with these settings, without a connection. */
-    preview: (settings: OverlaySettings): Html => stage(preview(), { 'data-settings': JSON.stringify(settings) }),
+    /** Shows what the page around it sends, without a connection. */
+    preview: (): Html => stage(preview(), {}),
   };
 }

@@ -15,7 +15,7 @@ import {
 } from '../../platform/web/blocks.ts';
 import { money, type Times } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { AlertStatus } from '../tips/index.ts';
 import type { RecentAlert } from './outcomes.ts';
@@ -32,11 +32,16 @@ export interface OverlayView {
   /** How many of them run a page from before an upgrade. */
   readonly outdated: number;
   readonly recent: readonly RecentAlert[];
+  readonly hasDraft: boolean;
+  /** The languages that the overlay's browser can read aloud; `null` if it has not said. */
+  readonly voices: readonly string[] | null;
   readonly typed: Typed;
   readonly wrong: Wrong;
   /** Set only right after the creator asked to see the address. */
   readonly address: string | undefined;
 }
+
+export type NowView = Pick<OverlayView, 'lang' | 'csrf' | 'times' | 'overlay' | 'connected' | 'outdated'>;
 
 type T = ReturnType<typeof overlayWords>;
 
@@ -53,15 +58,19 @@ export function overlayView(o: OverlayView): Html {
   const t = overlayWords(o.lang);
   return html`
 !${heading({ title: t('title'), intro: t('intro'), actions: html`!${linkButton(t('guide'), '/docs/overlay')}!${post(o, 'test', button(t('test')))}` })}
-!${nowCard(o, t)}
+<div data-now>!${nowCard(o)}</div>
 !${addressCard(o, t)}
 !${lookCard(o, t)}
+!${generalCard(o, t)}
 !${card({ title: t('recent'), body: o.recent.length > 0 ? recentTable(o, t) : emptyState({ title: t('emptyTitle'), text: t('emptyText') }) })}`;
 }
 
-const post = ({ csrf }: OverlayView, path: string, body: Html): Html => form({ action: `${home}/${path}`, csrf, body });
+const post = ({ csrf }: Pick<OverlayView, 'csrf'>, path: string, body: Html): Html =>
+  form({ action: `${home}/${path}`, csrf, body });
 
-function nowCard(o: OverlayView, t: T): Html {
+/** Whether an overlay is open, and what it does. A script fetches this card again from time to time. */
+export function nowCard(o: NowView): Html {
+  const t = overlayWords(o.lang);
   const { paused, lastAckAt } = o.overlay;
   const facts: [string, Html][] = [
     [t('connected'), o.connected > 0 ? badge(String(o.connected), 'ok') : html`${t('noneConnected')}`],
@@ -94,14 +103,39 @@ function addressCard(o: OverlayView, t: T): Html {
 }
 
 function lookCard(o: OverlayView, t: T): Html {
-  const fields = html`!${settingFields(o.typed, o.wrong, t)}<div class="actions">!${button(t('save'))}</div>`;
+  const draft = o.hasDraft ? notice('info', t('lookDraft')) : '';
   return card({
     title: t('look'),
     intro: t('lookText'),
-    body: html`
-<iframe class="preview" id="overlay-preview" title="${t('preview')}" src="${home}/preview" loading="lazy"></iframe>
-!${form({ action: `${home}/settings`, csrf: o.csrf, id: 'overlay-settings', body: fields })}`,
+    body: html`!${draft}`,
+    actions: linkButton(t('lookEdit'), `${home}/looks`, 'primary'),
   });
+}
+
+function generalCard(o: OverlayView, t: T): Html {
+  const test = attributes({
+    'data-words': t('voiceTestWords'),
+    'data-speaks': t('voiceTestSpeaks', { languages: '{languages}' }),
+    'data-silent': t('voiceTestSilent'),
+  });
+  const fields = html`!${settingFields(o.typed, o.wrong, t)}
+<p class="hint">${voicesText(o, t)}</p>
+<p class="hint" id="voice-result" role="status"></p>
+<div class="actions">!${button(t('save'))}<button class="button plain" type="button" id="voice-test" hidden!${test}>${t('voiceTest')}</button></div>`;
+  return card({
+    title: t('general'),
+    intro: t('generalText'),
+    body: form({ action: `${home}/settings`, csrf: o.csrf, id: 'overlay-settings', body: fields }),
+  });
+}
+
+/** Whether the browser that shows the overlay can read aloud, as its page has told. */
+function voicesText({ voices, lang }: OverlayView, t: T): string {
+  if (voices === null) return t('voicesUnknown');
+  if (voices.length === 0) return t('voicesNone');
+  const names = new Intl.DisplayNames(lang, { type: 'language' });
+  const languages = voices.map((code) => names.of(code) ?? code).join(', ');
+  return `${t('voicesSome', { languages })}${voices.includes('th') ? '' : ` ${t('voicesNoThai')}`}`;
 }
 
 function recentTable(o: OverlayView, t: T): Html {

@@ -77,6 +77,7 @@ export const tables = {
     pruned: bounded('one row a creator'),
   },
   moderator_links: { ...ofCreator, exported: without('key_hash'), pruned: bounded('ten a creator') },
+  overlay_files: { ...ofCreator, exported: 'all', pruned: bounded('40 a creator, 60 MB in all') },
   overlay_instances: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
   overlay_presence: { ...ofCreator, exported: technical, pruned: job('prune overlays') },
   alert_acks: { ...ofCreator, exported: technical, pruned: job('prune overlays') },

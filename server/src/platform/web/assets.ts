@@ -3,7 +3,7 @@
  * module at its first request.
  *
  * - A file is served under its path in the repository, so the relative `.ts` imports of browser modules
- *   resolve in the browser as they stand. What a module imports is added with it.
+ *   resolve in the browser as they stand. What a module imports is added with it, and so is what a stylesheet names.
  * - Only files in a `browser/` folder and the SDK may be served as modules: an import of server code is an
  *   error at start, not a leak.
  * - The version in the address is a hash over everything served, hence immutable caching. Another version
@@ -22,6 +22,8 @@ const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.ts': 'text/javascript; charset=utf-8',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
 };
 
 export interface Assets {
@@ -32,7 +34,7 @@ export interface Assets {
 }
 
 export function createAssets(): Assets {
-  const files = new Map<string, { type: string; text: string }>();
+  const files = new Map<string, { type: string; bytes: Buffer }>();
   const stripped = new Map<string, string>();
   let version: string | undefined;
 
@@ -42,27 +44,25 @@ export function createAssets(): Assets {
     const type = types[extname(path)];
     if (!file.href.startsWith(root.href) || !type) throw new Error(`Not an asset: ${file.href}`);
     if (version) throw new Error(`Asset ${path} was added after addresses were given out`);
-    const text = readFileSync(file, 'utf8');
-    files.set(path, { type, text });
+    const bytes = readFileSync(file);
+    files.set(path, { type, bytes });
     if (path.endsWith('.ts')) {
       if (!/(^sdk\/src|\/browser)\//.test(path)) throw new Error(`Not a browser module: ${path}`);
-      for (const specifier of imports(text)) add(new URL(specifier, file));
+      for (const specifier of imports(bytes.toString())) add(new URL(specifier, file));
     }
+    if (path.endsWith('.css')) for (const reference of references(bytes.toString())) add(new URL(reference, file));
     return path;
   }
 
-  function bodyOf(path: string, text: string): string {
-    if (!path.endsWith('.ts')) return text;
-    const known = stripped.get(path) ?? stripTypeScriptTypes(text);
+  function bodyOf(path: string, bytes: Buffer): string | Buffer {
+    if (!path.endsWith('.ts')) return bytes;
+    const known = stripped.get(path) ?? stripTypeScriptTypes(bytes.toString());
     stripped.set(path, known);
     return known;
   }
 
   const currentVersion = () => {
-    version ??= createHash('sha256')
-      .update(JSON.stringify([...files]))
-      .digest('hex')
-      .slice(0, 12);
+    version ??= hashOf(files);
     return version;
   };
 
@@ -84,11 +84,20 @@ export function createAssets(): Assets {
             // An image of ours opened by itself is a document too.
             'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
           })
-          .send(bodyOf(request.params['*'], file.text));
+          .send(bodyOf(request.params['*'], file.bytes));
       });
     },
   };
 }
+
+function hashOf(files: ReadonlyMap<string, { readonly bytes: Buffer }>): string {
+  const hash = createHash('sha256');
+  for (const [path, { bytes }] of files) hash.update(`${path} ${bytes.length}\n`).update(bytes);
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** Relative addresses in a stylesheet. */
+const references = (css: string) => [...css.matchAll(/url\("(\.{1,2}\/[^"]+)"\)/g)].map((match) => match[1] ?? '');
 
 /** Relative specifiers of static and dynamic imports and of re-exports, those of types alone left out. */
 const imports = (code: string) =>

@@ -9,9 +9,11 @@ import type { OverlayTreatment } from '../../events/index.ts';
 import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
 import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
+import { preload } from './preload.ts';
 import { openSavedState } from './saved-state.ts';
 import { setVolume } from './sound.ts';
 import { applyStyle } from './stage.ts';
+import { onVoicesChanged, spokenLanguages } from './voice.ts';
 
 /** The version of the frames and event types that this page knows. */
 const protocol = 2;
@@ -19,6 +21,8 @@ const protocol = 2;
 const refreshMs = 10_000;
 /** The wait before a new attempt after the server has refused the key. */
 const refusedRetryMs = 20_000;
+/** The most languages that the server takes. */
+const maxLanguages = 60;
 
 const [, , key = ''] = location.pathname.split('/');
 const { creator = '', treatments = '{}' } = document.body.dataset;
@@ -32,6 +36,8 @@ let clockOffset = 0;
 let refreshing = Promise.resolve();
 let refreshQueued = false;
 let live = false;
+/** The variations that were loaded last, as JSON. */
+let loaded = '';
 
 const player = createPlayer({
   saved,
@@ -48,8 +54,24 @@ function applyState(next: OverlayState): void {
   setVolume(next.volume);
   document.documentElement.classList.toggle('hidden', next.hidden);
   if (next.stopped !== null) player.stopEvent(next.stopped);
+  void loadLooks(next.settings);
   if (next.paused) player.stop();
   else player.resume();
+}
+
+/** Loads the files and fonts of new variations, and caches the page with them. */
+async function loadLooks(settings: OverlayState['settings']): Promise<void> {
+  const variations = JSON.stringify(settings.variations);
+  if (variations === loaded) return;
+  loaded = variations;
+  const files = await preload(settings);
+  await cachePage(creator, files).catch(() => {}); // without the cache the next start needs the server
+}
+
+/** Tells the server which languages this browser can read aloud: the dashboard shows it. */
+function reportVoices(): void {
+  const { instance } = saved;
+  void api.request('voices', { instance, languages: spokenLanguages().slice(0, maxLanguages) });
 }
 
 /** Refreshes run one at a time. A call during a refresh queues one more. */
@@ -135,4 +157,5 @@ async function begin(): Promise<void> {
 void api.sendAcks(saved);
 await begin();
 setInterval(() => live && refresh(), refreshMs);
-cachePage(creator).catch(() => {}); // without the cache the next start needs the server
+reportVoices();
+onVoicesChanged(reportVoices);

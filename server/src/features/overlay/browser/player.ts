@@ -1,7 +1,7 @@
 import type { OverlaySettings } from '../settings.ts';
+import { playAlert } from './alert.ts';
 import type { Ack, SavedState } from './saved-state.ts';
-import { playSound } from './sound.ts';
-import { type AlertText, type ShownAlert, showAlert } from './stage.ts';
+import type { AlertText, ShownAlert } from './stage.ts';
 
 /** An alert in the queue. */
 export interface QueuedAlert {
@@ -73,10 +73,10 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
     const outcome = outcomeOf(alert);
     const { settings } = state();
     const { sequence, tipId } = alert;
-    if (outcome === 'shown') current = { sequence, tipId, shown: showAlert(sequence, alert.text, settings) };
-    saved.record({ sequence, outcome, ...(outcome === 'shown' && { ms: Math.round(settings.seconds * 1000) }) });
+    const playing = outcome === 'shown' ? playAlert(sequence, alert.text, settings) : undefined;
+    if (playing) current = { sequence, tipId, shown: playing };
+    saved.record({ sequence, outcome, ...(playing && { ms: playing.ms }) });
     onAck();
-    if (outcome === 'shown') playSound(settings);
     await current?.shown.gone;
     current = undefined;
   }

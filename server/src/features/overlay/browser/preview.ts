@@ -1,23 +1,59 @@
-/** Shows a sample alert in a loop, styled by the settings form around it. It has no connection to the server. */
+/**
+ * Draws an alert with the overlay's own code as the page around it asks. It has no connection to the server. The alert
+ * stands still while it is edited; `play` shows it once as it will come and go, with its sound and voice.
+ */
 import type { OverlaySettings } from '../settings.ts';
-import { playSound } from './sound.ts';
-import { type AlertText, applyStyle, showAlert } from './stage.ts';
+import { type PlayOptions, playAlert } from './alert.ts';
+import { preload } from './preload.ts';
+import { type AlertText, type ShownAlert, showAlert } from './stage.ts';
 
-const sample: AlertText = { name: 'น้ำใจ', amountMinor: 15_050, message: 'Great stream! สู้ ๆ นะ' };
-const pauseMs = 1000;
+export interface PreviewMessage {
+  readonly settings: OverlaySettings;
+  readonly text: AlertText;
+  readonly variation: OverlaySettings['variations'][number];
+  /** Files that are chosen but not uploaded yet. */
+  readonly picture: File | null;
+  readonly sound: File | null;
+  readonly play: boolean;
+}
 
-let settings: OverlaySettings = JSON.parse(document.body.dataset.settings ?? '{}');
-applyStyle(settings);
+let shown: ShownAlert | undefined;
+let addresses: string[] = [];
+let fonts = '';
 
-addEventListener('message', ({ origin, data }) => {
+/** The address of a file in this page, until the next one is shown. */
+function addressOf(file: File | null): string | undefined {
+  if (!file) return undefined;
+  const address = URL.createObjectURL(file);
+  addresses.push(address);
+  return address;
+}
+
+function show({ settings, text, variation, play, ...files }: PreviewMessage): void {
+  shown?.remove();
+  for (const address of addresses) URL.revokeObjectURL(address);
+  addresses = [];
+  const options: PlayOptions = { variation, picture: addressOf(files.picture), sound: addressOf(files.sound) };
+  const still = () => {
+    shown = showAlert(0, text, variation, { picture: options.picture, still: true });
+  };
+  if (!play) {
+    still();
+    return;
+  }
+  const playing = playAlert(0, text, settings, options);
+  shown = playing;
+  void playing.gone.then(() => shown === playing && still());
+}
+
+addEventListener('message', ({ origin, data }: MessageEvent<PreviewMessage>) => {
   if (origin !== location.origin) return;
-  const { sound, volume } = settings;
-  settings = { ...settings, ...data };
-  applyStyle(settings);
-  if (settings.sound !== sound || settings.volume !== volume) playSound(settings);
+  if (fonts !== data.variation.font) {
+    fonts = data.variation.font;
+    void preload({ variations: [data.variation] });
+  }
+  show(data);
 });
 
-for (;;) {
-  await showAlert(0, sample, settings).gone;
-  await new Promise((resolve) => setTimeout(resolve, pauseMs));
-}
+// The page around may be ready before this one.
+parent.postMessage('ready', location.origin);

@@ -1,4 +1,4 @@
-import type { OverlaySettings, Sound } from '../settings.ts';
+import { type BuiltInSound, fileAddress, isBuiltIn } from './variation.ts';
 
 interface Note {
   readonly hertz: number;
@@ -10,7 +10,7 @@ interface Note {
 }
 
 /** Synthesized, so that an alert has no file to load. */
-const tunes: Record<Sound, readonly Note[]> = {
+const tunes: Record<BuiltInSound, readonly Note[]> = {
   chime: [
     { hertz: 659.25, at: 0, seconds: 1.1 },
     { hertz: 830.61, at: 0.12, seconds: 1.1 },
@@ -21,22 +21,48 @@ const tunes: Record<Sound, readonly Note[]> = {
     { hertz: 987.77, at: 0, seconds: 0.1, wave: 'triangle' },
     { hertz: 1318.51, at: 0.09, seconds: 0.6, wave: 'triangle' },
   ],
+  bell: [
+    { hertz: 523.25, at: 0, seconds: 2.2 },
+    { hertz: 1046.5, at: 0, seconds: 1.2 },
+    { hertz: 1568, at: 0.01, seconds: 0.7 },
+  ],
+  fanfare: [
+    { hertz: 523.25, at: 0, seconds: 0.2, wave: 'triangle' },
+    { hertz: 659.25, at: 0.15, seconds: 0.2, wave: 'triangle' },
+    { hertz: 783.99, at: 0.3, seconds: 0.25, wave: 'triangle' },
+    { hertz: 1046.5, at: 0.48, seconds: 1.2, wave: 'triangle' },
+  ],
+  pop: [{ hertz: 320, to: 900, at: 0, seconds: 0.12 }],
   none: [],
 };
 
 let audio: AudioContext | undefined;
 let everything: GainNode | undefined;
 let volumeOfAll = 100;
+/** The uploaded sounds that play, with their own volume. */
+const files = new Map<HTMLAudioElement, number>();
 
 /** The volume of everything, 0 to 100, also of what is playing. */
 export function setVolume(volume: number): void {
   volumeOfAll = volume;
-  if (everything) everything.gain.value = (volume / 100) ** 2;
+  if (everything) everything.gain.value = shareOfAll();
+  for (const [player, own] of files) player.volume = own * shareOfAll();
 }
 
-/** Browsers may block sound until the page is clicked; OBS does not. */
-export function playSound({ sound, volume }: Pick<OverlaySettings, 'sound' | 'volume'>): void {
-  if (sound === 'none' || volume === 0) return;
+/** From 0 to 1. */
+export const shareOfAll = (): number => (volumeOfAll / 100) ** 2;
+
+/**
+ * Plays a built-in or an uploaded sound and returns a function that stops it. `address` leads elsewhere for a file that
+ * is not uploaded yet. Browsers may block sound until the page is clicked; OBS does not.
+ */
+export function playSound(sound: string, volume: number, address = fileAddress(sound)): () => void {
+  if (sound === 'none' || volume === 0) return () => {};
+  const loudness = (volume / 100) ** 2;
+  return isBuiltIn(sound) ? playTune(tunes[sound], loudness * 0.5) : playFile(address, loudness);
+}
+
+function playTune(tune: readonly Note[], gainPeak: number): () => void {
   audio ??= new AudioContext();
   if (!everything) {
     everything = new GainNode(audio);
@@ -44,7 +70,11 @@ export function playSound({ sound, volume }: Pick<OverlaySettings, 'sound' | 'vo
     setVolume(volumeOfAll);
   }
   if (audio.state === 'suspended') void audio.resume();
-  for (const note of tunes[sound]) playNote(audio, everything, note, (volume / 100) ** 2 * 0.5);
+  const [context, output] = [audio, everything];
+  const tones = tune.map((note) => playNote(context, output, note, gainPeak));
+  return () => {
+    for (const tone of tones) tone.disconnect();
+  };
 }
 
 function playNote(
@@ -52,7 +82,7 @@ function playNote(
   output: AudioNode,
   { hertz, to, at, seconds, wave = 'sine' }: Note,
   gainPeak: number,
-): void {
+): AudioNode {
   const start = context.currentTime + at;
   const tone = new OscillatorNode(context, { type: wave, frequency: hertz });
   const gain = new GainNode(context, { gain: 0 });
@@ -63,4 +93,19 @@ function playNote(
   tone.connect(gain).connect(output);
   tone.start(start);
   tone.stop(start + seconds);
+  return gain;
+}
+
+function playFile(address: string, volume: number): () => void {
+  const player = new Audio(address);
+  player.volume = volume * shareOfAll();
+  files.set(player, volume);
+  player.addEventListener('ended', () => files.delete(player));
+  // A file that cannot be loaded or played leaves the alert silent.
+  player.play().catch(() => {});
+  return () => {
+    files.delete(player);
+    player.pause();
+    player.removeAttribute('src');
+  };
 }

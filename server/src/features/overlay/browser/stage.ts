@@ -1,5 +1,6 @@
 import { displayName, displayText } from '../../../platform/web/browser/text.ts';
-import type { OverlaySettings } from '../settings.ts';
+import { outlineColour } from './contrast.ts';
+import { fileAddress, fonts, type SingleLook, type Variation } from './variation.ts';
 
 /** The text of an alert. It is never interpreted as HTML. */
 export interface AlertText {
@@ -8,21 +9,33 @@ export interface AlertText {
   readonly message: string | null;
 }
 
-/** The duration of the animation `leave` in overlay.css. */
+/** The duration of the animations that end an alert, in overlay.css. */
 const leaveMs = 300;
 const alignments = { top: 'start', middle: 'center', bottom: 'end' } as const;
 const baht = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** An alert that does not fit gets smaller letters, step by step. Below the last the message is cut. */
-const letterSizes = [1, 0.9, 0.8, 0.7, 0.6];
+/** An alert that does not fit gets smaller letters and a smaller picture, step by step. Then the message is cut. */
+const letterSizes = [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
 
-/** Sets colours and position through the CSSOM: the page's policy forbids inline styles. */
-export function applyStyle({ accent, text, background, position }: OverlaySettings): void {
-  const { style } = document.documentElement;
+export interface StageStyle extends Pick<SingleLook, 'accent' | 'text' | 'background' | 'position'> {
+  readonly variations?: readonly Variation[];
+}
+
+/** Sets the style of the page, that of the first look. By the CSSOM: the page's policy forbids inline styles. */
+export function applyStyle({ position, variations, ...colours }: StageStyle): void {
+  const { documentElement: page } = document;
+  setColours(page, colours);
+  page.style.setProperty('--alignment', alignments[position]);
+  page.style.setProperty('--font', `"${fonts[variations?.[0]?.font ?? 'plex']}"`);
+}
+
+function setColours(
+  { style }: HTMLElement,
+  { accent, text, background }: Pick<SingleLook, 'accent' | 'text' | 'background'>,
+): void {
   style.setProperty('--accent', accent);
   style.setProperty('--text', text);
   style.setProperty('--background', background);
-  style.setProperty('--alignment', alignments[position]);
 }
 
 /** An alert on the screen. */
@@ -33,30 +46,80 @@ export interface ShownAlert {
   remove(): void;
 }
 
+export interface ShowOptions {
+  /** The address of the picture, if it is not the uploaded one. */
+  readonly picture?: string | undefined;
+  /** The alert stays at least until this resolves. */
+  readonly until?: Promise<void> | undefined;
+  /** Stands still until it is removed. */
+  readonly still?: boolean;
+}
+
 /** Adds an alert to the page before it returns. */
-export function showAlert(sequence: number, alertText: AlertText, { template, seconds }: OverlaySettings): ShownAlert {
-  const alert = element('article', 'alert');
+export function showAlert(
+  sequence: number,
+  text: AlertText,
+  variation: Variation,
+  { until, still = false, ...options }: ShowOptions = {},
+): ShownAlert {
+  const alert = drawAlert(text, variation, options.picture);
   alert.dataset.sequence = String(sequence);
-  alert.append(headline(template, alertText));
-  const words = displayText(alertText.message ?? '');
-  const message = words === '' ? undefined : element('p', 'message', words);
-  if (message) alert.append(message);
+  alert.classList.toggle('still', still);
   document.body.append(alert);
-  fit(alert, message);
+  fit(alert);
   const { promise: gone, resolve } = Promise.withResolvers<void>();
+  let removed = false;
+  const refit = () => !removed && fit(alert);
+  // Letters and pictures that arrive late need another size.
+  if (document.fonts.status === 'loading') void document.fonts.ready.then(refit);
+  alert.querySelector('img')?.addEventListener('load', refit);
   const remove = () => {
-    clearTimeout(leave);
-    clearTimeout(end);
+    removed = true;
+    clearTimeout(timer);
     alert.remove();
     resolve();
   };
-  const leave = setTimeout(() => alert.classList.add('leaving'), seconds * 1000);
-  const end = setTimeout(remove, seconds * 1000 + leaveMs);
+  const leave = async () => {
+    await until;
+    if (removed) return;
+    alert.classList.add('leaving');
+    timer = setTimeout(remove, leaveMs);
+  };
+  let timer = still ? undefined : setTimeout(leave, variation.seconds * 1000);
   return { gone, remove };
 }
 
+function drawAlert(text: AlertText, variation: Variation, picture: string | undefined): HTMLElement {
+  const alert = element('article', 'alert');
+  const { card, shadow, position, entrance, exit, size, font } = variation;
+  Object.assign(alert.dataset, { card, shadow, position, entrance, exit });
+  setColours(alert, variation);
+  alert.style.setProperty('--outline', outlineColour(variation.text));
+  alert.style.setProperty('--size', String(size / 100));
+  alert.style.setProperty('--font', `"${fonts[font]}"`);
+  const address = picture ?? (variation.picture === null ? undefined : fileAddress(variation.picture));
+  if (address !== undefined) alert.append(pictureOf(address));
+  alert.append(headline(variation.template, text));
+  const words = displayText(text.message ?? '');
+  if (words !== '') alert.append(element('p', 'message', words));
+  return alert;
+}
+
+function pictureOf(address: string): HTMLImageElement {
+  const image = document.createElement('img');
+  image.className = 'picture';
+  image.alt = '';
+  image.decoding = 'async';
+  // The alert does without a picture that cannot be loaded.
+  image.addEventListener('error', () => image.remove());
+  image.src = address;
+  return image;
+}
+
 /** Makes the letters smaller until the alert has room, then leaves the message as many lines as there is room for. */
-function fit(alert: HTMLElement, message: HTMLElement | undefined): void {
+function fit(alert: HTMLElement): void {
+  const message = alert.querySelector<HTMLElement>('.message');
+  message?.style.removeProperty('-webkit-line-clamp');
   const tooTall = () => alert.scrollHeight > alert.clientHeight;
   for (const size of letterSizes) {
     alert.style.setProperty('--letters', String(size));

@@ -13,7 +13,7 @@ const awayStatuses = [502, 503, 504];
 addEventListener('fetch', (event) => {
   if (!isFetchEvent(event)) return;
   const { request } = event;
-  const cached = request.mode === 'navigate' || new URL(request.url).pathname.startsWith('/assets/');
+  const cached = request.mode === 'navigate' || /^\/(assets|overlay-files)\//.test(new URL(request.url).pathname);
   if (cached && request.method === 'GET') event.respondWith(fetchOrCached(request));
 });
 
