@@ -173,6 +173,10 @@ export type Profile = {
     type: 'promptpay' | 'truemoney' | 'bank_transfer' | 'card' | 'shopeepay' | 'line_pay';
     name: string;
     enabled: boolean;
+    /** The creator’s own address for tipping there. */
+    url: string | null;
+    /** The creator’s words on how to tip there, at most 140 code points. */
+    note: string | null;
   }[];
 };
 

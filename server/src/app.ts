@@ -81,7 +81,17 @@ export function createApp(runtime: Runtime): App {
   pages.register(http, (scope) => {
     signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
     accountSettingsPages(scope, { pages, accounts, sessions, passkeys, recovery, times });
-    dashboardPages(scope, { pages, tips, overlays, times, limiter, signup: config.signup });
+    dashboardPages(scope, {
+      pages,
+      tips,
+      overlays,
+      profiles,
+      grants,
+      recovery,
+      times,
+      limiter,
+      signup: config.signup,
+    });
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
@@ -97,7 +107,7 @@ export function createApp(runtime: Runtime): App {
       times,
     });
     screeningPages(scope, { pages, screening: runtime.screening });
-    profilePages(scope, { pages, profiles, limiter });
+    profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });

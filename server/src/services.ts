@@ -23,11 +23,13 @@ import {
   createTokens,
 } from './features/oauth/index.ts';
 import { createOverlays, createPresence } from './features/overlay/index.ts';
-import { createProfiles } from './features/profile/index.ts';
+import { createProfiles, createShareCards } from './features/profile/index.ts';
 import { createScreening } from './features/screening/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips, type Tips } from './features/tips/index.ts';
 import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
+import type { Clock } from './platform/clock.ts';
+import { createIds } from './platform/ids.ts';
 import { createPictures } from './platform/pictures.ts';
 import type { Platform } from './platform/platform.ts';
 
@@ -92,6 +94,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     authUrl: config.authUrl,
     timeZone: config.timeZone,
   });
+  const cards = createShareCards({ pictures, profiles });
   const screening = createScreening({ db, clock, recentNames: (creatorId) => tips.recentNames(creatorId) });
   const { screen } = screening;
   const tips: Tips = createTips({ db, events, screen, clock, newId, zone });
@@ -112,7 +115,11 @@ export function createServices(platform: Platform & { readonly config: Config })
   });
   const control = createControl({ overlays, tips, presence });
   const moderators = createModerators({ db, hub, clock, newId });
-  const demo = createDemo({ db, accounts, apps, grants, tokens, tips, vault });
+  const tipsAt = (at: Clock) => {
+    const own = { db, clock: at, newId: createIds(at), zone };
+    return createTips({ ...own, screen, events: createEventLog({ ...own, hub }) });
+  };
+  const demo = createDemo({ db, accounts, apps, grants, tokens, lastUsed, overlays, tipsAt, vault, clock });
   return {
     events,
     accounts,
@@ -131,6 +138,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     protect,
     profiles,
     screening,
+    cards,
     tips,
     streams,
     presence,

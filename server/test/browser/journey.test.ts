@@ -96,7 +96,8 @@ for (const scripts of [true, false])
     assert.equal(refreshed.status, 200);
 
     await page.goto(`${address}/dashboard/apps`);
-    await page.getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByText('Disconnect', { exact: true }).click();
+    await page.getByRole('button', { name: 'Disconnect it now' }).click();
     await page.getByText('Goal Bot is disconnected.').waitFor();
     for (const { access_token } of [exchanged.body, refreshed.body]) {
       const refused = await me(access_token);

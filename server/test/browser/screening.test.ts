@@ -34,6 +34,8 @@ test('security 46: hidden, held, rejected and blocked words reach no overlay and
     bio: '',
     socialLinks: [],
     channels: [],
+    channelDetails: {},
+    pageLook: 'plain',
     pagePublic: true,
   });
   const { settings } = await runtime.overlays.get(creatorId);

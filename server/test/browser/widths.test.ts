@@ -47,6 +47,11 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
       { platform: 'W'.repeat(30), url: `https://${'a'.repeat(60)}.example/` },
     ],
     channels: ['promptpay', 'truemoney', 'bank_transfer', 'card', 'shopeepay'],
+    channelDetails: {
+      promptpay: { url: 'https://pay.example/mali', note: 'Scan and say hello' },
+      card: { url: null, note: 'W'.repeat(140) },
+    },
+    pageLook: 'market',
     pagePublic: true,
   });
 

@@ -9,12 +9,27 @@ test('security 42: what strangers ask for most writes nothing, and comes from me
   const { runtime, http } = app;
   const { creatorId } = await makeCreator(runtime);
   const username = (await runtime.accounts.byId(creatorId))?.username;
-  const profile = { displayName: 'Zaphod', bio: '', socialLinks: [], channels: [] };
+  const profile = {
+    displayName: 'Zaphod',
+    bio: '',
+    socialLinks: [],
+    channels: [],
+    channelDetails: {},
+    pageLook: 'plain' as const,
+  };
   const showPage = (pagePublic: boolean) => runtime.profiles.update(creatorId, { ...profile, pagePublic });
   await showPage(true);
   await http.inject('/readyz');
   const written = t.mock.method(runtime.db, 'write');
-  for (const url of ['/readyz', '/openapi.json', '/docs', '/docs/oauth', `/@${username}`, '/healthz']) {
+  for (const url of [
+    '/readyz',
+    '/openapi.json',
+    '/docs',
+    '/docs/oauth',
+    `/@${username}`,
+    `/@${username}/card.png`,
+    '/healthz',
+  ]) {
     const answers = await Promise.all(Array.from({ length: 50 }, () => http.inject({ url, headers: browser })));
     assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [200], url);
     assert.equal(new Set(answers.map(({ body }) => body)).size, 1, url);

@@ -1,6 +1,6 @@
 export { createPasskeys } from './passkeys/service.ts';
 export { createPasswords } from './passwords.ts';
-export { createRecovery } from './recovery/service.ts';
+export { createRecovery, type Recovery } from './recovery/service.ts';
 export { type CreatorRow, setAvatarId } from './repo.ts';
 export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';

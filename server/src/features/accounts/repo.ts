@@ -11,14 +11,16 @@ export interface CreatorRow {
   password_hash: string | null;
   social_links: string;
   tip_channels: string;
+  channel_details: string;
   page_public: number;
+  page_look: string;
   demo: number;
   suspended_at: number | null;
   created_at: number;
 }
 
 const columns =
-  'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, page_public, demo, suspended_at, created_at';
+  'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, channel_details, page_public, page_look, demo, suspended_at, created_at';
 
 async function insertCreator(
   tx: Tx,
@@ -60,13 +62,26 @@ function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
   return tx.run('UPDATE creators SET suspended_at = $2 WHERE id = $1', [id, at]);
 }
 
-export type ProfileColumns = Pick<CreatorRow, 'display_name' | 'bio' | 'social_links' | 'tip_channels' | 'page_public'>;
+export type ProfileColumns = Pick<
+  CreatorRow,
+  'display_name' | 'bio' | 'social_links' | 'tip_channels' | 'channel_details' | 'page_public' | 'page_look'
+>;
 
 function updateProfile(tx: Tx, id: string, profile: ProfileColumns): Promise<number> {
   return tx.run(
-    `UPDATE creators SET display_name = $2, bio = $3, social_links = $4, tip_channels = $5, page_public = $6
+    `UPDATE creators SET display_name = $2, bio = $3, social_links = $4, tip_channels = $5, page_public = $6,
+       channel_details = $7, page_look = $8
      WHERE id = $1`,
-    [id, profile.display_name, profile.bio, profile.social_links, profile.tip_channels, profile.page_public],
+    [
+      id,
+      profile.display_name,
+      profile.bio,
+      profile.social_links,
+      profile.tip_channels,
+      profile.page_public,
+      profile.channel_details,
+      profile.page_look,
+    ],
   );
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import { emptyState, heading } from '../../platform/web/blocks.ts';
+import { emptyState, heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -30,7 +30,7 @@ export function connectedAppPages(
       title: t('title'),
       nav: 'apps',
       body: html`!${heading({ title: t('title'), intro: t('intro') })}
-!${body.length > 0 ? body : emptyState({ title: t('emptyTitle'), text: t('emptyText') })}`,
+!${body.length > 0 ? body : emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: linkButton(t('emptyAction'), '/docs') })}`,
     });
   });
 

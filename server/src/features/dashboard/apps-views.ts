@@ -1,4 +1,4 @@
-import { badge, card, definitions } from '../../platform/web/blocks.ts';
+import { badge, card, confirm, definitions } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -19,7 +19,11 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
     [t('used'), usedAt === null ? html`${t('never')}` : o.times.time(new Date(usedAt), o.lang)],
   ];
   const action = `/dashboard/apps/${clientId}/disconnect`;
-  const disconnect = buttonForm({ action, csrf: o.csrf, label: t('disconnect'), kind: 'danger', row: true });
+  const disconnect = confirm({
+    summary: t('disconnect'),
+    text: t('disconnectText', { app }),
+    action: buttonForm({ action, csrf: o.csrf, label: t('disconnectConfirm'), kind: 'danger' }),
+  });
   return card({
     title: app,
     body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}

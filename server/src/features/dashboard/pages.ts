@@ -1,22 +1,24 @@
 import type { FastifyInstance } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { card, heading, linkButton } from '../../platform/web/blocks.ts';
+import { heading } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
-import type { Overlays } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
+import { homeView } from './home-views.ts';
+import { homeWords } from './home-words.ts';
+import { stepWords } from './step-words.ts';
 import { overview } from './views.ts';
 import { dashboardWords } from './words.ts';
 
-export interface DashboardParts {
+export interface DashboardParts extends FirstStepsParts {
   readonly pages: Pages;
   readonly tips: Tips;
-  readonly overlays: Overlays;
   readonly times: Times;
   readonly limiter: Limiter;
   readonly signup: 'open' | 'closed';
@@ -28,23 +30,23 @@ const chartedDays = 30;
 const refreshLimit = { limit: 300, windowMs: 60_000 };
 
 /** / and /dashboard. */
-export function dashboardPages(
-  scope: FastifyInstance,
-  { pages, tips, overlays, times, limiter, signup }: DashboardParts,
-): void {
+export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): void {
+  const { pages, tips, overlays, times, limiter, signup } = parts;
   const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
+  const homeStyle = pages.assets.add(new URL('./home.css', import.meta.url));
+  const picture = pages.assets.add(new URL('./alert.webp', import.meta.url));
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
 
   scope.get('/', async (request, reply) => {
     if (pages.session(request)) return reply.redirect('/dashboard', 303);
-    const t = dashboardWords(pages.lang(request));
-    const actions = html`!${linkButton(t('signIn'), '/login', 'primary')}!${signup === 'open' ? linkButton(t('signUp'), '/signup') : ''}`;
-    const body = html`
-      !${heading({ title: t('welcomeTitle'), intro: t('welcomeText'), actions })}
-      !${card({ title: t('forCreators'), intro: t('forCreatorsText'), body: '' })}
-      !${card({ title: t('forDevelopers'), intro: t('forDevelopersText'), body: '', actions: linkButton(t('docs'), '/docs') })}`;
-    return pages.show(request, reply, { title: t('welcomeTitle'), body });
+    const lang = pages.lang(request);
+    return pages.show(request, reply, {
+      title: homeWords(lang)('title'),
+      width: 'wide',
+      head: html`<link rel="stylesheet" href="${homeStyle()}">`,
+      body: homeView({ lang, signup, picture: picture() }),
+    });
   });
 
   scope.get('/dashboard', async (request, reply) => {
@@ -63,10 +65,23 @@ export function dashboardPages(
       csrf: pages.csrf(request, reply),
       label: t('testAlert'),
     });
+    const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
+    const steps = hidden
+      ? ''
+      : firstSteps(await stepsDone(parts, creatorId, totals.all_time.count), lang, pages.csrf(request, reply));
     const body = html`
       !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${test}` })}
+      !${steps}
       !${overview({ totals, days, tips: page.tips, lang, times })}`;
     return pages.show(request, reply, { title: t('title'), nav: 'dashboard', head: head(), modules: [script()], body });
+  });
+
+  scope.post('/dashboard/steps/hide', async (request, reply) => {
+    pages.requireSession(request);
+    const secure = pages.authUrl.startsWith('https:') ? '; Secure' : '';
+    reply.header('set-cookie', `steps=hidden; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${secure}`);
+    const text = stepWords(pages.lang(request))('hidden');
+    return pages.redirect(reply, '/dashboard', { tone: 'ok', text });
   });
 
   scope.post('/dashboard/test-alert', async (request, reply) => {

@@ -2,16 +2,6 @@ import { messages } from '../../platform/web/i18n.ts';
 
 export const dashboardWords = messages({
   en: {
-    welcomeTitle: 'Tips for creators, open and your own',
-    welcomeText:
-      'Namjai (น้ำใจ, “generosity”) shows your supporters’ tips on your stream, keeps your history, and lets apps work with it: only those you allow, only what you allow.',
-    forCreators: 'For creators',
-    forCreatorsText: 'Live alerts in OBS, your numbers at a glance, and a list of every app that may act for you.',
-    forDevelopers: 'For developers',
-    forDevelopersText: 'A REST API with OAuth 2.0, webhooks and live events. Read the reference and try it.',
-    signIn: 'Sign in',
-    signUp: 'Create an account',
-    docs: 'Read the docs',
     title: 'Dashboard',
     hello: 'Hello, {name}.',
     testAlert: 'Send a test alert',
@@ -76,16 +66,6 @@ export const dashboardWords = messages({
     oldCursor: 'This page of the list belongs to another search. Search again.',
   },
   th: {
-    welcomeTitle: 'ระบบรับทิปสำหรับครีเอเตอร์ เปิดกว้างและเป็นของคุณเอง',
-    welcomeText:
-      'Namjai (น้ำใจ) แสดงทิปจากผู้สนับสนุนบนสตรีมของคุณ เก็บประวัติให้ครบ และให้แอปอื่นทำงานร่วมได้ เฉพาะแอปที่คุณอนุญาต และเฉพาะเรื่องที่คุณอนุญาต',
-    forCreators: 'สำหรับครีเอเตอร์',
-    forCreatorsText: 'แจ้งเตือนสดใน OBS ดูยอดได้ในหน้าเดียว และเห็นทุกแอปที่ทำงานแทนคุณได้',
-    forDevelopers: 'สำหรับนักพัฒนา',
-    forDevelopersText: 'REST API พร้อม OAuth 2.0 เว็บฮุก และอีเวนต์สด อ่านเอกสารแล้วลองใช้ได้เลย',
-    signIn: 'เข้าสู่ระบบ',
-    signUp: 'สร้างบัญชี',
-    docs: 'อ่านเอกสาร',
     title: 'ภาพรวม',
     hello: 'สวัสดี {name}',
     testAlert: 'ส่งการแจ้งเตือนทดสอบ',
@@ -168,6 +148,9 @@ export const appsWords = messages({
     byOperator: 'Connected by the operator',
     suspended: 'Suspended',
     disconnect: 'Disconnect',
+    disconnectText: '{app} stops working with your tips at once. It can ask you again later.',
+    disconnectConfirm: 'Disconnect it now',
+    emptyAction: 'How apps connect',
     done: '{app} is disconnected.',
   },
   th: {
@@ -184,6 +167,9 @@ export const appsWords = messages({
     byOperator: 'เชื่อมต่อโดยผู้ดูแลเว็บไซต์',
     suspended: 'ถูกระงับ',
     disconnect: 'ยกเลิกการเชื่อมต่อ',
+    disconnectText: '{app} จะหยุดใช้งานทิปของคุณทันที และขออนุญาตใหม่ได้ภายหลัง',
+    disconnectConfirm: 'ยกเลิกเดี๋ยวนี้',
+    emptyAction: 'แอปเชื่อมต่ออย่างไร',
     done: 'ยกเลิกการเชื่อมต่อ {app} แล้ว',
   },
 });

@@ -15,7 +15,12 @@ test('an empty database is filled once, and the demo app can call the API', asyn
   assert.deepEqual(await demo.world(), world);
   const headers = { authorization: `Bearer ${await demo.accessToken(world)}` };
   const { data } = (await http.inject({ url: '/v1/tips', headers })).json();
-  assert.equal(data.length, 5);
+  assert.equal(data.length, 50);
+  assert.ok(data.every(({ alert }: { alert: { status: string } }) => alert.status === 'shown'));
+  const { current_month: month, all_time: all } = await runtime.tips.stats(world.creatorId);
+  assert.ok(all.count > 60 && month.count <= all.count);
+  assert.ok((await runtime.tips.days(world.creatorId, 30)).filter(({ count }) => count > 0).length >= 29);
+  assert.equal((await http.inject({ url: '/@demo', headers: { accept: 'text/html' } })).statusCode, 200);
   await runtime.grants.revoke(world.creatorId, world.clientId, 'creator');
   assert.equal(await demo.accessToken(world), undefined);
 });

@@ -1,11 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
-import { allScopes, formatScopes, type Grants, type Tokens } from '../oauth/index.ts';
+import { allScopes, formatScopes, type Grants, type LastUsed, type Tokens } from '../oauth/index.ts';
+import { type Overlays, type Variations, withLook } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
+import { demoTips } from './world.ts';
 
-/** The demo: a creator, an app and some tips, created in an empty development database so that a first call works. */
+/**
+ * The demo: a creator with a month of tips, looks by amount and a public page, and an app that was used, created in an
+ * empty development database so that a first call works and every page has something to show.
+ */
 export interface DemoWorld {
   readonly creatorId: string;
   readonly username: string;
@@ -14,25 +21,31 @@ export interface DemoWorld {
   readonly clientSecret: string;
 }
 
-export interface DemoParts extends Pick<Platform, 'db' | 'vault'> {
+export interface DemoParts extends Pick<Platform, 'db' | 'vault' | 'clock'> {
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
   readonly tokens: Tokens;
-  readonly tips: Tips;
+  readonly lastUsed: LastUsed;
+  readonly overlays: Overlays;
+  /** Records tips by another clock: the demo has a past. */
+  readonly tipsAt: (clock: Clock) => Pick<Tips, 'record'>;
 }
 
-const tips = [
-  { amount: 100, name: 'NOK', displayName: 'น้องนก', message: 'สู้ ๆ นะคะ' },
-  { amount: 20, name: 'GAMER_42', displayName: null, message: 'gg' },
-  { amount: 555.55, name: 'SOMCHAI', displayName: 'สมชาย', message: 'ขำจนน้ำตาไหล 😂' },
-  { amount: 50, name: 'FERN', displayName: null, message: null },
-  { amount: 1000, name: 'P ANN', displayName: 'พี่แอน', message: 'For a new microphone!' },
-];
+/** Small, middling and large tips differ at a glance. */
+const demoLooks = (draft: Variations): Variations | undefined => {
+  const small = withLook(draft, 'market')[0];
+  if (!small) return undefined;
+  const middling = { ...small, fromMinor: 10_000, size: 130, sound: 'coin', template: 'ขอบคุณ {name} {amount}' };
+  const large = { ...middling, fromMinor: 50_000, size: 160, sound: 'fanfare', template: 'ว้าว! {name} {amount}' };
+  return [small, middling, { ...large, position: 'middle', entrance: 'zoom', seconds: 10 }];
+};
 
 const sealContext = 'demo';
 
-export function createDemo({ db, accounts, apps, grants, tokens, tips: tipService, vault }: DemoParts) {
+export function createDemo(parts: DemoParts) {
+  const { db, accounts, apps, grants, tokens, lastUsed, overlays, tipsAt, vault, clock } = parts;
+
   async function world(): Promise<DemoWorld | undefined> {
     const record = await repo.demoRecord(db);
     return record === undefined ? undefined : JSON.parse(vault.open(Buffer.from(record, 'base64'), sealContext));
@@ -43,10 +56,18 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
     const creator = await accounts.add({ username: 'demo', displayName: 'Mali มะลิ', password, demo: true });
     await accounts.updateProfile(creator.id, {
       display_name: creator.display_name,
-      bio: 'Draws cats, live on weekends.',
-      social_links: JSON.stringify([{ platform: 'youtube', url: 'https://www.youtube.com/@mali' }]),
-      tip_channels: JSON.stringify(['promptpay', 'truemoney']),
-      page_public: 0,
+      bio: 'Draws cats, live on weekends.\nวาดแมวสดทุกสุดสัปดาห์',
+      social_links: JSON.stringify([
+        { platform: 'youtube', url: 'https://www.youtube.com/@mali' },
+        { platform: 'tiktok', url: 'https://www.tiktok.com/@mali' },
+      ]),
+      tip_channels: JSON.stringify(['promptpay', 'truemoney', 'card']),
+      channel_details: JSON.stringify({
+        promptpay: { url: null, note: 'สแกนคิวอาร์โค้ดบนหน้าจอสตรีม' },
+        card: { url: 'https://pay.example/mali', note: null },
+      }),
+      page_public: 1,
+      page_look: 'market',
     });
     const app = await apps.add({
       name: 'Demo App',
@@ -55,8 +76,11 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
       demo: true,
     });
     await grants.addByOperator(creator.id, app.clientId, allScopes.join(' '));
-    for (const tip of tips)
-      await tipService.record({ creatorId: creator.id, app: { id: app.clientId, name: app.name }, ...tip });
+    await recordMonth(creator.id, { id: app.clientId, name: app.name });
+    await overlays.looks.edit(creator.id, demoLooks);
+    await overlays.looks.publish(creator.id);
+    const family = await repo.familyOf(db, creator.id, app.clientId);
+    if (family) lastUsed.record({ creatorId: creator.id, grantId: family.grant_id });
     const record: DemoWorld = {
       creatorId: creator.id,
       username: creator.username,
@@ -66,6 +90,21 @@ export function createDemo({ db, accounts, apps, grants, tokens, tips: tipServic
     };
     const sealed = vault.seal(JSON.stringify(record), sealContext);
     await db.write(repo.writes.insertDemoRecord, Buffer.from(sealed).toString('base64'));
+  }
+
+  /** All of these alerts were shown, so that none of them waits for the first overlay. */
+  async function recordMonth(creatorId: string, app: { id: string; name: string }): Promise<void> {
+    const now = clock();
+    let at = now;
+    const past = tipsAt(() => at);
+    const sequences: number[] = [];
+    for (const { agoMs, ...tip } of demoTips()) {
+      at = now - agoMs;
+      await past.record({ creatorId, app, ...tip });
+      sequences.push(sequences.length + 1);
+    }
+    const acks = sequences.map((sequence) => ({ sequence, outcome: 'shown' as const }));
+    await overlays.acknowledge(creatorId, randomUUID(), acks);
   }
 
   return {

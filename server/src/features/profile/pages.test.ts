@@ -83,7 +83,74 @@ test('what is saved is what the form, the API and the public page show', async (
   assert.deepEqual({ bio, page_url, social_links }, { bio: null, page_url: null, social_links: [] });
 });
 
+test('each channel has the creator’s own address or words, in the API and on the page', async (t) => {
+  const { visitor, api, username, stranger, runtime } = await creatorAt(t);
+  const details = {
+    channel_url_promptpay: ' https://pay.example/mali ',
+    channel_note_promptpay: 'สแกนได้เลย <b>',
+    channel_note_card: 'Ask me on stream',
+    channel_url_line_pay: 'https://line.example/x',
+    look: 'night',
+  };
+  await visitor.post(home, { ...good, ...details });
+  const { tip_channels } = await api('/v1/profile');
+  assert.deepEqual(
+    tip_channels.map(({ type, enabled, url, note }: Record<string, unknown>) => [type, enabled, url, note]),
+    [
+      ['promptpay', true, 'https://pay.example/mali', 'สแกนได้เลย <b>'],
+      ['truemoney', false, null, null],
+      ['bank_transfer', false, null, null],
+      ['card', true, null, 'Ask me on stream'],
+      ['shopeepay', false, null, null],
+      ['line_pay', false, 'https://line.example/x', null],
+    ],
+  );
+  const { body } = await stranger(`/@${username}`);
+  const address = `${runtime.config.authUrl}/@${username}`;
+  assert.match(body, /data-look="night"/);
+  assert.match(body, /<a class="channel" href="https:\/\/pay\.example\/mali" rel="noopener nofollow ugc">/);
+  assert.match(body, /สแกนได้เลย &#60;b&#62;/);
+  assert.match(body, /Ask me on stream/);
+  assert.doesNotMatch(body, /line\.example/, 'a channel that is off is not shown');
+  for (const tag of [
+    `<meta property="og:url" content="${address}">`,
+    `<meta property="og:image" content="${address}/card.png">`,
+    '<meta property="og:title" content="Send มะลิ 🌼 a tip">',
+    '<meta property="og:description" content="Draws cats on weekends">',
+  ])
+    assert.ok(body.includes(tag), tag);
+  const form = (await visitor.get(home)).body;
+  assert.match(form, /value="https:\/\/line\.example\/x"/, 'kept for later');
+  assert.match(form, /value="night" checked/);
+});
+
+test('the page has a QR code and a picture for chat apps, both drawn here', async (t) => {
+  const { visitor, username, stranger, upload, runtime, creatorId } = await creatorAt(t);
+  for (const file of ['qr.svg', 'card.png'])
+    assert.equal((await stranger(`/@${username}/${file}`)).statusCode, 404, 'the page is off');
+  await visitor.post(home, { ...good, display_name: '<b>&มะลิ 🌼' });
+  await upload(png);
+  const qr = await stranger(`/@${username}/qr.svg`);
+  assert.equal(qr.headers['content-type'], 'image/svg+xml');
+  assert.match(String(qr.headers['content-security-policy']), /sandbox/);
+  assert.match(qr.body, /^<svg/);
+  const [card, again] = await Promise.all([stranger(`/@${username}/card.png`), stranger(`/@${username}/card.png`)]);
+  const { width, height, format } = await sharp(card.rawPayload).metadata();
+  assert.deepEqual([width, height, format], [1200, 630, 'png']);
+  assert.deepEqual(card.rawPayload, again.rawPayload);
+  await visitor.post(home, { ...good, look: 'market' });
+  assert.notDeepEqual((await stranger(`/@${username}/card.png`)).rawPayload, card.rawPayload, 'drawn anew');
+  await runtime.accounts.setSuspended(creatorId, 1);
+  for (const file of ['qr.svg', 'card.png'])
+    assert.equal((await stranger(`/@${username}/${file}`)).statusCode, 404, 'suspended');
+});
+
 const wrongs: [string, string][] = [
+  ['channel_url_card', 'http://pay.example/'],
+  ['channel_url_card', 'javascript:alert(1)'],
+  ['channel_url_card', 'https://bank.example@evil.example/'],
+  ['channel_note_card', 'x'.repeat(141)],
+  ['channel_note_card', 'a\u202eb'],
   ['display_name', ''],
   ['display_name', ' \u200b\u3164 '],
   ['display_name', '🌼'.repeat(41)],

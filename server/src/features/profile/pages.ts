@@ -10,13 +10,17 @@ import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import { avatarBytes, avatarHeaders } from './avatar-file.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
-import type { Profiles } from './service.ts';
-import { home, profileView, publicView } from './views.ts';
+import { previewTags, publicView } from './public-views.ts';
+import { qrPicture } from './qr.ts';
+import type { Profiles, PublicPage } from './service.ts';
+import type { ShareCards } from './share-card.ts';
+import { home, profileView } from './views.ts';
 import { profileWords } from './words.ts';
 
 export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly profiles: Profiles;
+  readonly cards: ShareCards;
 }
 
 /** Uploads of one creator. */
@@ -29,7 +33,7 @@ const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixe
 };
 
 /** /dashboard/profile, the public page /@username, and avatars. */
-export function profilePages(scope: FastifyInstance, { pages, profiles, limiter }: ProfilePagesParts): void {
+export function profilePages(scope: FastifyInstance, { pages, profiles, cards, limiter }: ProfilePagesParts): void {
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
   const words = (request: FastifyRequest) => profileWords(pages.lang(request));
@@ -41,13 +45,13 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, limiter 
   ) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
-    const profile = await profiles.profile(creatorId);
+    const page = await profiles.page(creatorId);
     const body = profileView({
       t,
       csrf: pages.csrf(request, reply),
-      profile,
-      pageAddress: `${pages.authUrl}/@${profile.username}`,
-      typed: toTyped(profile),
+      profile: page.profile,
+      pageAddress: addressOf(page),
+      typed: toTyped(page),
       wrong: {},
       ...shown,
     });
@@ -116,14 +120,46 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, limiter 
     return reply.headers(avatarHeaders(avatar.type)).send(Buffer.from(avatar.bytes));
   });
 
+  const addressOf = ({ profile }: PublicPage): string => `${pages.authUrl}/@${profile.username}`;
+
+  async function publicPage(username: string): Promise<PublicPage> {
+    const page = /^\w{3,30}$/.test(username) ? await profiles.publicPage(username) : undefined;
+    if (!page) throw new ApiError('not_found');
+    return page;
+  }
+
   scope.get<{ Params: { username: string } }>('/@:username', async (request, reply) => {
-    const { username } = request.params;
-    const profile = /^\w{3,30}$/.test(username) ? await profiles.publicProfile(username) : undefined;
-    if (!profile) throw new ApiError('not_found');
-    const body = publicView(profile, words(request));
-    return pages.show(request, reply, { title: profile.display_name, head: head(), body });
+    const page = await publicPage(request.params.username);
+    const [t, address] = [words(request), addressOf(page)];
+    return pages.show(request, reply, {
+      title: page.profile.display_name,
+      head: html`!${head()}!${previewTags(page, address, t)}`,
+      body: publicView(page, address, t),
+    });
+  });
+
+  scope.get<{ Params: { username: string } }>('/@:username/qr.svg', async (request, reply) => {
+    const page = await publicPage(request.params.username);
+    const picture = qrPicture(addressOf(page), words(request)('qrAlt'));
+    return reply.headers({ ...pictureHeaders, 'content-type': 'image/svg+xml' }).send(picture);
+  });
+
+  scope.get<{ Params: { username: string } }>('/@:username/card.png', async (request, reply) => {
+    const page = await publicPage(request.params.username);
+    const picture = await cards.draw(page, addressOf(page)).catch((error) => {
+      throw busy(error);
+    });
+    return reply.headers({ ...pictureHeaders, 'content-type': 'image/png' }).send(Buffer.from(picture));
   });
 }
+
+/** Pictures that we draw. Chat apps show them on their own pages. */
+const pictureHeaders = {
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'public, max-age=300',
+};
 
 /** Too many pictures wait. */
 const busy = (error: unknown): unknown =>

@@ -78,6 +78,8 @@ apiTable('GET /v1/profile', { url: '/v1/profile' }, [
         bio: 'Draws cats',
         social_links: '[{"platform":"youtube","url":"https://youtube.com/@mali"}]',
         tip_channels: '["card","promptpay"]',
+        channel_details: '{"card":{"url":"https://pay.example/","note":null},"line_pay":{"url":null,"note":"ask"}}',
+        page_look: 'plain',
         page_public: 0,
       })),
     check: (answer, _app, { creatorId, username }) => {

@@ -12,6 +12,11 @@ export const channelTypes = {
 } as const;
 
 export type ChannelType = keyof typeof channelTypes;
+export const channelList = Object.keys(channelTypes) as ChannelType[];
+
+/** Looks of the public page; profile.css draws them. */
+export const pageLooks = ['plain', 'night', 'market', 'garden'] as const;
+export type PageLook = (typeof pageLooks)[number];
 
 const avatarUrl = nullable(Type.String({ format: 'uri', description: 'An address of this server, or null' }));
 
@@ -49,6 +54,12 @@ export const Profile = Type.Object(
         type: Type.Unsafe<ChannelType>({ type: 'string', enum: Object.keys(channelTypes) }),
         name: Type.String(),
         enabled: Type.Boolean(),
+        url: nullable(
+          Type.String({ format: 'uri', maxLength: 2048, description: 'The creator’s own address for tipping there' }),
+        ),
+        note: nullable(
+          Type.String({ description: 'The creator’s words on how to tip there, at most 140 code points' }),
+        ),
       }),
       { description: 'Always all six, in this order' },
     ),

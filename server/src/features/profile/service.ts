@@ -4,7 +4,15 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
 import { avatarById, writes } from './repo.ts';
-import { type ChannelType, channelTypes, type Me, type Profile } from './schemas.ts';
+import {
+  type ChannelType,
+  channelList,
+  channelTypes,
+  type Me,
+  type PageLook,
+  type Profile,
+  pageLooks,
+} from './schemas.ts';
 
 export interface ProfilesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly accounts: Accounts;
@@ -17,8 +25,22 @@ export interface ProfileChange {
   readonly displayName: string;
   readonly bio: string;
   readonly socialLinks: Profile['social_links'];
+  /** The channels that are on. */
   readonly channels: readonly ChannelType[];
+  readonly channelDetails: ChannelDetails;
   readonly pagePublic: boolean;
+  readonly pageLook: PageLook;
+}
+
+/** How to tip by a channel, in the creator's own words. Those of a channel that is off are kept. */
+export type ChannelDetails = {
+  readonly [Type in ChannelType]?: { readonly url: string | null; readonly note: string | null };
+};
+
+/** A public page: what the API tells, and what only the page needs. */
+export interface PublicPage {
+  readonly profile: Profile;
+  readonly look: PageLook;
 }
 
 export type Profiles = ReturnType<typeof createProfiles>;
@@ -54,14 +76,25 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
     avatar_url: avatarUrl(creator.avatar_id),
     page_url: creator.page_public ? `${authUrl}/@${creator.username}` : null,
     social_links: JSON.parse(creator.social_links),
-    tip_channels: channels(JSON.parse(creator.tip_channels)),
+    tip_channels: channels(JSON.parse(creator.tip_channels), JSON.parse(creator.channel_details)),
   });
 
-  const lookups = new Map<string, Promise<Profile | undefined>>();
+  const toPage = (creator: CreatorRow): PublicPage => ({
+    profile: toProfile(creator),
+    look: pageLooks.find((each) => each === creator.page_look) ?? 'plain',
+  });
 
-  async function lookUp(username: string): Promise<Profile | undefined> {
+  const lookups = new Map<string, Promise<PublicPage | undefined>>();
+
+  async function lookUp(username: string): Promise<PublicPage | undefined> {
     const creator = await accounts.findByUsername(username);
-    return creator?.page_public && creator.suspended_at === null ? toProfile(creator) : undefined;
+    return creator?.page_public && creator.suspended_at === null ? toPage(creator) : undefined;
+  }
+
+  async function byId(creatorId: string): Promise<CreatorRow> {
+    const creator = await accounts.byId(creatorId);
+    if (!creator) throw new Error(`creator ${creatorId} is missing`);
+    return creator;
   }
 
   return {
@@ -75,17 +108,16 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
       return text;
     },
 
-    async profile(creatorId: string): Promise<Profile> {
-      const creator = await accounts.byId(creatorId);
-      if (!creator) throw new Error(`creator ${creatorId} is missing`);
-      return toProfile(creator);
-    },
+    profile: async (creatorId: string): Promise<Profile> => toProfile(await byId(creatorId)),
+
+    /** The page as its creator sees it, switched on or not. */
+    page: async (creatorId: string): Promise<PublicPage> => toPage(await byId(creatorId)),
 
     /**
      * Returns nothing while the public page is switched off or the creator is suspended. Concurrent calls for the same
      * username share one query.
      */
-    publicProfile(username: string): Promise<Profile | undefined> {
+    publicPage(username: string): Promise<PublicPage | undefined> {
       const lookup = lookups.get(username) ?? lookUp(username).finally(() => lookups.delete(username));
       lookups.set(username, lookup);
       return lookup;
@@ -97,7 +129,9 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
         bio: change.bio,
         social_links: JSON.stringify(change.socialLinks),
         tip_channels: JSON.stringify(change.channels),
+        channel_details: JSON.stringify(change.channelDetails),
         page_public: change.pagePublic ? 1 : 0,
+        page_look: change.pageLook,
       }),
 
     /** One from before pictures were encoded anew is so now: what it carries besides its pixels is shown to nobody. */
@@ -124,10 +158,12 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
 }
 
 /** All channels in order. The database stores the enabled ones. */
-function channels(enabled: readonly ChannelType[]): Profile['tip_channels'] {
-  return Object.entries(channelTypes).map(([type, name]) => ({
-    type: type as ChannelType,
-    name,
-    enabled: enabled.some((on) => on === type),
+function channels(enabled: readonly ChannelType[], details: ChannelDetails): Profile['tip_channels'] {
+  return channelList.map((type) => ({
+    type,
+    name: channelTypes[type],
+    enabled: enabled.includes(type),
+    url: details[type]?.url ?? null,
+    note: details[type]?.note ?? null,
   }));
 }

@@ -1,18 +1,9 @@
-import { badge, button, card, fold, heading, linkButton, written, writtenName } from '../../platform/web/blocks.ts';
+import { button, card, fold, heading, linkButton } from '../../platform/web/blocks.ts';
 import { buttonForm, checkbox, field, form, textArea } from '../../platform/web/forms.ts';
-import { type Html, html } from '../../platform/web/html.ts';
-import { initialOf } from '../../platform/web/layout.ts';
-import {
-  bioLength,
-  channelList,
-  platformLength,
-  platformName,
-  platforms,
-  type Typed,
-  urlLength,
-  type Wrong,
-} from './form.ts';
-import type { Profile } from './schemas.ts';
+import { attributes, type Html, html } from '../../platform/web/html.ts';
+import { bioLength, noteLength, platformLength, platforms, type Typed, urlLength, type Wrong } from './form.ts';
+import { portrait } from './public-views.ts';
+import { channelList, type Profile, pageLooks } from './schemas.ts';
 import type { ProfileWords } from './words.ts';
 
 export interface ProfileView {
@@ -83,48 +74,34 @@ function linksCard({ t, typed, wrong }: ProfileView): Html {
   });
 }
 
-const channelsCard = ({ t, typed }: ProfileView): Html =>
+const channelsCard = ({ t, typed, wrong }: ProfileView): Html =>
   card({
     title: t('channels'),
     intro: t('channelsText'),
-    body: html`<div class="columns">!${channelList.map((type) =>
-      checkbox({ name: `channel_${type}`, label: t(type), checked: typed.channels.includes(type) }),
-    )}</div>`,
+    body: html`!${channelList.map(
+      (type) => html`
+<fieldset class="channel-fields"><legend>${t(type)}</legend>
+  !${checkbox({ name: `channel_${type}`, label: t('channelOn'), checked: typed.channels.includes(type) })}
+  <div class="columns">
+    !${field({ name: `channel_url_${type}`, type: 'url', label: t('channelUrl'), value: typed.details[type].url, error: wrong[`channel_url_${type}`], maxlength: urlLength })}
+    !${field({ name: `channel_note_${type}`, label: t('channelNote'), value: typed.details[type].note, error: wrong[`channel_note_${type}`], maxlength: noteLength * 2 })}
+  </div>
+</fieldset>`,
+    )}`,
   });
 
 const pageCard = ({ t, typed, pageAddress }: ProfileView): Html =>
   card({
     title: t('page'),
-    body: checkbox({
+    body: html`
+!${checkbox({
       name: 'page_public',
       label: t('pageSwitch'),
       hint: t('pageHint', { address: pageAddress }),
       checked: typed.pagePublic,
-    }),
+    })}
+<fieldset><legend>${t('pageLook')}</legend><div class="look-choices">!${pageLooks.map(
+      (look) =>
+        html`<label data-look="${look}"><input type="radio"!${attributes({ name: 'look', value: look, checked: look === typed.look })}><span>${t(`look_${look}`)}</span></label>`,
+    )}</div></fieldset>`,
   });
-
-/** Without a picture, shows the first letter of the name. */
-function portrait(profile: Profile, alt: string): Html {
-  if (profile.avatar_url) return html`<img class="portrait" src="${profile.avatar_url}" alt="${alt}">`;
-  return html`<span class="portrait" aria-hidden="true">${initialOf(profile.display_name)}</span>`;
-}
-
-/** The most line breaks of a bio: this page has room for more than a list. */
-const bioBreaks = 10;
-
-/** /@username */
-export function publicView(profile: Profile, t: ProfileWords): Html {
-  const channels = profile.tip_channels.filter(({ enabled }) => enabled).map(({ type }) => badge(t(type)));
-  const links = profile.social_links.map(
-    ({ platform, url }) => html`
-<li><a href="${url}" rel="noopener nofollow ugc">!${written(platformName(platform))}</a> <span class="hint">${new URL(url).host}</span></li>`,
-  );
-  return html`
-<section class="card public-profile">
-  !${portrait(profile, profile.display_name)}
-  <div><h1>!${writtenName(profile.display_name)}</h1><p class="hint" translate="no">@${profile.username}</p></div>
-  !${profile.bio ? html`<p class="bio">!${written(profile.bio, { breaks: bioBreaks })}</p>` : ''}
-  !${links.length > 0 ? html`<ul class="public-links" aria-label="${t('links')}">!${links}</ul>` : ''}
-  !${channels.length > 0 ? html`<h2>${t('takes')}</h2><p class="public-channels">!${channels}</p>` : ''}
-</section>`;
-}

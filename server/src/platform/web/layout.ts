@@ -8,8 +8,9 @@ import { type Lang, languageLink, messages } from './i18n.ts';
 const words = messages({
   en: {
     skip: 'Skip to content',
-    home: 'Namjai, home',
+    home: 'Home',
     navigation: 'Main',
+    menu: 'Menu',
     docs: 'Docs',
     account: 'Account and security',
     signIn: 'Sign in',
@@ -18,8 +19,9 @@ const words = messages({
   },
   th: {
     skip: 'ข้ามไปยังเนื้อหา',
-    home: 'น้ำใจ หน้าแรก',
+    home: 'หน้าแรก',
     navigation: 'เมนูหลัก',
+    menu: 'เมนู',
     docs: 'เอกสาร',
     account: 'บัญชีและความปลอดภัย',
     signIn: 'เข้าสู่ระบบ',
@@ -53,6 +55,7 @@ export type Page = (options: PageOptions) => Html;
 
 export function createPage(assets: Assets, sections: Navigation): Page {
   const own = (path: string) => assets.add(new URL(path, import.meta.url));
+  const fonts = own('./fonts.css');
   const style = own('./style.css');
   const logo = own('./logo.svg');
   const enhance = own('./browser/enhance.ts');
@@ -67,6 +70,7 @@ export function createPage(assets: Assets, sections: Navigation): Page {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${displayText(o.title)} · Namjai</title>
+<link rel="stylesheet" href="${fonts()}">
 <link rel="stylesheet" href="${style()}">
 <link rel="icon" type="image/svg+xml" href="${logo()}">
 !${[enhance(), ...(o.modules ?? [])].map((src) => html`<script type="module" src="${src}"></script>`)}
@@ -76,7 +80,7 @@ export function createPage(assets: Assets, sections: Navigation): Page {
 <a class="skip" href="#content">${t('skip')}</a>
 <header class="top">
   <div class="bar">
-    <a class="brand" href="/" aria-label="${t('home')}"><img src="${logo()}" alt="" width="28" height="28"><span>Namjai</span><span lang="th">น้ำใจ</span></a>
+    <a class="brand" href="/"><img src="${logo()}" alt="" width="28" height="28"><span>Namjai</span> <span lang="th">น้ำใจ</span> <span class="visually-hidden">${t('home')}</span></a>
     <div class="tools">!${o.url === undefined ? '' : languageSwitch(o.lang, o.url)}!${o.user ? userMenu(o.user, t) : width === 'narrow' ? '' : html`<a class="button plain" href="/login">${t('signIn')}</a>`}</div>
   </div>
   !${o.user && width !== 'narrow' ? navigation(sections, o, t) : ''}
@@ -99,7 +103,13 @@ function navigation(sections: Navigation, { nav, lang }: PageOptions, t: T): Htm
     const current = key === nav ? 'page' : undefined;
     return html`<li><a!${attributes({ href, 'aria-current': current })}>${name}</a></li>`;
   });
-  return html`<nav aria-label="${t('navigation')}"><ul>!${links}</ul></nav>`;
+  const open = nav === undefined ? undefined : sections[nav];
+  // On a phone the sections are folded away, so that none of them is out of sight at the edge.
+  return html`
+<nav class="sections" aria-label="${t('navigation')}">
+  <ul class="wide-only">!${links}</ul>
+  <details class="phone-only"><summary><span>${t('menu')}</span>!${open ? html`<strong>${open[lang]}</strong>` : ''}</summary><ul>!${links}</ul></details>
+</nav>`;
 }
 
 function languageSwitch(lang: Lang, url: string): Html {

@@ -106,6 +106,7 @@ export function codesCard({ t, csrf, recent }: View, left: number): Html {
       ? make(t('makeCodes'), 'primary')
       : confirm({ summary: t('replaceCodes'), text: t('replaceText'), action: make(t('replaceCodes'), 'danger') });
   return card({
+    id: 'recovery',
     title: t('codesTitle'),
     intro: t('codesIntro'),
     body: html`<p>${left === 0 ? t('codesNone') : t('codesLeft', { count: left })}</p>!${recent ? action : ''}`,

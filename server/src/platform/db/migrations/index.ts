@@ -10,7 +10,9 @@ import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
 import { screenedTips } from './0012-screened-tips.ts';
+import { looks } from './0013-looks.ts';
 import { screening } from './0015-screening.ts';
+import { publicPage } from './0016-public-page.ts';
 import { liveControl } from './0018-live-control.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
@@ -28,4 +30,6 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0012-screened-tips', sql: screenedTips },
   { name: '0015-screening', sql: screening },
   { name: '0018-live-control', sql: liveControl },
+  { name: '0013-looks', sql: looks },
+  { name: '0016-public-page', sql: publicPage },
 ];

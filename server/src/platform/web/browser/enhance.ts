@@ -1,6 +1,5 @@
 /**
- * What scripts add to every page: copying a value, a menu that closes by itself, and the open section in view on a
- * narrow screen. Pages work without.
+ * What scripts add to every page: copying a value, and a menu that closes by itself. Pages work without.
  */
 import { copyOnClick } from './copy.ts';
 
@@ -12,13 +11,6 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-c
     source.select();
     return source.value;
   });
-}
-
-const section = document.querySelector('header nav [aria-current]');
-const sections = section?.closest('ul');
-if (section && sections) {
-  const [row, link] = [sections.getBoundingClientRect(), section.getBoundingClientRect()];
-  sections.scrollLeft += link.left + link.width / 2 - (row.left + row.width / 2);
 }
 
 const menu = document.querySelector<HTMLDetailsElement>('details.menu');

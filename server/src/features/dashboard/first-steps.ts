@@ -1,0 +1,69 @@
+import { card } from '../../platform/web/blocks.ts';
+import { buttonForm } from '../../platform/web/forms.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Lang } from '../../platform/web/i18n.ts';
+import type { Recovery } from '../accounts/index.ts';
+import type { Grants } from '../oauth/index.ts';
+import type { Overlays } from '../overlay/index.ts';
+import type { Profiles } from '../profile/index.ts';
+import { stepWords } from './step-words.ts';
+
+export interface FirstStepsParts {
+  readonly overlays: Overlays;
+  readonly profiles: Profiles;
+  readonly grants: Grants;
+  readonly recovery: Recovery;
+}
+
+const places = {
+  look: '/dashboard/overlay/looks',
+  obs: '/docs/overlay',
+  test: '/dashboard/overlay',
+  page: '/dashboard/profile',
+  tip: '/dashboard/apps',
+  codes: '/account#recovery',
+} as const;
+
+type Step = keyof typeof places;
+const steps = Object.keys(places) as Step[];
+
+/** What a new creator has done. Nothing of it is stored: each step is seen in what it leaves behind. */
+export async function stepsDone(
+  { overlays, profiles, grants, recovery }: FirstStepsParts,
+  creatorId: string,
+  tipCount: number,
+): Promise<ReadonlySet<Step>> {
+  const [setup, profile, connections, codesLeft] = await Promise.all([
+    overlays.setup(creatorId),
+    profiles.profile(creatorId),
+    tipCount > 0 ? [] : grants.connections(creatorId),
+    recovery.left(creatorId),
+  ]);
+  const done: Record<Step, boolean> = {
+    look: setup.lookChanged,
+    obs: setup.opened,
+    test: setup.shown,
+    page: profile.page_url !== null,
+    tip: tipCount > 0 || connections.length > 0,
+    codes: codesLeft > 0,
+  };
+  return new Set(steps.filter((step) => done[step]));
+}
+
+/** Nothing once all is done. */
+export function firstSteps(done: ReadonlySet<Step>, lang: Lang, csrf: string): Html {
+  if (done.size === steps.length) return '';
+  const t = stepWords(lang);
+  const line = (step: Step) => {
+    const ticked = done.has(step);
+    const mark = html`<span class="visually-hidden">${t(ticked ? 'done' : 'open')}</span>`;
+    return html`
+<li class="${ticked ? 'done' : 'open'}"><a href="${places[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark}</li>`;
+  };
+  return card({
+    title: t('title'),
+    intro: t('count', { done: done.size, all: steps.length }),
+    body: html`<ol class="steps">!${steps.map(line)}</ol>`,
+    actions: buttonForm({ action: '/dashboard/steps/hide', csrf, label: t('hide'), kind: 'plain' }),
+  });
+}

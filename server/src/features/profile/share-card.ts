@@ -1,0 +1,64 @@
+import { escapeMarkup, type Layer } from '../../platform/drawing.ts';
+import type { Pictures } from '../../platform/pictures.ts';
+import { displayName } from '../../platform/web/browser/text.ts';
+import { qrModules } from './qr.ts';
+import type { PageLook } from './schemas.ts';
+import type { Profiles, PublicPage } from './service.ts';
+
+/** The size that chat apps ask for. */
+const width = 1200;
+const height = 630;
+const colours: Readonly<Record<PageLook, { ground: string; text: string; muted: string; accent: string }>> = {
+  plain: { ground: '#faf6f0', text: '#2b211a', muted: '#6a5b4e', accent: '#b5401a' },
+  night: { ground: '#0e1226', text: '#eef0ff', muted: '#b4bce0', accent: '#8ab4ff' },
+  market: { ground: '#2a0d12', text: '#fff3e2', muted: '#eec9b4', accent: '#ffd166' },
+  garden: { ground: '#eef6e9', text: '#1b2e1c', muted: '#48604a', accent: '#1f7a43' },
+};
+/** Pictures of pages that are kept in memory, those asked for last. */
+const maxKept = 100;
+
+export type ShareCards = ReturnType<typeof createShareCards>;
+
+/** The pictures that chat apps show of public pages. Each is drawn once and kept until its page changes. */
+export function createShareCards({ pictures, profiles }: { pictures: Pictures; profiles: Pick<Profiles, 'avatar'> }) {
+  const kept = new Map<string, Promise<Uint8Array>>();
+
+  async function draw({ profile, look }: PublicPage, address: string): Promise<Uint8Array> {
+    const avatarId = profile.avatar_url?.split('/').at(-1);
+    const avatar = avatarId === undefined ? undefined : await profiles.avatar(avatarId);
+    const { ground, text, muted, accent } = colours[look];
+    const left = 90;
+    const layers: Layer[] = [
+      { kind: 'rectangle', colour: accent, left: 0, top: 0, width, height: 14 },
+      ...(avatar ? [{ kind: 'portrait', bytes: avatar.bytes, left, top: 90, size: 170 } as const] : []),
+      words(displayName(profile.display_name), text, { left, top: 295, width: 640, height: 110, bold: true }),
+      words(`@${profile.username}`, muted, { left, top: 425, width: 640, height: 44 }),
+      words('Namjai น้ำใจ', accent, { left, top: 520, width: 640, height: 44, bold: true }),
+      { kind: 'modules', rows: qrModules(address), left: 790, top: 135, size: 330 },
+    ];
+    return pictures.draw({ width, height, ground, layers });
+  }
+
+  return {
+    draw(page: PublicPage, address: string): Promise<Uint8Array> {
+      const { display_name, username, avatar_url } = page.profile;
+      const key = JSON.stringify([address, display_name, username, avatar_url, page.look]);
+      const drawn = kept.get(key) ?? draw(page, address);
+      kept.delete(key);
+      kept.set(key, drawn);
+      for (const [oldest] of kept) if (kept.size > maxKept) kept.delete(oldest);
+      drawn.catch(() => kept.delete(key));
+      return drawn;
+    },
+  };
+}
+
+const words = (
+  text: string,
+  colour: string,
+  box: Omit<Extract<Layer, { kind: 'text' }>, 'kind' | 'markup'>,
+): Layer => ({
+  kind: 'text',
+  markup: `<span foreground="${colour}">${escapeMarkup(text)}</span>`,
+  ...box,
+});

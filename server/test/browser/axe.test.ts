@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { AxeResults } from 'axe-core';
+import { makeCreator } from '../factories.ts';
+import { launch, serveApp, skip } from './chromium.ts';
+
+/** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
+const folder = process.env.SCREENSHOTS;
+const source = skip ? '' : readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const looks = ['en-US', 'th-TH'].flatMap((locale) =>
+  (['light', 'dark'] as const).flatMap((colorScheme) =>
+    [1280, 390].map((width) => ({ locale, colorScheme, width, name: `${locale.slice(0, 2)}-${colorScheme}-${width}` })),
+  ),
+);
+
+const pagesOf = {
+  stranger: ['/', '/login', '/login/recovery', '/signup', '/docs', '/docs/overlay', '/@demo', '/nothing-here'],
+  newcomer: ['/dashboard', '/dashboard/overlay', '/dashboard/apps', '/developers'],
+  demo: [
+    '/dashboard',
+    '/dashboard/tips',
+    '/dashboard/overlay',
+    '/dashboard/overlay/looks',
+    '/dashboard/apps',
+    '/dashboard/profile',
+    '/account',
+    '/developers',
+    '/developers/apps/new',
+  ],
+} as const;
+
+for (const { name: look, width, ...options } of looks)
+  test(`axe finds nothing wrong with any page: ${look}`, { skip }, async (t) => {
+    const { address, runtime } = await serveApp(t);
+    await runtime.demo.ensure();
+    const world = await runtime.demo.world();
+    assert.ok(world);
+    const newcomer = await makeCreator(runtime, 'newcomer');
+    const browser = await launch(t);
+    const found: string[] = [];
+    for (const [who, paths] of Object.entries(pagesOf)) {
+      const context = await browser.newContext({ ...options, viewport: { width, height: 900 }, bypassCSP: true });
+      if (who !== 'stranger') {
+        const creatorId = who === 'demo' ? world.creatorId : newcomer.creatorId;
+        const value = await runtime.signIn.begin(creatorId, 'password', { address: '', userAgent: '' });
+        await context.addCookies([{ name: 'namjai', value, url: address }]);
+      }
+      const page = await context.newPage();
+      for (const path of paths) {
+        await page.goto(address + path);
+        await page.evaluate(() => document.fonts.ready);
+        const file = `${who}${path.replaceAll(/\W+/g, '-')}-${look}.png`;
+        if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
+        await page.evaluate(source);
+        const { violations } = await page.evaluate(async (): Promise<AxeResults> => {
+          const axe = Reflect.get(window, 'axe');
+          return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] });
+        });
+        for (const { id, nodes } of violations)
+          found.push(`${who} ${path} ${id}: ${nodes.map(({ target }) => target.join(' ')).join('; ')}`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (wide !== width) found.push(`${who} ${path} is ${wide} wide`);
+      }
+      await context.close();
+    }
+    assert.deepEqual(found, []);
+  });
