@@ -106,12 +106,12 @@ function playing(o: LiveView): Html {
   const marks = current.test ? badge(t('test')) : current.replay ? badge(t('replayed')) : '';
   const skip = act(o, 'stop', t('stop'), { name: t('stopName', { name: displayName(current.name) }) });
   return html`!${title('playing', t('playing'))}
-<div class="item now" data-ends-in="${Math.max(0, current.until - now)}">!${item(o, current, marks, skip)}</div>`;
+<div class="entry now" data-ends-in="${Math.max(0, current.until - now)}">!${item(o, current, marks, skip)}</div>`;
 }
 
 const list = (items: readonly Html[], empty: string): Html =>
   items.length > 0
-    ? html`<ul class="queue">!${items.map((each) => html`<li class="item">!${each}</li>`)}</ul>`
+    ? html`<ul class="queue">!${items.map((each) => html`<li class="entry">!${each}</li>`)}</ul>`
     : html`<p class="hint">${empty}</p>`;
 
 function held(o: LiveView): Html {

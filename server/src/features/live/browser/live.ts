@@ -18,6 +18,10 @@ let refreshing = false;
 let refreshQueued = false;
 let refreshAtEnd: ReturnType<typeof setTimeout> | undefined;
 let ended = false;
+/** Resolves when no finger or mouse button is down: a button that is replaced while it is pressed would not be clicked. */
+let released = Promise.resolve();
+/** The parts as the server drew them last. */
+const drawn = new Map<string, string>();
 
 function setConnection(state: 'live' | 'lost'): void {
   if (!connection || connection.dataset.connection === state) return;
@@ -31,9 +35,11 @@ function announce(text: string): void {
 
 /** Puts the focus where it was; if that button is gone, onto the first one of its part, or its title. */
 function replace(old: HTMLElement, fresh: HTMLElement): void {
-  if (old.innerHTML === fresh.innerHTML) return;
+  const part = old.dataset.part ?? '';
+  if (drawn.get(part) === fresh.innerHTML) return;
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   if (focused instanceof HTMLInputElement && focused.type === 'range') return; // it is being moved
+  drawn.set(part, fresh.innerHTML);
   const open = [...old.querySelectorAll('details')].map((details) => details.open);
   old.replaceChildren(...fresh.childNodes);
   old.dataset.count = fresh.dataset.count ?? '';
@@ -60,6 +66,7 @@ async function fetchPage(): Promise<void> {
   if (response.status === 404) return end(page);
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
   setConnection('live');
+  await released;
   const heldBefore = Number(root?.querySelector<HTMLElement>('[data-part=held]')?.dataset.count);
   for (const old of document.querySelectorAll<HTMLElement>('[data-part]')) {
     const fresh = page.querySelector<HTMLElement>(`[data-part="${old.dataset.part}"]`);
@@ -157,10 +164,19 @@ function openStream(): void {
   };
 }
 
+addEventListener('pointerdown', () => {
+  released = new Promise((resolve) => {
+    for (const type of ['pointerup', 'pointercancel'])
+      addEventListener(type, () => setTimeout(resolve), { once: true });
+  });
+});
+
 const polling = setInterval(() => document.visibilityState === 'visible' && refresh(), pollMs);
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && refresh());
 addEventListener('offline', () => setConnection('lost'));
 addEventListener('online', () => void refresh());
+for (const part of document.querySelectorAll<HTMLElement>('[data-part]'))
+  drawn.set(part.dataset.part ?? '', part.innerHTML);
 watchEnd();
 enhanceVolume();
 openStream();
