@@ -5,6 +5,7 @@ import { me } from './me.ts';
 import { nodes, recordPostgres } from './nodes.ts';
 import { record } from './record.ts';
 import { refresh } from './refresh.ts';
+import { screening } from './screening.ts';
 import { broadcast, latency, socketMemory } from './sockets.ts';
 import { start } from './start.ts';
 import { page, stats, tips } from './tips.ts';
@@ -18,6 +19,7 @@ export const rows: readonly Row[] = [
   page,
   record,
   recordPostgres,
+  screening,
   refresh,
   broadcast,
   socketMemory,

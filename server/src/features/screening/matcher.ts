@@ -11,6 +11,7 @@
  * - The work for one text is bounded, whatever it says.
  */
 import { apostrophe, fold, isThaiMark, noGap, punctuation, space, type Unit } from './fold.ts';
+import { childOf, createTrie, type Trie, type TrieEntry } from './trie.ts';
 
 export interface WordList {
   readonly words: readonly string[];
@@ -39,14 +40,6 @@ interface Word {
   readonly length: number;
 }
 
-/** A node of the trie: its siblings are a chain, because most nodes have few. */
-interface Node {
-  readonly code: number;
-  child: Node | undefined;
-  sibling: Node | undefined;
-  words: Word[] | undefined;
-}
-
 /** Steps for each place of the text where a word may begin. */
 const maxSteps = 200;
 /** A shorter word may be spread out letter by letter only. */
@@ -54,18 +47,16 @@ const shortWord = 4;
 const fewestLetters = 2;
 
 export function createMatcher(lists: readonly WordList[]): Matcher {
-  const blocked = createTrie();
-  const innocent = createTrie();
-  lists.forEach(({ words, except, anywhere }, list) => {
-    for (const word of words) blocked.add(word, list, anywhere);
-    for (const word of except) innocent.add(word, list, true);
-  });
+  const entries = (words: readonly string[], list: number, anywhere: boolean) =>
+    words.flatMap((word) => entryOf(word, list, anywhere) ?? []);
+  const blocked = createTrie(lists.flatMap(({ words, anywhere }, list) => entries(words, list, anywhere)));
+  const innocent = createTrie(lists.flatMap(({ except }, list) => entries(except, list, true)));
   return {
     find(text) {
       const units = fold(text);
-      const found = search(blocked.roots, units);
+      const found = search(blocked, units);
       if (found.length === 0) return found;
-      const exceptions = search(innocent.roots, units);
+      const exceptions = search(innocent, units);
       return found.filter(
         (each) =>
           !exceptions.some(({ list, start, end }) => list === each.list && start <= each.start && end >= each.end),
@@ -76,81 +67,85 @@ export function createMatcher(lists: readonly WordList[]): Matcher {
 
 export const isLongEnough = (word: string): boolean => fold(word).length >= fewestLetters;
 
-function createTrie() {
-  const roots = new Map<number, Node>();
-  const newNode = (code: number): Node => ({ code, child: undefined, sibling: undefined, words: undefined });
-
-  function childOf(node: Node, code: number): Node {
-    for (let child = node.child; child; child = child.sibling) if (child.code === code) return child;
-    const child = newNode(code);
-    child.sibling = node.child;
-    node.child = child;
-    return child;
-  }
-
+/** Nothing for a word of too few letters. */
+function entryOf(text: string, list: number, anywhere: boolean): TrieEntry<Word> | undefined {
+  const units = fold(text.trim());
+  const [first, last] = [units[0], units.at(-1)];
+  if (!first || !last || units.length < fewestLetters) return undefined;
   return {
-    roots,
-    add(word: string, list: number, anywhere: boolean): void {
-      const text = word.trim();
-      const units = fold(text);
-      const [first, ...rest] = units;
-      if (!first || units.length < fewestLetters) return;
-      const code = first.readings[0] ?? 0;
-      let node = roots.get(code) ?? newNode(code);
-      roots.set(code, node);
-      for (const { readings } of rest) node = childOf(node, readings[0] ?? 0);
-      node.words ??= [];
-      node.words.push({
-        list,
-        beginsAnywhere: anywhere || text.startsWith('*') || first.isThai,
-        endsAnywhere: anywhere || text.endsWith('*') || units.at(-1)?.isThai === true,
-        spaces: units.flatMap(({ gap }, index) => (gap === space && index > 0 ? index : [])),
-        length: units.length,
-      });
+    codes: units.map(({ readings }) => readings[0] ?? 0),
+    word: {
+      list,
+      beginsAnywhere: anywhere || text.trim().startsWith('*') || first.isThai,
+      endsAnywhere: anywhere || text.trim().endsWith('*') || last.isThai,
+      spaces: units.flatMap(({ gap }, index) => (gap === space && index > 0 ? index : [])),
+      length: units.length,
     },
   };
 }
 
-function search(roots: ReadonlyMap<number, Node>, units: readonly Unit[]): Finding[] {
+/** A space inside of a match, and how many letters of the word stand before it. */
+interface Gap {
+  readonly at: number;
+  readonly depth: number;
+}
+
+/** A search through one text. */
+interface Search {
+  readonly trie: Trie<Word>;
+  readonly units: readonly Unit[];
+  /** Of the match that is tried. */
+  readonly gaps: Gap[];
+  first: number;
+  steps: number;
+  /** The last unit of the longest match of each list. */
+  longest: Map<number, number> | undefined;
+}
+
+function search(trie: Trie<Word>, units: readonly Unit[]): Finding[] {
   const found: Finding[] = [];
+  const state: Search = { trie, units, gaps: [], first: 0, steps: 0, longest: undefined };
   for (let first = 0; first < units.length; first++) {
     const unit = units[first];
     if (!unit) break;
+    state.first = first;
+    state.steps = 0;
     for (const reading of unit.readings) {
-      const root = roots.get(reading);
-      if (root) walk(root, units, first, found);
+      const root = childOf(trie, 0, reading);
+      if (root !== 0) visit(state, root, first, 1, unit.isLetter ? 1 : 0);
     }
+    if (!state.longest) continue;
+    for (const [list, last] of state.longest) found.push({ list, start: unit.start, end: units[last]?.end ?? 0 });
+    state.longest = undefined;
   }
   return found;
 }
 
-function walk(root: Node, units: readonly Unit[], first: number, found: Finding[]): void {
-  let steps = 0;
-  /** The last unit of the longest match of each list. */
-  const longest = new Map<number, number>();
-  /** The places of spaces inside of the match, and how many letters stand before each. */
-  const gaps: { readonly at: number; readonly depth: number }[] = [];
-
-  function visit(node: Node, last: number, depth: number, letters: number): void {
-    for (const word of node.words ?? [])
-      if (last > (longest.get(word.list) ?? -1) && isMatch(word, units, first, last, gaps, letters))
-        longest.set(word.list, last);
-    const unit = units[last + 1];
-    if (!unit || ++steps > maxSteps) return;
-    const isSpace = unit.gap === space;
-    if (isSpace) gaps.push({ at: last + 1, depth });
-    const letter = unit.isLetter ? 1 : 0;
-    for (const reading of unit.readings) {
-      if (reading === node.code) visit(node, last + 1, depth, letters);
-      for (let child = node.child; child; child = child.sibling)
-        if (child.code === reading) visit(child, last + 1, depth + 1, letters + letter);
-    }
-    if (unit.isSign) visit(node, last + 1, depth, letters);
-    if (isSpace) gaps.pop();
+/** The units up to `last` have led to this node, by `depth` letters of the word. `letters` of the units are letters. */
+function visit(state: Search, node: number, last: number, depth: number, letters: number): void {
+  const { trie, units, gaps } = state;
+  if (trie.isEnd[node] === 1) noteMatches(state, node, last, letters);
+  const unit = units[last + 1];
+  if (!unit || ++state.steps > maxSteps) return;
+  const isSpace = unit.gap === space;
+  if (isSpace) gaps.push({ at: last + 1, depth });
+  for (const reading of unit.readings) {
+    if (reading === trie.codes[node]) visit(state, node, last + 1, depth, letters);
+    const child = childOf(trie, node, reading);
+    if (child !== 0) visit(state, child, last + 1, depth + 1, letters + (unit.isLetter ? 1 : 0));
   }
+  if (unit.isSign) visit(state, node, last + 1, depth, letters);
+  if (isSpace) gaps.pop();
+}
 
-  visit(root, first, 1, units[first]?.isLetter ? 1 : 0);
-  for (const [list, last] of longest) found.push({ list, start: units[first]?.start ?? 0, end: units[last]?.end ?? 0 });
+function noteMatches(state: Search, node: number, last: number, letters: number): void {
+  const { trie, units, first, gaps } = state;
+  for (const word of trie.words.get(node) ?? []) {
+    if (last <= (state.longest?.get(word.list) ?? -1)) continue;
+    if (!isMatch(word, units, first, last, gaps, letters)) continue;
+    state.longest ??= new Map();
+    state.longest.set(word.list, last);
+  }
 }
 
 function isMatch(
@@ -158,7 +153,7 @@ function isMatch(
   units: readonly Unit[],
   first: number,
   last: number,
-  gaps: readonly { readonly at: number; readonly depth: number }[],
+  gaps: readonly Gap[],
   letters: number,
 ): boolean {
   if (letters * 2 < word.length) return false;

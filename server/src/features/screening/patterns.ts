@@ -20,8 +20,14 @@ const numbers = /\p{Nd}(?:[\s.\-–()/]{0,2}\p{Nd}){6,}/gu;
 const plain = (text: string): string =>
   text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
 
-const spans = (pattern: RegExp, text: string): Span[] =>
-  [...plain(text).matchAll(pattern)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }));
+const spans = (pattern: RegExp, hint: RegExp, text: string): Span[] =>
+  hint.test(text)
+    ? [...plain(text).matchAll(pattern)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }))
+    : [];
 
-export const findLinks = (text: string): Span[] => spans(links, text);
-export const findNumbers = (text: string): Span[] => spans(numbers, text);
+/** Most texts have none of these characters, and are not searched. */
+const linkHint = /[.。．｡:：]|dot|ｄｏｔ/i;
+const numberHint = /[0-9\u0660-\uabf9\uff10-\uff19\u{104a0}-\u{1fbf9}]/u;
+
+export const findLinks = (text: string): Span[] => spans(links, linkHint, text);
+export const findNumbers = (text: string): Span[] => spans(numbers, numberHint, text);
