@@ -245,6 +245,13 @@ test('pictures of live control and screening', { skip: folder ? skip : 'SCREENSH
       page.screenshot({ path: join(folder ?? '', `${name}-${width}-${colorScheme}.png`), fullPage: true });
     await page.goto(`${address}/dashboard/screening`);
     await picture('screening-empty');
+    await page.locator('form[action$="/lists/add/thai"] button').click();
+    await page.locator('details[open]').waitFor();
+    await page.locator('#field-tryMessage').fill('ไอ้เหี้ย www.example.com');
+    await page.locator('#try button').click();
+    await page.locator('.reasons').waitFor();
+    await picture('screening');
+    await runtime.screening.change(creatorId, (rules) => ({ ...rules, lists: [] }));
     await page.goto(`${address}/dashboard/live`);
     await page.locator('[data-connection=live]').waitFor();
     await picture('live');

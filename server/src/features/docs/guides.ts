@@ -18,6 +18,7 @@ const order = [
   'events',
   'webhooks',
   'overlay',
+  'screening',
   'errors',
   'operations',
   'scaling',
