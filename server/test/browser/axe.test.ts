@@ -19,10 +19,19 @@ const looks = ['en-US', 'th-TH'].flatMap((locale) =>
 
 const pagesOf = {
   stranger: ['/', '/login', '/login/recovery', '/signup', '/docs', '/docs/overlay', '/@demo', '/nothing-here'],
-  newcomer: ['/dashboard', '/dashboard/overlay', '/dashboard/apps', '/developers'],
+  newcomer: [
+    '/dashboard',
+    '/dashboard/live',
+    '/dashboard/overlay',
+    '/dashboard/screening',
+    '/dashboard/apps',
+    '/developers',
+  ],
   demo: [
     '/dashboard',
     '/dashboard/tips',
+    '/dashboard/live',
+    '/dashboard/screening',
     '/dashboard/overlay',
     '/dashboard/overlay/looks',
     '/dashboard/apps',

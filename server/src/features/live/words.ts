@@ -46,7 +46,7 @@ export const liveWords = messages({
     shown: 'Shown lately',
     noneShown: 'Nothing was shown yet.',
     replay: 'Play again',
-    replayName: 'Play {name} again',
+    replayName: 'Play again: {name}',
     newHeld: 'A new tip waits for approval.',
     moderators: 'Moderator links',
     moderatorsText:
@@ -111,7 +111,7 @@ export const liveWords = messages({
     shown: 'แสดงล่าสุด',
     noneShown: 'ยังไม่มีรายการที่แสดง',
     replay: 'เล่นอีกครั้ง',
-    replayName: 'เล่น {name} อีกครั้ง',
+    replayName: 'เล่นอีกครั้ง: {name}',
     newHeld: 'มีทิปใหม่รออนุมัติ',
     moderators: 'ลิงก์ผู้ดูแล',
     moderatorsText: 'ผู้ที่มีลิงก์สามารถอนุมัติ ปฏิเสธ ข้าม หยุดชั่วคราว ซ่อน และเล่นซ้ำ และเห็นชื่อกับข้อความในคิว แต่ไม่เห็นสิ่งอื่นในบัญชีของคุณ',
