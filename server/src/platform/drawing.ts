@@ -1,7 +1,10 @@
 /** Pictures that we draw ourselves: rectangles, texts, a round portrait and a QR code on a ground of one colour. */
-import { fileURLToPath } from 'node:url';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type sharp from 'sharp';
 import type { OverlayOptions } from 'sharp';
+import { toSfnt } from './woff.ts';
 
 interface Place {
   readonly left: number;
@@ -10,7 +13,7 @@ interface Place {
 
 export type Layer =
   | ({ readonly kind: 'rectangle'; readonly colour: string; readonly width: number; readonly height: number } & Place)
-  /** Fits its box. `markup` is Pango's, see `escapeMarkup`. */
+  /** One line that fits its box. `markup` is Pango's, see `escapeMarkup`. */
   | ({
       readonly kind: 'text';
       readonly markup: string;
@@ -34,46 +37,67 @@ export const escapeMarkup = (text: string): string =>
 
 const quietModules = 4;
 
-/** PNG. */
-export async function draw(open: typeof sharp, { width, height, ground, layers }: Drawing): Promise<Uint8Array> {
-  const base = open({ create: { width, height, channels: 4, background: ground } });
-  const parts: OverlayOptions[] = [];
-  for (const layer of layers) parts.push({ ...(await inputOf(open, layer)), left: layer.left, top: layer.top });
-  return base.composite(parts).png({ compressionLevel: 9, palette: false }).toBuffer();
-}
+/** Returns a function that draws a PNG. The fonts are loaded by the first text. */
+export function createDraw(open: typeof sharp): (drawing: Drawing) => Promise<Uint8Array> {
+  let font: Promise<string> | undefined;
 
-async function inputOf(open: typeof sharp, layer: Layer): Promise<OverlayOptions> {
-  switch (layer.kind) {
-    case 'rectangle':
-      return {
-        input: { create: { width: layer.width, height: layer.height, channels: 4, background: layer.colour } },
-      };
-    case 'text':
-      return { input: await textOf(open, layer) };
-    case 'portrait':
-      return { input: await portraitOf(open, layer.bytes, layer.size) };
-    case 'modules':
-      return modulesOf(layer.rows, layer.size);
+  async function inputOf(layer: Layer): Promise<OverlayOptions> {
+    switch (layer.kind) {
+      case 'rectangle':
+        return {
+          input: { create: { width: layer.width, height: layer.height, channels: 4, background: layer.colour } },
+        };
+      case 'text':
+        font ??= loadFonts(open);
+        return { input: await textOf(open, await font, layer) };
+      case 'portrait':
+        return { input: await portraitOf(open, layer.bytes, layer.size) };
+      case 'modules':
+        return modulesOf(layer.rows, layer.size);
+    }
   }
+
+  return async ({ width, height, ground, layers }) => {
+    const base = open({ create: { width, height, channels: 4, background: ground } });
+    const parts: OverlayOptions[] = [];
+    for (const layer of layers) parts.push({ ...(await inputOf(layer)), left: layer.left, top: layer.top });
+    return base.composite(parts).png({ compressionLevel: 9, palette: false }).toBuffer();
+  };
 }
 
-const fontFile = (subset: 'thai' | 'latin', weight: number): string =>
-  fileURLToPath(
-    new URL(
-      `../../../node_modules/@fontsource/ibm-plex-sans-thai/files/ibm-plex-sans-thai-${subset}-${weight}-normal.woff`,
-      import.meta.url,
-    ),
-  );
+const family = 'IBM Plex Sans Thai';
+const fontFolder = new URL('../../../node_modules/@fontsource/ibm-plex-sans-thai/files/', import.meta.url);
 
+/**
+ * Unpacks the fonts into a folder of this process, because the library reads font files only. A system may have no fonts
+ * at all. The files of one family hold the letters of one script each: loading them once is enough for all texts. Returns one of the files.
+ */
+async function loadFonts(open: typeof sharp): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'namjai-fonts-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  let last = '';
+  for (const name of ['thai-400', 'latin-400', 'thai-700', 'latin-700']) {
+    const fontfile = join(folder, `${name}.ttf`);
+    writeFileSync(fontfile, toSfnt(readFileSync(new URL(`ibm-plex-sans-thai-${name}-normal.woff`, fontFolder))));
+    await open({ text: { text: 'a', font: family, fontfile } })
+      .png()
+      .toBuffer();
+    last = fontfile;
+  }
+  return last;
+}
+
+/** Of the height of its box, as large as its width allows. */
 async function textOf(
   open: typeof sharp,
+  fontfile: string,
   { markup, width, height, bold = false }: Extract<Layer, { kind: 'text' }>,
 ): Promise<Buffer> {
-  const font = `IBM Plex Sans Thai ${bold ? 'Bold' : ''}`;
-  const fontfile = fontFile('thai', bold ? 700 : 400);
-  return open({ text: { text: markup, font, fontfile, width, height, rgba: true, wrap: 'none' } })
+  const font = `${family} ${bold ? 'Bold ' : ''}${Math.round(height * 0.62)}`;
+  const drawn = await open({ text: { text: markup, font, fontfile, dpi: 72, rgba: true } })
     .png()
     .toBuffer();
+  return open(drawn).resize({ width, height, fit: 'inside', withoutEnlargement: true }).png().toBuffer();
 }
 
 async function portraitOf(open: typeof sharp, bytes: Uint8Array, size: number): Promise<Buffer> {

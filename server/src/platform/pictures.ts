@@ -9,7 +9,7 @@
  * - The library is loaded by the first picture: a start must be quick.
  */
 import type sharp from 'sharp';
-import { type Drawing, draw } from './drawing.ts';
+import { createDraw, type Drawing } from './drawing.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
@@ -42,6 +42,7 @@ export type Pictures = ReturnType<typeof createPictures>;
 export function createPictures() {
   const queue = createWorkQueue({ atOnce: 1, maxWaiting });
   let library: Promise<typeof sharp> | undefined;
+  let draw: ReturnType<typeof createDraw> | undefined;
 
   async function encode(bytes: Uint8Array, type: PictureType, edge: number): Promise<Picture> {
     library ??= load();
@@ -94,7 +95,8 @@ export function createPictures() {
     draw: (drawing: Drawing): Promise<Uint8Array> =>
       queue.run(async () => {
         library ??= load();
-        return draw(await library, drawing);
+        draw ??= createDraw(await library);
+        return draw(drawing);
       }),
 
     /** The same picture with edges of at most so many pixels. Rejects with `PictureError` or `QueueFull`. */

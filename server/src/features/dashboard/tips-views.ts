@@ -115,5 +115,5 @@ export function tipTable(tips: readonly Tip[], o: { caption: string; lang: Lang;
     ]),
     keys: tips.map(({ id }) => id),
   });
-  return html`<div class="tips">!${list}</div>`;
+  return html`<div class="tips ledger">!${list}</div>`;
 }

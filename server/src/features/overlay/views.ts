@@ -139,7 +139,7 @@ function voicesText({ voices, lang }: OverlayView, t: T): string {
 }
 
 function recentTable(o: OverlayView, t: T): Html {
-  return table({
+  const list = table({
     caption: t('recent'),
     columns: [
       { label: t('when') },
@@ -160,4 +160,5 @@ function recentTable(o: OverlayView, t: T): Html {
           : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
     ]),
   });
+  return html`<div class="ledger">!${list}</div>`;
 }

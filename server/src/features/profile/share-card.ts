@@ -2,7 +2,7 @@ import { escapeMarkup, type Layer } from '../../platform/drawing.ts';
 import type { Pictures } from '../../platform/pictures.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { qrModules } from './qr.ts';
-import type { PageLook } from './schemas.ts';
+import type { PageLook, Profile } from './schemas.ts';
 import type { Profiles, PublicPage } from './service.ts';
 
 /** The size that chat apps ask for. */
@@ -28,12 +28,14 @@ export function createShareCards({ pictures, profiles }: { pictures: Pictures; p
     const avatar = avatarId === undefined ? undefined : await profiles.avatar(avatarId);
     const { ground, text, muted, accent } = colours[look];
     const left = 90;
+    // Without a portrait the words stand in the middle.
+    const down = avatar ? 0 : -95;
     const layers: Layer[] = [
       { kind: 'rectangle', colour: accent, left: 0, top: 0, width, height: 14 },
       ...(avatar ? [{ kind: 'portrait', bytes: avatar.bytes, left, top: 90, size: 170 } as const] : []),
-      words(displayName(profile.display_name), text, { left, top: 295, width: 640, height: 110, bold: true }),
-      words(`@${profile.username}`, muted, { left, top: 425, width: 640, height: 44 }),
-      words('Namjai น้ำใจ', accent, { left, top: 520, width: 640, height: 44, bold: true }),
+      words(nameOf(profile), text, { left, top: 295 + down, width: 640, height: 110, bold: true }),
+      words(`@${profile.username}`, muted, { left, top: 425 + down, width: 640, height: 56 }),
+      words('Namjai น้ำใจ', accent, { left, top: 520 + down, width: 640, height: 52, bold: true }),
       { kind: 'modules', rows: qrModules(address), left: 790, top: 135, size: 330 },
     ];
     return pictures.draw({ width, height, ground, layers });
@@ -52,6 +54,10 @@ export function createShareCards({ pictures, profiles }: { pictures: Pictures; p
     },
   };
 }
+
+/** Our fonts have no emoji, and boxes in their place are ugly. */
+const nameOf = ({ display_name, username }: Profile): string =>
+  displayName(display_name.replace(/\p{Extended_Pictographic}|\p{Regional_Indicator}|\u200d|\ufe0f/gu, ''), username);
 
 const words = (
   text: string,
