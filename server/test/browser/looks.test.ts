@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import sharp from 'sharp';
+import { seed, seeded } from '../../../sdk/test/seeded.ts';
 import { until } from '../../../sdk/test/until.ts';
+import { positions } from '../../src/features/overlay/browser/variation.ts';
 import { type ReadyMade, readyMade } from '../../src/features/overlay/looks/rules.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { temporaryDirectory } from '../build-app.ts';
@@ -180,6 +182,68 @@ test('the overlay’s page says live whether one is open, and tests this browser
   await page.getByRole('button', { name: 'Test the voice in this browser' }).click();
   await page.getByText('This browser reads aloud in Thai.').waitFor();
   assert.equal((await page.evaluate(() => Reflect.get(globalThis, 'said'))).length, 1);
+});
+
+test(`fifty tips of all amounts are each on screen once, in order, in their look, while looks change (TEST_SEED=${seed})`, {
+  skip,
+}, async (t) => {
+  const { address, runtime, creatorId, context } = await signedIn(t);
+  const random = seeded(seed);
+  const tiers = [0, 5000, 20_000, 100_000];
+  /** Every look says its tier and its version. */
+  const publish = async (version: number) => {
+    await runtime.overlays.looks.edit(creatorId, ([first]) =>
+      tiers.flatMap((fromMinor, tier) => {
+        const template = `tier ${tier} version ${version} {amount}`;
+        const position = positions[(tier * 2 + version) % positions.length] ?? 'middle';
+        return first ? [{ ...first, fromMinor, template, position, seconds: 0.1 }] : [];
+      }),
+    );
+    await runtime.overlays.looks.publish(creatorId);
+  };
+  await publish(0);
+  const overlay = await context.newPage();
+  const shown: { sequence: number; line: string; message: string }[] = [];
+  await overlay.exposeFunction('alertShown', (sequence: number, line: string, message: string) =>
+    shown.push({ sequence, line, message }),
+  );
+  await overlay.addInitScript(() => {
+    const report = Reflect.get(window, 'alertShown');
+    new MutationObserver((records) => {
+      for (const { addedNodes } of records)
+        for (const node of addedNodes)
+          if (node instanceof HTMLElement && node.matches('.alert'))
+            report(
+              Number(node.dataset.sequence),
+              node.querySelector('.line')?.textContent ?? '',
+              node.querySelector('.message')?.textContent ?? '',
+            );
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await overlay.goto(`${address}/overlay/${await runtime.overlays.key(creatorId)}`);
+  await until('it is open', () => runtime.streams.connected(creatorId, 'overlay') === 1);
+  const amounts = Array.from({ length: 50 }, () => Math.ceil(random() ** 3 * 200_000) / 100);
+  for (const [index, amount] of amounts.entries()) {
+    if (index % 10 === 9) await publish(index);
+    await tip(runtime, creatorId, amount, `tip ${index}`);
+  }
+  await until(
+    () => `all are shown; ${shown.length} were`,
+    () => shown.length >= amounts.length,
+    60_000,
+  );
+  assert.deepEqual(
+    shown.map(({ message }) => message),
+    amounts.map((_, index) => `tip ${index}`),
+  );
+  for (const [index, amount] of amounts.entries()) {
+    const tier = tiers.findLastIndex((from) => from <= Math.round(amount * 100));
+    assert.match(shown[index]?.line ?? '', new RegExp(`^tier ${tier} version \\d+ ฿`), `tip ${index} of ${amount}`);
+  }
+  assert.ok(
+    new Set(shown.map(({ line }) => /version (\d+)/.exec(line)?.[1])).size > 1,
+    'new looks came while it played',
+  );
 });
 
 test('every ready-made look, over a stream', { skip: skip || (folder ? false : 'for pictures only') }, async (t) => {
