@@ -38,6 +38,7 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
   });
 }
 
+/** @public The writing thread finds it by this name. */
 export const writes = defineWrites(import.meta.url, { redeemCode });
 
 /**

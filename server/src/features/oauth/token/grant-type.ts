@@ -57,7 +57,7 @@ export interface Redeeming<Request> {
 }
 
 /** What to issue. */
-export interface Issue {
+interface Issue {
   readonly grantId: string;
   readonly familyId: string;
   readonly scope: string;

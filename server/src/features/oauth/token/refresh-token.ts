@@ -48,6 +48,7 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
   });
 }
 
+/** @public The writing thread finds it by this name. */
 export const writes = defineWrites(import.meta.url, { redeemRefreshToken });
 
 /**
