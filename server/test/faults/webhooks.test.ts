@@ -5,11 +5,10 @@ import { Webhook } from 'standardwebhooks';
 import { until } from '../../../sdk/test/until.ts';
 import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
 import { temporaryDirectory } from '../build-app.ts';
-import { makePair } from '../factories.ts';
+import { basic, makePair } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
-import { basic } from '../webhooks.ts';
 
 test('kill -9 amid deliveries, five times: every event arrives at each receiver at least once, signed', {
   timeout: 300_000,
