@@ -60,11 +60,11 @@ export function createPictures() {
   }
 
   return {
-    /** The same picture with edges of at most so many pixels. Rejects with `PictureError` or `QueueFull`. */
-    async encodeAnew(bytes: Uint8Array, edge: number): Promise<Picture> {
+    /** The same picture with edges of at most so many pixels. `owner` is whose picture it is. Rejects with `PictureError` or `QueueFull`. */
+    async encodeAnew(owner: string, bytes: Uint8Array, edge: number): Promise<Picture> {
       const type = pictureType(bytes);
       if (!type) throw new PictureError('kind');
-      return queue.run(() => encode(bytes, type, edge));
+      return queue.run(owner, () => encode(bytes, type, edge));
     },
   };
 }
