@@ -47,6 +47,19 @@ test('security 25: a body that never ends gets 408 while other requests go on', 
   assert.equal((await app.runtime.db.all('SELECT id FROM tips')).length, 0);
 });
 
+test('a client that asks for much and reads nothing is cut off', { timeout: 30_000 }, async (t) => {
+  const app = await buildApp(t);
+  assert.equal(app.http.server.timeout, 120_000);
+  app.http.server.timeout = 500;
+  const port = await listen(app);
+  const socket = connect(port, '127.0.0.1').pause();
+  t.after(() => socket.destroy());
+  app.http.server.once('request', ({ socket: ours }) => ours.once('close', () => closed.resolve()));
+  const closed = Promise.withResolvers<void>();
+  socket.write('GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
+  await closed.promise;
+});
+
 test('a target that is no path is an unknown path', async (t) => {
   const app = await buildApp(t);
   const port = await listen(app);
