@@ -42,6 +42,8 @@ export interface RecentAlert {
 }
 
 const expiryStepMs = 60_000;
+/** Tips in one write: others write between two of them. A first overlay may find years of tips. */
+const expiryBatch = 500;
 
 /** How many of the newest events are searched for alerts. */
 const recentEvents = 100;
@@ -123,7 +125,8 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         connected(creatorId),
       ]);
       if (open === 0 && (await mustExpire(creatorId, overlay.expired_until, before)))
-        await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
+        for (let from = overlay.expired_until; from < before; )
+          from = await db.write(repo.writes.expire, creatorId, from, before, expiryBatch);
       const known = [own?.sequence, reported].filter((at) => at !== undefined && at <= (head?.sequence ?? 0));
       const last = known.length > 0 ? Math.max(...known.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);

@@ -93,13 +93,30 @@ export async function settleAlert(
   return changed > 0;
 }
 
-/** Expires every queued alert of [from, before). */
-export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
+/**
+ * Expires the queued alerts of [from, before), reading about `limit` tips. Returns the instant up to which all are
+ * expired.
+ */
+export async function expireAlerts(
+  tx: Tx,
+  creatorId: string,
+  from: number,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const next = await tx.get<{ created_at: number }>(
+    `SELECT created_at FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3
+     ORDER BY created_at, sequence LIMIT 1 OFFSET CAST($4 AS BIGINT)`,
+    [creatorId, from, before, limit],
+  );
+  // Beyond `from` even if more tips than `limit` have this very time.
+  const until = next ? Math.max(next.created_at, from + 1) : before;
   await tx.run(
     `UPDATE tips SET alert_status = 'expired'
      WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued'`,
-    [creatorId, from, before],
+    [creatorId, from, until],
   );
+  return until;
 }
 
 /** Whether the alert of a tip of [from, before) is queued. */
@@ -120,10 +137,12 @@ export function newestBefore(db: Reader, creatorId: string, before: number) {
   );
 }
 
-export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
+/** Up to `limit` tips whose alert was skipped, the newest. */
+export function skippedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<{ id: string }[]> {
   return db.all<{ id: string }>(
-    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'`,
-    [creatorId, since],
+    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'
+     ORDER BY created_at DESC LIMIT $3`,
+    [creatorId, since, limit],
   );
 }
 

@@ -30,6 +30,8 @@ export type Tips = ReturnType<typeof createTips>;
 
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
+/** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
+const maxSkipped = 500;
 
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
@@ -132,8 +134,9 @@ export function createTips({ db, events, clock, newId, zone }: TipsParts) {
     anyQueued: (creatorId: string, from: number, before: number): Promise<boolean> =>
       repo.anyQueued(db, creatorId, from, before),
 
+    /** The newest tips whose alert was skipped. */
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
-      (await repo.skippedSince(db, creatorId, since)).map(({ id }) => id),
+      (await repo.skippedSince(db, creatorId, since, maxSkipped)).map(({ id }) => id),
 
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {

@@ -9,6 +9,7 @@ import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
+import { skippedAlerts } from './0011-skipped-alerts.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0008-table-versions', sql: tableVersions },
   { name: '0009-forgetting', sql: forgetting },
   { name: '0010-pictures', sql: pictures },
+  { name: '0011-skipped-alerts', sql: skippedAlerts },
 ];
