@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
+import { StorageUnavailable } from '../../platform/db/database.ts';
 
 const page = '00000000-0000-4000-8000-000000000001';
 const shown = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, outcome: 'shown' }));
@@ -75,6 +77,24 @@ test('security 38: fifty pages that say the same at once cause one write of it',
   for (let i = 0; i < 3; i++) await tip(app, pair);
   const counts = await countCalls(t, app, () => Promise.all(fifty.map(() => ack(shown(1, 2, 3)))));
   assert.equal(counts.writes, 1);
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
+});
+
+test('when storage fails, acknowledgements that wait behind fail with it, and none waits for a deadline of its own', async (t) => {
+  const { app, pair, ack } = await open(t);
+  for (let i = 0; i < 3; i++) await tip(app, pair);
+  const { promise: deadline, reject: fail } = Promise.withResolvers<never>();
+  const write = t.mock.method(app.runtime.db, 'write', () => deadline);
+  const answers = Promise.all([1, 2, 3].map((sequence) => ack(shown(sequence))));
+  await until('the first writes', () => write.mock.callCount() === 1);
+  fail(new StorageUnavailable('The database did not answer in time'));
+  assert.deepEqual(
+    (await answers).map(({ statusCode }) => statusCode),
+    [502, 502, 502],
+  );
+  assert.equal(write.mock.callCount(), 1, 'the other two did not try');
+  write.mock.restore();
+  assert.equal((await ack(shown(1, 2, 3))).statusCode, 204, 'whoever comes later does');
   assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
 });
 

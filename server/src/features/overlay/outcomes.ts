@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import type { EventLog } from '../events/index.ts';
@@ -142,11 +143,11 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
      * sequences are ignored. So is `below_minimum` for an amount that is not below the creator's minimum, because apps
      * receive that reason. Reads decide whether there is anything to write, so that a page that repeats what is stored
      * does not keep the database busy. Requests of one overlay run in sequence: in parallel, each would find the alerts
-     * queued and write.
+     * queued and write. If storage fails, those that wait fail with it, so that none waits for several deadlines.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
       const before = acknowledging.get(creatorId) ?? Promise.resolve();
-      const own = before.catch(() => {}).then(() => acknowledgeNow(creatorId, instance, acks));
+      const own = before.catch(unlessStorageFailed).then(() => acknowledgeNow(creatorId, instance, acks));
       acknowledging.set(creatorId, own);
       try {
         await own;
@@ -191,6 +192,10 @@ export function createOutcomes({ db, events, tips, clock, row, connected }: Outc
         });
     },
   };
+}
+
+function unlessStorageFailed(error: unknown): void {
+  if (error instanceof StorageUnavailable) throw error;
 }
 
 /** An alert that is not settled. One of the two ids is set. */
