@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounds } from '../../../sdk/test/rounds.ts';
 import { seed, seeded } from '../../../sdk/test/seeded.ts';
 import { until } from '../../../sdk/test/until.ts';
 import { temporaryDirectory } from '../build-app.ts';
@@ -16,10 +17,10 @@ import { postTips } from '../tip-load.ts';
 const subscribers = 200;
 const hooks = 5;
 const tips = 5000;
-const kills = 10;
+const kills = rounds(10);
 
 test(`${subscribers} sockets and ${hooks} receivers cut, stalled and killed, the server killed ${kills} times, ${tips} tips: every event, in order, once (TEST_SEED=${seed})`, {
-  timeout: 600_000,
+  timeout: 300_000 + kills * 30_000,
 }, async (t) => {
   const random = seeded(seed);
   const env = {
