@@ -19,6 +19,7 @@ const order = [
   'operations',
   'scaling',
   'performance',
+  'proofs',
 ];
 
 const folder = new URL('../../../../docs/', import.meta.url);
