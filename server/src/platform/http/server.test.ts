@@ -60,6 +60,16 @@ test('a client that asks for much and reads nothing is cut off', { timeout: 30_0
   await closed.promise;
 });
 
+test('security 25: of thousands of query parameters the first hundred count', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const others = (count: number) => Array.from({ length: count }, (_, i) => `a${i}`).join('&');
+  const ask = async (query: string) => (await app.http.inject({ url: `/v1/tips?${query}`, headers })).statusCode;
+  assert.equal(await ask(`${others(99)}&limit=wrong`), 422);
+  assert.equal(await ask(`${others(100)}&limit=wrong`), 200);
+  assert.equal(await ask(others(10_000)), 200);
+});
+
 test('a target that is no path is an unknown path', async (t) => {
   const app = await buildApp(t);
   const port = await listen(app);

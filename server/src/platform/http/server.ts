@@ -44,7 +44,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     keepAliveTimeout: 72_000,
     // An id that is too long is unknown, like any other wrong id, and not an error of the router.
     routerOptions: { maxParamLength: bodyLimit },
-    rewriteUrl: ({ url = '/' }) => originForm(url),
+    rewriteUrl: ({ url = '/' }) => cutQuery(originForm(url)),
     http: {
       // A request without a Host is refused below, with the headers that every answer has.
       requireHostHeader: false,
@@ -118,6 +118,19 @@ function originForm(url: string): string {
   if (url.startsWith('/')) return url;
   const path = url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
   return path.startsWith('/') ? path : `/${path}`;
+}
+
+const maxParameters = 100;
+
+/**
+ * What follows a hundred parameters is ignored, like every parameter that is not known: to parse and to log thousands of
+ * them takes milliseconds, in which nobody else is served.
+ */
+function cutQuery(url: string): string {
+  if (url.length < 2 * maxParameters) return url;
+  let end = url.indexOf('?');
+  for (let count = 0; end >= 0 && count < maxParameters; count += 1) end = url.indexOf('&', end + 1);
+  return end < 0 ? url : url.slice(0, end);
 }
 
 /** Without credentials, the path: it may contain a key. */
