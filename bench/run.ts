@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { createProgress, durationText } from '../server/src/cli/progress.ts';
 import { type Bench, createBench } from './lib/bench.ts';
 import { chart } from './lib/chart.ts';
-import { generatorNote } from './lib/compare.ts';
+import { noteOf } from './lib/compare.ts';
 import { writeDocs } from './lib/docs.ts';
 import { missing } from './lib/needs.ts';
 import { failures, judge, type Line, line, machine, type Report, table } from './lib/report.ts';
@@ -66,7 +66,7 @@ async function runRow(row: Row, place: string): Promise<Line> {
   try {
     const measured = await row.measure(bench);
     const verdict = short ? 'ran' : judge(row.goal, median(measured.values));
-    return line(row, { ...measured, verdict, note: generatorNote(measured), seconds: seconds() });
+    return line(row, { ...measured, verdict, note: noteOf(measured), seconds: seconds() });
   } catch (error) {
     const note = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return line(row, { verdict: 'failed', note, seconds: seconds() });

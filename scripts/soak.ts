@@ -7,11 +7,11 @@
  * `--busy` keeps the cores busy with that many processes. With files it runs only these, as often as the quick part.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runTests } from './run-tests.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,7 +32,6 @@ const parts =
         { times: Number(values.rest), args: ['nodes'] },
       ];
 
-const script = join(import.meta.dirname, 'test.ts');
 const logs = mkdtempSync(join(tmpdir(), 'namjai-soak-'));
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -47,23 +46,8 @@ for (const { times, args } of parts)
 process.exit();
 
 async function passes(args: string[], round: string): Promise<boolean> {
-  const seed = Math.floor(Math.random() * 1_000_000);
-  const log = join(logs, `${args[0]}-${seed}.log`);
-  const started = performance.now();
-  const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, TEST_SEED: String(seed) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  const file = createWriteStream(log);
-  for (const stream of [child.stdout, child.stderr]) stream.pipe(file, { end: false });
-  const [code] = await once(child, 'close');
-  children.delete(child);
-  await new Promise<void>((resolve) => file.end(resolve));
-  const seconds = Math.round((performance.now() - started) / 1000);
-  console.log(`${code === 0 ? '✔' : '✖'} ${args.join(' ')}: ${round}, ${seconds} s, TEST_SEED=${seed}`);
-  if (code === 0) return true;
-  const failed = [...readFileSync(log, 'utf8').matchAll(/^test at (.+):\d+:\d+$/gm)].map(([, where]) => where);
-  console.log(`failed in: ${[...new Set(failed)].join(', ') || 'see the log'}\nlog: ${log}`);
-  return false;
+  const { passed, seconds, seed, log, failedIn } = await runTests(args, logs);
+  console.log(`${passed ? '✔' : '✖'} ${args.join(' ')}: ${round}, ${seconds} s, TEST_SEED=${seed}`);
+  if (!passed) console.log(`failed in: ${failedIn}\nlog: ${log}`);
+  return passed;
 }

@@ -24,7 +24,7 @@ const everything = {
   ],
 };
 /** Slow test files, slowest first. */
-const first = ['faults/nodes', 'faults/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);
+const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);
 
 const [shape, ...given] = process.argv.slice(2);
 if (shape !== 'embedded' && shape !== 'nodes') throw new Error('say which shape: embedded or nodes');

@@ -34,7 +34,7 @@ interface Taken {
 const partsOfRound = 6;
 
 /** The order alternates from round to round, so that other load affects both sides alike. */
-const orderOf = <T>(round: number, [first, second]: readonly [T, T]): readonly T[] =>
+export const orderOf = <T>(round: number, [first, second]: readonly [T, T]): readonly T[] =>
   round % 2 === 0 ? [first, second] : [second, first];
 
 /** Measures both sides alternately. Returns the ratio of their rates for each round. */
@@ -140,8 +140,9 @@ const generator = 'load generator';
 const generatorPart = (busy: readonly number[]): Part[] =>
   busy.length > 0 ? [{ label: generator, unit: 'of a core', values: busy }] : [];
 
-/** The note beside a figure that the load generator may limit. */
-export function generatorNote({ parts }: Measured): string | null {
+/** The note beside a figure: the row's own, or that the load generator may limit it. */
+export function noteOf({ parts, note }: Measured): string | null {
   const share = median(parts.find(({ label }) => label === generator)?.values ?? [0]);
-  return share > 0.95 ? `the load generator used ${share.toFixed(2)} of a core: it may be the limit` : null;
+  const limit = share > 0.95 ? `the load generator used ${share.toFixed(2)} of a core: it may be the limit` : null;
+  return note ?? limit;
 }

@@ -1,6 +1,6 @@
 /** The load generator: a separate process that keeps a number of connections busy and counts responses. */
+import { RawConnection } from '../../server/test/raw-http.ts';
 import { answerCalls } from './calls.ts';
-import { RawConnection } from './raw-http.ts';
 import { createWorkload, type Workload, type WorkloadSpec } from './workloads.ts';
 
 export interface RunOptions {

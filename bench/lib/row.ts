@@ -31,6 +31,8 @@ export interface Measured {
   readonly values: readonly number[];
   /** What the values were made of. */
   readonly parts: readonly Part[];
+  /** A few words to stand beside the verdict. */
+  readonly note?: string;
 }
 
 export interface Part {

@@ -41,6 +41,10 @@ export async function seededStore(bench: Bench, { tips, creators }: { tips: numb
   return { file, env: storeEnv(`sqlite:${file}`), people: peopleOf(file) };
 }
 
+/** Eleven creators with 100,000 tips each, or with so many. */
+export const longHistories = (bench: Bench, each = bench.short ? 1_000 : 100_000) =>
+  seededStore(bench, { tips: 11 * each, creators: 11 });
+
 function peopleOf(file: string): SeededCreator[] {
   const db = new DatabaseSync(file);
   const rows = db.prepare(`SELECT id, username FROM creators ORDER BY id`).all();
@@ -48,9 +52,11 @@ function peopleOf(file: string): SeededCreator[] {
   return rows.map(({ id, username }) => ({ creatorId: String(id), username: String(username) }));
 }
 
-/** Each run adds apps and tokens: without this a cached database would grow with every run. */
+/** Each run adds apps, tokens and sessions: without this a cached database would grow with every run. */
 function forgetApps(file: string): void {
   const db = new DatabaseSync(file);
-  db.exec(`DELETE FROM refresh_tokens; DELETE FROM families; DELETE FROM grants; DELETE FROM apps`);
+  db.exec(
+    `DELETE FROM refresh_tokens; DELETE FROM families; DELETE FROM grants; DELETE FROM apps; DELETE FROM sessions`,
+  );
   db.close();
 }

@@ -1,8 +1,8 @@
 /** The subscribers: many sockets in a separate process, which also creates the events that they receive. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { RawConnection, requestBytes } from '../../server/test/raw-http.ts';
 import { at } from './at.ts';
 import { answerCalls } from './calls.ts';
-import { RawConnection, requestBytes } from './raw-http.ts';
 import { RawSocket } from './raw-socket.ts';
 import { quantile } from './row.ts';
 

@@ -1,8 +1,9 @@
+import type { FloodRequest } from '../../server/test/flood.ts';
+import { type RawAnswer, requestBytes } from '../../server/test/raw-http.ts';
 import { at } from './at.ts';
-import { type RawAnswer, requestBytes } from './raw-http.ts';
 
 /** What a load consists of, described so that it can be sent to the load generator. */
-export type WorkloadSpec = CycleSpec | RefreshSpec;
+export type WorkloadSpec = CycleSpec | ListSpec | RefreshSpec;
 
 interface Target {
   readonly port: number;
@@ -20,6 +21,12 @@ interface CycleSpec extends Target {
   readonly body?: object;
 }
 
+/** These requests in turn. */
+interface ListSpec extends Target {
+  readonly kind: 'list';
+  readonly requests: readonly FloodRequest[];
+}
+
 /** Each connection follows its own chain of refresh tokens. */
 export interface RefreshSpec extends Target {
   readonly kind: 'refresh';
@@ -34,19 +41,22 @@ export interface Workload {
 }
 
 export function createWorkload(spec: WorkloadSpec): Workload {
-  return spec.kind === 'cycle' ? cycle(spec) : refresh(spec);
+  if (spec.kind === 'refresh') return refresh(spec);
+  return inTurn(spec.kind === 'cycle' ? requestsOf(spec) : spec.requests);
 }
 
-function cycle({ method, path, tokens, body }: CycleSpec): Workload {
+function requestsOf({ method, path, tokens, body }: CycleSpec): FloodRequest[] {
   const text = body && JSON.stringify(body);
-  const requests = tokens.map((token) =>
-    requestBytes(
-      method,
-      path,
-      { authorization: `Bearer ${token}`, ...(text ? { 'content-type': 'application/json' } : {}) },
-      text,
-    ),
-  );
+  return tokens.map((token) => ({
+    method,
+    path,
+    headers: { authorization: `Bearer ${token}`, ...(text ? { 'content-type': 'application/json' } : {}) },
+    ...(text ? { body: text } : {}),
+  }));
+}
+
+function inTurn(list: readonly FloodRequest[]): Workload {
+  const requests = list.map(({ method, path, headers = {}, body }) => requestBytes(method, path, headers, body));
   let last = -1;
   return {
     next() {

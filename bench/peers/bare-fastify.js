@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
 import { answerCalls } from '../lib/calls.ts';
+import { tipBody } from './tip-body.js';
 
 const app = fastify({ logger: false });
 
@@ -26,21 +27,4 @@ if (process.env.DATABASE_FILE) {
   app.get('/v1/tips', (_request, reply) => reply.send({ data: page.all(process.env.CREATOR_ID), next_cursor: null }));
 }
 
-app.post(
-  '/v1/tips',
-  {
-    schema: {
-      body: {
-        type: 'object',
-        required: ['amount', 'name'],
-        properties: {
-          amount: { type: 'number', exclusiveMinimum: 0, maximum: 100_000 },
-          name: { type: 'string', minLength: 2, maxLength: 25, pattern: '^[A-Z0-9_ ]+$' },
-          message: { type: 'string', maxLength: 255 },
-          display_name: { type: 'string', minLength: 1, maxLength: 40 },
-        },
-      },
-    },
-  },
-  (request, reply) => reply.code(201).send(request.body),
-);
+app.post('/v1/tips', { schema: { body: tipBody } }, (request, reply) => reply.code(201).send(request.body));

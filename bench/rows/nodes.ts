@@ -5,7 +5,7 @@ import type { Bench } from '../lib/bench.ts';
 import { compareRates, type Side } from '../lib/compare.ts';
 import { roomPerRun } from '../lib/limits.ts';
 import { createLoad } from '../lib/load.ts';
-import { startNamjai, storeEnv } from '../lib/namjai.ts';
+import { type StoreEnv, startNamjai, storeEnv } from '../lib/namjai.ts';
 import { atLeast, type Row, reported } from '../lib/row.ts';
 import { watch } from '../lib/shares.ts';
 
@@ -100,14 +100,19 @@ const posting = {
 
 const room = (bench: Bench, tokens: readonly string[]): number => roomPerRun(bench, tokens.length, 'tips');
 
-/** A PostgreSQL that flushes as it does by default, a Redis, and pairs of 100 creators. */
-async function sharedStore(bench: Bench) {
+/** A PostgreSQL that flushes as it does by default, and a Redis. */
+export async function sharedStores(bench: Bench): Promise<StoreEnv> {
   bench.progress('starting PostgreSQL and Redis');
   const postgres = await startPostgres({ fsync: 'on', full_page_writes: 'on', shared_buffers: '256MB' });
   bench.after(() => postgres.end());
   const redis = await startRedisServer();
   bench.after(() => redis.stop());
-  const env = { ...storeEnv(postgres.url('postgres')), REDIS_URL: redis.url };
+  return { ...storeEnv(postgres.url('postgres')), REDIS_URL: redis.url };
+}
+
+/** With pairs of 100 creators. */
+async function sharedStore(bench: Bench) {
+  const env = await sharedStores(bench);
   bench.progress('making apps, creators and tokens');
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 100, bench.short ? 5 : 100));
   return { env, pairs, tokens: pairs.map(({ accessToken }) => accessToken) };

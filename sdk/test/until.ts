@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<T>(
   what: string | (() => string),
   condition: () => T | Promise<T>,
-  ms = 60_000,
+  ms = 180_000,
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + ms;
   for (let pause = 1; ; pause = Math.min(2 * pause, 50)) {

@@ -95,8 +95,9 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     insertFirstKey: 'signing_key.created',
     deleteKeysRetiredBefore: none,
   },
+  'oauth/token/authorization-code.ts': { redeemCode: 'grant.connected' },
   // A refresh is routine: apps refresh their tokens every hour.
-  'oauth/token/repo.ts': { consumeCode: 'grant.connected', rotateRefreshToken: none },
+  'oauth/token/refresh-token.ts': { redeemRefreshToken: none },
   'overlay/outcome-repo.ts': { settle: none, approve: none, acknowledge: none, expire: none },
   'overlay/repo.ts': {
     insertOverlay: 'overlay_key.created',

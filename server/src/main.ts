@@ -11,6 +11,11 @@ import { welcome } from './welcome.ts';
 /** The time for sockets to reconnect elsewhere at shutdown, and then for requests to complete. */
 const socketsMs = 30_000;
 const requestsMs = 5_000;
+/**
+ * How many connections may wait to be accepted. With Node's 511 a crowd makes the system drop the others' connections, whose
+ * next try comes a second later.
+ */
+const backlog = 4096;
 
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
@@ -26,7 +31,7 @@ export async function serve(config: Config): Promise<void> {
     const metrics = await startMetrics(runtime);
     if (metrics) opened.push(metrics);
     const { host, port } = config;
-    await listening('HOST', 'PORT', app.http.listen({ host, port }));
+    await listening('HOST', 'PORT', app.http.listen({ host, port, backlog }));
     const webhookWorker = createWebhookWorker(runtime);
     const stopHousekeeping = startHousekeeping(runtime);
     process.stdout.write(await welcome(runtime));

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import type { Pair } from './factories.ts';
+import { basic, type Pair } from './factories.ts';
 import { startReceiver } from './receiver.ts';
-import { basic } from './webhooks.ts';
 
 /** Webhook receivers that disconnect, stall and stop at random, and record what they have accepted. */
 export interface ChaosReceiver {

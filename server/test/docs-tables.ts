@@ -4,6 +4,8 @@
  * In a guide they are between `<!-- table: NAME -->` and `<!-- end -->`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lengthOf, proofs, secondsOf, shortRoundOf } from '../../scripts/proofs.ts';
+import { durationText } from '../src/cli/progress.ts';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
 import { describeEventTypes } from '../src/features/events/index.ts';
@@ -51,6 +53,17 @@ const tables: Record<string, () => string> = {
     table(
       ['setting', 'default', 'meaning'],
       describeSettings({}).map(({ name, value, help }) => [`\`${name}\``, value ? `\`${value}\`` : '', help]),
+    ),
+  proofs: () =>
+    table(
+      ['proof', 'shows', 'length', 'takes about', 'in `npm test`'],
+      proofs.map((proof) => [
+        `\`${proof.name}\``,
+        proof.shows,
+        lengthOf(proof),
+        durationText(secondsOf(proof)),
+        shortRoundOf(proof),
+      ]),
     ),
 };
 

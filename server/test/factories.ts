@@ -14,6 +14,11 @@ export interface Pair {
   readonly headers: { authorization: string };
 }
 
+/** An app's own credentials, as headers. */
+export const basic = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) => ({
+  authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+});
+
 let made = 0;
 
 export async function makeCreator({ db, newId, clock }: Runtime, username = `creator_${++made}`) {

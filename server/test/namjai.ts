@@ -17,7 +17,7 @@ export async function namjai(env: Record<string, string>, ...args: string[]): Pr
   try {
     const { stdout, stderr } = await run(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH, ...env },
-      timeout: 30_000,
+      timeout: 300_000,
     });
     return { code: 0, stdout, stderr };
   } catch (error) {

@@ -19,7 +19,11 @@ export interface Nodes {
   node(index: number): ServerProcess;
 }
 
-export async function prepareNodes(t: TestContext, count: number): Promise<Nodes> {
+export async function prepareNodes(
+  t: TestContext,
+  count: number,
+  settings: Record<string, string> = {},
+): Promise<Nodes> {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedisServer()]);
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   const running = new Map<number, ServerProcess>();
@@ -34,6 +38,7 @@ export async function prepareNodes(t: TestContext, count: number): Promise<Nodes
     REDIS_URL: redis.url,
     SECRET_KEY: 'a key that all nodes of this test share',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    ...settings,
   };
   return {
     env,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
@@ -29,24 +30,28 @@ export interface StartOptions {
   /** Put before the program, such as a tracer. */
   readonly prefix?: readonly string[];
   readonly port?: number;
+  /** A file for what it prints, of which a long run prints too much to be kept in memory. */
+  readonly logFile?: string;
 }
 
-export async function startServer({ env = {}, prefix = [], port }: StartOptions): Promise<ServerProcess> {
+export async function startServer({ env = {}, prefix = [], port, logFile }: StartOptions): Promise<ServerProcess> {
   const chosen = port ?? (await freePort());
   const [command = process.execPath, ...args] = [...prefix, process.execPath, program, 'serve'];
+  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, ...compileCache, PORT: String(chosen), LOG_LEVEL: 'error', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', log ?? 'pipe', log ?? 'pipe'],
     // A separate process group, so that a tracer and the traced process end together.
     detached: true,
   });
+  if (log !== undefined) closeSync(log);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
   const url = `http://localhost:${chosen}`;
   const server: ServerProcess = {
     url,
     child,
-    output: () => output,
+    output: () => (logFile === undefined ? output : readFileSync(logFile, 'utf8')),
     async kill(signal = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');

@@ -77,12 +77,6 @@ export async function rawSocket(t: Pick<TestContext, 'after'>, address: string, 
   return socket;
 }
 
-/** A client's frame of at most 125 bytes, masked with zeros (RFC 6455, section 5.2). */
-export function clientFrame(opcode: number, payload = ''): Buffer {
-  const bytes = Buffer.from(payload);
-  return Buffer.concat([Buffer.of(0x80 | opcode, 0x80 | bytes.length, 0, 0, 0, 0), bytes]);
-}
-
 /** A socket token of the pair, through the front door. */
 export async function socketToken({ http }: TestApp, { headers }: Pick<Pair, 'headers'>): Promise<string> {
   const answer = await http.inject({ url: '/v1/socket/token', headers });

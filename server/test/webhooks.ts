@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createWebhookWorker, type WebhookWorker } from '../src/features/webhooks/index.ts';
 import { buildApp, type TestApp } from './build-app.ts';
-import { makeApp, makePair, type Pair } from './factories.ts';
+import { basic, makeApp, makePair, type Pair } from './factories.ts';
 import { receiverCertificate } from './receiver.ts';
 
 /** The fields of a delivery that tests use. */
@@ -21,10 +21,6 @@ export interface ShownDelivery {
   next_attempt_at: string | null;
   created_at: string;
 }
-
-export const basic = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) => ({
-  authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
-});
 
 /** An app that may send to loopback, a creator who granted it every scope, and a worker that the test runs. */
 export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs = 15_000, random = 0.5 } = {}) {

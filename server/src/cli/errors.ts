@@ -14,10 +14,27 @@ export class Failure extends Error {
   }
 }
 
-/** The code for `--json`, and the lines for people. */
-export function describeError(error: unknown): { code: string; lines: readonly string[] } {
-  if (error instanceof ConfigError) return { code: 'config_invalid', lines: error.problems };
-  const { code = '', message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-  // Codes in lower case are ours. Those of Node.js and of PostgreSQL have capitals or digits.
-  return { code: /^[a-z_]+$/.test(code) ? code : 'failed', lines: [message] };
+interface ErrorDescription {
+  /** For `--json`. */
+  readonly code: string;
+  /** For people. */
+  readonly lines: readonly string[];
+  /** For whoever looks for a mistake of the program: where it happened, or how to learn that. */
+  readonly trace: readonly string[];
 }
+
+/** `debug`: whether a stack is wanted. */
+export function describeError(error: unknown, debug: boolean): ErrorDescription {
+  if (error instanceof ConfigError) return { code: 'config_invalid', lines: error.problems, trace: [] };
+  const thrown: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+  const { code = '', message, stack = '' } = thrown;
+  // Codes in lower case are ours. Those of Node.js and of PostgreSQL have capitals or digits.
+  if (/^[a-z_]+$/.test(code)) return { code, lines: [message], trace: [] };
+  const hint = mistakes.some((kind) => thrown instanceof kind)
+    ? ['This is a mistake in the program. LOG_LEVEL=debug shows where.']
+    : [];
+  return { code: 'failed', lines: [message], trace: debug ? [stack] : hint };
+}
+
+/** Errors that no input should cause. */
+const mistakes = [TypeError, ReferenceError, RangeError, SyntaxError];

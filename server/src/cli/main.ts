@@ -52,8 +52,8 @@ export async function main(argv: readonly string[], { env, stdout, stderr }: Sur
   } catch (error) {
     // Usage errors are no `CommanderError` here: one only ends the program after its help or version was printed.
     if (error instanceof CommanderError) return 0;
-    const { code, lines } = describeError(error);
-    const text = lines.map((line) => `namjai: ${line}`).join('\n');
+    const { code, lines, trace } = describeError(error, env.LOG_LEVEL === 'debug' || env.LOG_LEVEL === 'trace');
+    const text = [...lines, ...trace].map((line) => `namjai: ${line}`).join('\n');
     stderr.write(`${json ? JSON.stringify({ error: { code, message: lines.join('\n') } }) : text}\n`);
     return error instanceof UsageError ? 2 : 1;
   }

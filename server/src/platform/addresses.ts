@@ -42,6 +42,15 @@ export function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
+/** A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4'
+    ? parsed.toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString();
+}
+
 /** Resolves to all addresses of a name; rejects if it has none. */
 export type Resolve = (name: string) => Promise<string[]>;
 

@@ -85,25 +85,25 @@ export function createPictures() {
 
   return {
     /** As WebP, with its frames if it moves. GIF pictures are taken too. Rejects as `encodeAnew` does. */
-    async encodeAnimated(bytes: Uint8Array, edge: number): Promise<Picture> {
+    async encodeAnimated(owner: string, bytes: Uint8Array, edge: number): Promise<Picture> {
       const type = isGif(bytes) ? 'image/gif' : pictureType(bytes);
       if (!type) throw new PictureError('kind');
-      return queue.run(() => encodeFrames(bytes, type, edge));
+      return queue.run(owner, () => encodeFrames(bytes, type, edge));
     },
 
     /** A picture of our own, as PNG. Rejects with `QueueFull`. */
-    draw: (drawing: Drawing): Promise<Uint8Array> =>
-      queue.run(async () => {
+    draw: (owner: string, drawing: Drawing): Promise<Uint8Array> =>
+      queue.run(owner, async () => {
         library ??= load();
         draw ??= createDraw(await library);
         return draw(drawing);
       }),
 
-    /** The same picture with edges of at most so many pixels. Rejects with `PictureError` or `QueueFull`. */
-    async encodeAnew(bytes: Uint8Array, edge: number): Promise<Picture> {
+    /** The same picture with edges of at most so many pixels. `owner` is whose picture it is. Rejects with `PictureError` or `QueueFull`. */
+    async encodeAnew(owner: string, bytes: Uint8Array, edge: number): Promise<Picture> {
       const type = pictureType(bytes);
       if (!type) throw new PictureError('kind');
-      return queue.run(() => encode(bytes, type, edge));
+      return queue.run(owner, () => encode(bytes, type, edge));
     },
   };
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../../sdk/test/until.ts';
 import { receiverCertificate, startReceiver } from '../../test/receiver.ts';
 import { createSafeFetch, type SafeFetchOptions } from './safe-fetch.ts';
 
@@ -186,6 +189,60 @@ test('security 32: a receiver that never answers, answers for ever or sends a gi
   await Promise.all(
     receiver.connections.map((socket) => socket.destroyed || new Promise((done) => socket.once('close', done))),
   );
+});
+
+/** What a hostile receiver writes on each connection, and whether it is spoken to by TLS. */
+const tarpits: Record<string, { scheme: 'http' | 'https'; write: (socket: Socket) => void; error: RegExp }> = {
+  'never completes the TLS handshake': { scheme: 'https', write: () => {}, error: /^no complete answer within/ },
+  'sends informational answers for ever': {
+    scheme: 'http',
+    write: (socket) => repeat(socket, 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
+    error: /^no complete answer within/,
+  },
+  'sends a status line, one letter at a time': {
+    scheme: 'http',
+    write: (socket) => repeat(socket, 'H'),
+    error: /does not match the HTTP\/1.1 protocol/,
+  },
+  'sends header fields for ever': {
+    scheme: 'http',
+    write: (socket) => repeat(socket, `x-more: ${'y'.repeat(4_000)}\r\n`, 'HTTP/1.1 200 OK\r\n'),
+    error: /^UND_ERR_HEADERS_OVERFLOW|^HPE_HEADER_OVERFLOW/,
+  },
+};
+
+function repeat(socket: Socket, text: string, first = ''): void {
+  socket.write(first);
+  const timer = setInterval(() => socket.write(text), 20);
+  socket.on('close', () => clearInterval(timer));
+}
+
+for (const [what, { scheme, write, error }] of Object.entries(tarpits))
+  test(`security 32: a receiver that ${what} costs a bounded time, and its connection is closed`, async (t) => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket.on('error', () => {}).resume());
+      write(socket);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const fetch = fetchWith(t, { allowCidrs: loopback, timeoutMs: 1_000 });
+    const started = performance.now();
+    const answer = await fetch.post(post(`${scheme}://127.0.0.1:${port}/`));
+    assert.match(answer.error ?? '', error);
+    assert.ok(performance.now() - started < 6_000);
+    await until('the connection is closed', () => sockets.length > 0 && sockets.every(({ closed }) => closed));
+  });
+
+test('security 32: a name server that never answers costs a bounded time', async (t) => {
+  const fetch = fetchWith(t, { resolve: () => new Promise(() => {}), timeoutMs: 500 });
+  const answer = await fetch.post(post('https://slow.example/'));
+  assert.deepEqual([answer.status, answer.timedOut], [null, true]);
 });
 
 test('a connection is used again after a short answer', async (t) => {

@@ -16,9 +16,9 @@ test('work runs so many at once, the rest in order of arrival, and one too many 
     if (number === 1) throw new RangeError('its own failure');
     return number;
   };
-  const asked = [0, 1, 2, 3, 4].map((number) => run(task(number)));
-  const refused = run(task(5));
-  const later = goOn(task(6));
+  const asked = [0, 1, 2, 3, 4].map((number) => run('one', task(number)));
+  const refused = run('one', task(5));
+  const later = goOn('one', task(6));
   await assert.rejects(refused, QueueFull);
   const done = await Promise.allSettled([...asked, later]);
   assert.deepEqual(
@@ -26,5 +26,27 @@ test('work runs so many at once, the rest in order of arrival, and one too many 
     [0, 'RangeError', 2, 3, 4, 6],
   );
   assert.deepEqual([order, most], [[0, 1, 2, 3, 4, 6], 2]);
-  assert.equal(await run(task(7)), 7, 'and nothing is left behind');
+  assert.equal(await run('one', task(7)), 7, 'and nothing is left behind');
+});
+
+test('owners take turns, and a full queue refuses the newest of whoever has the most waiting', async () => {
+  const { run, goOn } = createWorkQueue({ atOnce: 1, maxWaiting: 4 });
+  const [order, refused]: [string[], string[]] = [[], []];
+  async function add(queue: typeof run, name: string): Promise<void> {
+    const begin = async () => {
+      order.push(name);
+      await nextTurn();
+    };
+    await queue(name.charAt(0), begin).catch((error) => {
+      assert.ok(error instanceof QueueFull);
+      refused.push(name);
+    });
+  }
+  const asked = ['a0', 'a1', 'a2'].map((name) => add(run, name));
+  // Work that has begun is not refused, although it is the newest of its owner.
+  asked.push(add(goOn, 'a3'));
+  asked.push(...['b1', 'c1', 'a4', 'd1', 'e1'].map((name) => add(run, name)));
+  await Promise.all(asked);
+  assert.deepEqual(order, ['a0', 'a3', 'b1', 'c1', 'd1']);
+  assert.deepEqual(refused.sort(), ['a1', 'a2', 'a4', 'e1']);
 });

@@ -1,13 +1,21 @@
 /**
- * Work that costs more than a request usually does: so much of it runs side by side, the rest waits in order of arrival,
- * and when too many wait the next is refused. So whoever asks for much of it waits for others of their kind, and nobody
- * else waits for them.
+ * Work that costs more than a request usually does: so much of it runs side by side, the rest waits, and when too many
+ * wait some are refused. Invariants:
+ *
+ * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
+ * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
+ *   So an owner who asks for one thing is refused only if there are more owners than places.
  */
+import { RoundRobin } from './round-robin.ts';
+
 export interface WorkQueue {
-  /** Rejects with `QueueFull` when too many wait, else settles as the task does. */
-  run<T>(task: () => Promise<T>): Promise<T>;
+  /**
+   * Rejects with `QueueFull` when too many wait, else settles as the task does. `owner` is whoever asks: an address, an
+   * account.
+   */
+  run<T>(owner: string, task: () => Promise<T>): Promise<T>;
   /** For the next part of work that has begun: waits its turn like all, but is not refused. */
-  goOn<T>(task: () => Promise<T>): Promise<T>;
+  goOn<T>(owner: string, task: () => Promise<T>): Promise<T>;
 }
 
 export interface WorkQueueOptions {
@@ -17,30 +25,60 @@ export interface WorkQueueOptions {
 
 export class QueueFull extends Error {
   override name = 'QueueFull';
+  constructor() {
+    super('too much of this work waits');
+  }
+}
+
+interface Waiting {
+  readonly begin: () => void;
+  /** Absent for work that must not be refused. */
+  readonly refuse?: () => void;
 }
 
 export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQueue {
-  const waiting: (() => void)[] = [];
+  const waiting = new RoundRobin<Waiting>();
   let running = 0;
 
-  async function goOn<T>(task: () => Promise<T>): Promise<T> {
-    if (running < atOnce) running += 1;
-    // Whoever is done hands over their place, so `running` stays.
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+  async function execute<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await task();
     } finally {
-      const next = waiting.shift();
-      if (next) next();
+      // Whoever is done hands over their place, so `running` stays.
+      const next = waiting.take();
+      if (next) next.begin();
       else running -= 1;
     }
   }
 
+  function isPlaceFree(): boolean {
+    if (running >= atOnce) return false;
+    running += 1;
+    return true;
+  }
+
+  /** Refuses one task of the owner with the most, if that leaves them no fewer than this owner. */
+  function makeRoomFor(owner: string): boolean {
+    const longest = waiting.longest();
+    if (longest.count <= waiting.of(owner).length + 1) return false;
+    const refused = waiting.removeNewest(longest.owner, ({ refuse }) => refuse !== undefined);
+    refused?.refuse?.();
+    return refused !== undefined;
+  }
+
   return {
-    goOn,
-    run: async (task) => {
-      if (running >= atOnce && waiting.length >= maxWaiting) throw new QueueFull('too much of this work waits');
-      return goOn(task);
+    async goOn(owner, task) {
+      if (!isPlaceFree()) await new Promise<void>((begin) => waiting.add(owner, { begin }));
+      return execute(task);
+    },
+    async run(owner, task) {
+      if (!isPlaceFree()) {
+        if (waiting.size >= maxWaiting && !makeRoomFor(owner)) throw new QueueFull();
+        await new Promise<void>((begin, reject) =>
+          waiting.add(owner, { begin, refuse: () => reject(new QueueFull()) }),
+        );
+      }
+      return execute(task);
     },
   };
 }

@@ -51,7 +51,7 @@ async function hostileLooks(runtime: Runtime, creatorId: string, seconds: number
   const [first] = (await runtime.overlays.looks.get(creatorId)).draft;
   assert.ok(first);
   const red = sharp({ create: { width: 300, height: 300, channels: 3, background: 'red' } });
-  const picture = await runtime.overlays.looks.upload({
+  const picture = await runtime.overlays.looks.upload(creatorId, {
     kind: 'picture',
     bytes: new Uint8Array(await red.png().toBuffer()),
   });

@@ -24,7 +24,7 @@ async function post(url: string, body: object, headers: Record<string, string> =
 }
 
 describe('nodes that share one store', { concurrency: true, skip: skipWithoutRedisServer }, () => {
-  test('start together on an empty database, and trust each other’s tokens', { timeout: 60_000 }, async (t) => {
+  test('start together on an empty database, and trust each other’s tokens', { timeout: 300_000 }, async (t) => {
     const nodes = await prepareNodes(t, 3);
     await Promise.all([0, 1, 2].map(nodes.start));
     const sets = await Promise.all(nodes.urls.map(async (url) => (await fetch(`${url}/.well-known/jwks.json`)).text()));
@@ -37,7 +37,7 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
   });
 
   test('security 13: codes, refresh tokens and keys used at once over both nodes are used once', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async (t) => {
     const nodes = await prepareNodes(t, 2);
     const { pair, code } = await withStore(nodes.env, async (runtime) => {
@@ -72,7 +72,7 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
   });
 
   test('a grant revoked on one closes sockets on the other within a second and refuses its next request', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async (t) => {
     const nodes = await prepareNodes(t, 2);
     const pair = await withStore(nodes.env, (runtime) => makePair(runtime));

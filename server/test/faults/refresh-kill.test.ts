@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounds } from '../../../sdk/test/rounds.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { temporaryDirectory } from '../build-app.ts';
 import { makeApp, makeCreator, makePair, type Pair } from '../factories.ts';
 import { startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
 
-const rounds = 50;
+const kills = rounds(50);
 
 /** What became of one refresh that was sent before the server was killed. */
 interface Sent {
@@ -87,8 +88,8 @@ async function assertOneUnusedTokenEach({ db }: Runtime): Promise<void> {
   assert.ok(families.every(({ unused }) => unused === 1));
 }
 
-test(`kill -9 during refreshes, ${rounds} rounds: never do the old token and its successor both work`, {
-  timeout: 600_000,
+test(`kill -9 during refreshes, ${kills} rounds: never do the old token and its successor both work`, {
+  timeout: 60_000 + kills * 11_000,
 }, async (t) => {
   const directory = temporaryDirectory(t);
   const env = {
@@ -110,7 +111,7 @@ test(`kill -9 during refreshes, ${rounds} rounds: never do the old token and its
     let sent: Sent[] = [];
     await (await start()).kill('SIGTERM');
     let successor = start();
-    for (let round = 0; round <= rounds; round++) {
+    for (let round = 0; round <= kills; round++) {
       const server = await successor;
       // Started ahead, so that the next round need not wait for it.
       successor = start();
@@ -129,6 +130,7 @@ test(`kill -9 during refreshes, ${rounds} rounds: never do the old token and its
     await assertOneUnusedTokenEach(store);
   });
   t.diagnostic(JSON.stringify(outcomes));
-  assert.ok((outcomes.answered ?? 0) > 10, 'some refreshes were answered');
-  assert.ok((outcomes['not recorded'] ?? 0) + (outcomes.recorded ?? 0) > 10, 'some were cut off');
+  if (kills < 20) return; // a few rounds may have had no luck
+  assert.ok((outcomes.answered ?? 0) > kills / 5, 'some refreshes were answered');
+  assert.ok((outcomes['not recorded'] ?? 0) + (outcomes.recorded ?? 0) > kills / 5, 'some were cut off');
 });

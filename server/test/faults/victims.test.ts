@@ -1,37 +1,99 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Runtime } from '../../src/runtime.ts';
+import { acknowledgements, attackConnections, historyReads, strangersPings, tipsOfOne } from '../attacks.ts';
 import { temporaryDirectory } from '../build-app.ts';
-import { makePair } from '../factories.ts';
-import { flood } from '../flood.ts';
+import { makeCreator } from '../factories.ts';
+import { type Answers, type FloodRequest, flood } from '../flood.ts';
+import { lockCreatorRow } from '../locked-row.ts';
+import { makeManyTips } from '../many-tips.ts';
 import { prepareNodes } from '../nodes.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
-import { startServer } from '../server-process.ts';
+import { type ServerProcess, startServer } from '../server-process.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
-import { assertUnharmed } from '../victim.ts';
+import { assertUnharmed, createVictim, type PrepareAttack } from '../victim.ts';
 
-const page = '00000000-0000-4000-8000-000000000001';
-
-/** 1,500 requests of fifty acknowledgements each. */
-async function acknowledge(url: string, key: string): Promise<void> {
-  const acks = Array.from({ length: 50 }, (_, i) => ({ sequence: 1 + i, outcome: 'shown' }));
-  const body = JSON.stringify({ instance: page, acks });
-  const statuses = await flood({ url, path: `/overlay/${key}/ack`, body, requests: 1_500, connections: 20 });
-  assert.ok(statuses[429]! > 1_300, JSON.stringify(statuses));
+interface Shape {
+  readonly env: Record<string, string>;
+  readonly port: number;
+  readonly connections: number;
+  assertHarmless(prepare: PrepareAttack): Promise<void>;
 }
 
-async function assertAcknowledgementsHarmNobody(env: Record<string, string>, url: string): Promise<void> {
-  const { pairs, key } = await withStore(env, async (runtime) => {
-    const attacker = await makePair(runtime);
-    const words = { name: 'SOMCHAI', displayName: null, message: null };
-    for (let i = 0; i < 50; i++)
-      await runtime.tips.record({ creatorId: attacker.creatorId, app: null, amount: 5, ...words });
-    return { pairs: await makePairs(runtime, 100, 1), key: await runtime.overlays.key(attacker.creatorId) };
+/** Sends so many requests of the list that is made for each round, and looks at what was answered. */
+const requests =
+  (
+    { env, port, connections }: Shape,
+    count: number,
+    prepare: (runtime: Runtime) => Promise<FloodRequest[]>,
+    check: (answers: Answers) => void,
+  ): PrepareAttack =>
+  async () => {
+    const list = await withStore(env, prepare);
+    return async () => check(await flood({ port, connections, requests: list }, count));
+  };
+
+/** Nothing else was answered, and at most so many of the statuses before the last one, which refuses. */
+const answeredOnly =
+  (statuses: readonly number[], allowed = Number.POSITIVE_INFINITY) =>
+  (answers: Answers): void => {
+    const counts = new Map(Object.entries(answers).map(([status, count]) => [Number(status), count]));
+    assert.deepEqual(
+      [...counts.keys()].filter((status) => !statuses.includes(status)),
+      [],
+      JSON.stringify(answers),
+    );
+    const accepted = statuses.slice(0, -1).reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
+    assert.ok(accepted <= allowed, JSON.stringify(answers));
+  };
+
+type Line = (shape: Shape) => Promise<void>;
+
+const lines: Record<string, Line> = {
+  '36: pings of strangers': ({ assertHarmless, port, connections }) =>
+    assertHarmless(async () => () => flood({ port, connections, ...strangersPings }, 200)),
+  '38: an overlay’s acknowledgements': (shape) =>
+    shape.assertHarmless(
+      requests({ ...shape, connections: 20 }, 1_500, acknowledgements, answeredOnly([204, 429], 2_400 / 50)),
+    ),
+  '41: a long history that is looked at, searched and exported': (shape) =>
+    shape.assertHarmless(requests(shape, 600, longHistory, answeredOnly([200, 429]))),
+};
+
+async function longHistory(runtime: Runtime): Promise<FloodRequest[]> {
+  const { creatorId } = await makeCreator(runtime);
+  await makeManyTips(runtime, creatorId, 100_000);
+  return historyReads(runtime, creatorId);
+}
+
+/** The row stays locked until all tips that wait for it are refused, and one more. */
+async function lockedRow({ env, port, assertHarmless }: Shape): Promise<void> {
+  const { creatorId, requests: tips } = await withStore(env, (runtime) => tipsOfOne(runtime, 50));
+  await assertHarmless(async () => async () => {
+    const release = await lockCreatorRow(env.DATABASE_URL!, creatorId);
+    const answers = await flood({ port, connections: 20, requests: tips }, 21).finally(release);
+    assert.deepEqual(Object.keys(answers), ['502']);
   });
-  await assertUnharmed({ url, pairs }, () => acknowledge(url, key));
 }
 
-test('security 38: an overlay’s acknowledgements at full speed harm nobody, on SQLite', async (t: TestContext) => {
+async function assertNobodyHarms(
+  t: TestContext,
+  env: Record<string, string>,
+  { url, child }: Pick<ServerProcess, 'url' | 'child'>,
+  more: Record<string, Line> = {},
+): Promise<void> {
+  const victim = createVictim(url, await withStore(env, (runtime) => makePairs(runtime, 50, 4)));
+  const shape: Shape = {
+    env,
+    port: Number(new URL(url).port),
+    connections: attackConnections,
+    assertHarmless: (prepare) => assertUnharmed(victim, child.pid!, prepare),
+  };
+  for (const [name, line] of Object.entries({ ...lines, ...more })) await t.test(`security ${name}`, () => line(shape));
+}
+
+test('what one stranger or neighbour does at full speed harms nobody else, on SQLite', async (t) => {
   const env = {
     ...sameIssuer,
     SECRET_KEY: 'a key that this test and its server share',
@@ -39,13 +101,13 @@ test('security 38: an overlay’s acknowledgements at full speed harm nobody, on
   };
   const server = await startServer({ env });
   t.after(() => server.kill());
-  await assertAcknowledgementsHarmNobody(env, server.url);
+  await assertNobodyHarms(t, env, server);
 });
 
-test('security 38: an overlay’s acknowledgements at full speed harm nobody, on PostgreSQL', {
+test('what one stranger or neighbour does at full speed harms nobody else, on PostgreSQL', {
   skip: skipWithoutRedisServer,
-}, async (t: TestContext) => {
-  const { env, urls, start } = await prepareNodes(t, 1);
+}, async (t) => {
+  const { env, start, node } = await prepareNodes(t, 1);
   await start(0);
-  await assertAcknowledgementsHarmNobody(env, urls[0]!);
+  await assertNobodyHarms(t, env, node(0), { '40: a creator’s row that is locked': lockedRow });
 });

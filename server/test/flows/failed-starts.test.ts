@@ -20,7 +20,7 @@ async function setUp(t: TestContext) {
   return { directory, env, taken: String(address.port) };
 }
 
-test('a start that fails ends at once with 1, and one line names the setting', { timeout: 240_000 }, async (t) => {
+test('a start that fails ends at once with 1, and one line names the setting', { timeout: 300_000 }, async (t) => {
   const { directory, env, taken } = await setUp(t);
   const free = String(await freePort());
   const file = join(directory, 'a-file');
@@ -66,7 +66,7 @@ test('check-config names a TRUST_PROXY that trusts everybody', async () => {
   assert.equal((await namjai({ TRUST_PROXY: '10.0.0.0/8, fd00::/8' }, 'check-config')).code, 0);
 });
 
-test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile', { timeout: 60_000 }, async (t) => {
+test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile', { timeout: 300_000 }, async (t) => {
   const DATABASE_URL = `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`;
   const server = await startServer({ env: { DATABASE_URL, DRAIN_SECONDS: '600' } });
   t.after(() => server.kill());

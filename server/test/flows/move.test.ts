@@ -71,7 +71,7 @@ async function makeStore(file: string, tips: number): Promise<void> {
   db.close();
 }
 
-test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 180_000 }, async (t) => {
+test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 300_000 }, async (t) => {
   const file = join(temporaryDirectory(t), 'namjai.db');
   await makeStore(file, 100_000);
   const url = await freshDatabase(t);

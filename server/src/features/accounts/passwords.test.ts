@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { createVisitor } from '../../../test/visitor.ts';
@@ -54,3 +55,26 @@ async function poster(app: TestApp, path: string, form: Record<string, string>) 
     return visitor.post(path, Object.fromEntries(fields));
   };
 }
+
+test('security 37: an owner signs in while fifty addresses guess passwords as fast as they can', async (t) => {
+  const app = await buildApp(t);
+  const password = 'correct horse battery';
+  await app.runtime.accounts.add({ username: 'mali', password });
+  const owner = createVisitor(app, { address: '198.51.100.7' });
+  await owner.get('/login');
+  const post = await poster(app, '/login', forms['/login'] ?? {});
+  const statuses: number[] = [];
+  let attacking = true;
+  // Four guesses of each address at a time, up to its limit.
+  const attack = Array.from({ length: 200 }, async (_, n) => {
+    for (let round = 0; attacking && round < 25; round++) statuses.push((await post(n + 200 * round)).statusCode);
+  });
+  await until('the queue of hashes is full', () => statuses.includes(429));
+  const before = hashed(statuses);
+  const answer = await owner.post('/login', { username: 'mali', password });
+  const meanwhile = hashed(statuses) - before;
+  attacking = false;
+  await Promise.all(attack);
+  assert.equal(answer.statusCode, 303);
+  assert.ok(meanwhile <= 60, `${meanwhile} guesses were verified before the owner's password`);
+});

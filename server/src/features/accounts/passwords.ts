@@ -1,27 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
+import { networkOf } from '../../platform/addresses.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 
 /**
- * Two at a time: a hash takes a thread of the pool in which signatures are verified too, and the pool has four. Twenty
- * wait for about half a second.
+ * Two at a time: a hash takes a thread of the pool in which signatures are verified too, and the pool has four. A hundred
+ * wait for two or three seconds. As the queue takes turns between addresses, somebody at an address of their own signs in
+ * within that time although fifty others guess as fast as they can. Passkeys need no hash and never wait here.
  */
-const queueOptions = { atOnce: 2, maxWaiting: 20 };
+const queueOptions = { atOnce: 2, maxWaiting: 100 };
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
-/** Hashes of passwords, for whoever asks. Both functions reject with `QueueFull` while too many wait. */
+/**
+ * Hashes of passwords, for whoever asks: an address, or an account that has signed in. Both functions reject with
+ * `QueueFull` while too many wait.
+ */
 export function createPasswords() {
   const queue = createWorkQueue(queueOptions);
   /** Verified for an unknown username, so that both cases take the same time. */
   let unknownCreatorHash: string | undefined;
 
   return {
-    hash: (password: string): Promise<string> => queue.run(() => hash(password)),
+    hash: (asker: string, password: string): Promise<string> => queue.run(networkOf(asker), () => hash(password)),
 
     /** Without a hash the result is false, after the same time. */
-    verify: (passwordHash: string | undefined, password: string): Promise<boolean> =>
-      queue.run(async () => {
+    verify: (asker: string, passwordHash: string | undefined, password: string): Promise<boolean> =>
+      queue.run(networkOf(asker), async () => {
         unknownCreatorHash ??= await hash(randomBytes(32));
         return (await verify(passwordHash ?? unknownCreatorHash, password)) && passwordHash !== undefined;
       }),

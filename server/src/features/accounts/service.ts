@@ -26,7 +26,8 @@ export function createAccounts({ db, clock, newId, passwords, authUrl }: Account
     byUsername: requireByUsername,
     findByUsername: (username: string) => repo.creatorByUsername(db, username),
 
-    async add(input: { username: string; displayName?: string; password: string; demo?: boolean }) {
+    /** `address` is that of whoever signs up; without it, the operator adds the account. */
+    async add(input: { username: string; displayName?: string; password: string; demo?: boolean; address?: string }) {
       checkUsername(input.username, hostname);
       checkPassword(input.password);
       const displayName = input.displayName?.trim() || input.username;
@@ -35,7 +36,7 @@ export function createAccounts({ db, clock, newId, passwords, authUrl }: Account
         id: newId('crt'),
         username: input.username,
         display_name: displayName,
-        password_hash: await passwords.hash(input.password),
+        password_hash: await passwords.hash(input.address ?? 'operator', input.password),
         demo: input.demo ? 1 : 0,
         created_at: clock(),
       };
@@ -51,7 +52,7 @@ export function createAccounts({ db, clock, newId, passwords, authUrl }: Account
 
     async setPassword(creatorId: string, password: string, keepSession: string | null = null): Promise<void> {
       checkPassword(password);
-      await db.write(repo.writes.setPassword, creatorId, await passwords.hash(password), keepSession);
+      await db.write(repo.writes.setPassword, creatorId, await passwords.hash(creatorId, password), keepSession);
     },
 
     /** `null` ends the suspension. */

@@ -128,3 +128,16 @@ test('an unknown client and a wrong secret last the same', async (t) => {
   const difference = Math.abs(median(known) - median(unknown));
   assert.ok(difference < 0.1, `medians differ by ${difference} ms`);
 });
+
+test('an address that makes up client ids is refused after 600 failures, and a right secret still works', async (t) => {
+  const app = await buildApp(t);
+  const { creator, client } = await parties(app);
+  const tokens = await connect(app, creator, client);
+  const madeUp = (n: number) => ({ ...client, clientId: `app_${String(n).padStart(26, '0')}` });
+  const introspected = async (who: Client) => (await introspect(app.http, who, tokens.refresh_token)).statusCode;
+  for (let n = 0; n < 600; n++) assert.equal(await introspected(madeUp(n)), 401);
+  assert.equal(await introspected(madeUp(600)), 429);
+  assert.equal(await introspected(client), 200);
+  app.clock.advance(60_000);
+  assert.equal(await introspected(madeUp(601)), 401);
+});

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { networkOf } from '../../platform/addresses.ts';
 import { countHeader } from '../../platform/http/headers.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, sameHash } from '../../platform/secrets.ts';
@@ -28,6 +29,8 @@ export type Authentication =
   | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
 
 const failures = { limit: 20, windowMs: 60_000 };
+/** Over all clients, so that whoever makes up client ids does not fill the limiter with them. */
+const failuresOfAddress = { limit: 600, windowMs: 60_000 };
 /** Other texts are not looked up: PostgreSQL refuses a NUL. */
 export const clientIdForm = /^app_[0-9a-z]{26}$/;
 const unknownApp = { secret_hash: hashSecret('nobody'), old_secret_hash: null, old_secret_until: null };
@@ -40,8 +43,15 @@ export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db'
     const known = isSecretOf(app ?? unknownApp, clientSecret, clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';
-    const { allowed, resetSeconds } = await limiter.take(`client-auth:${client}:${address}`, failures);
-    return allowed ? { refused: 'invalid' } : { refused: 'throttled', retryAfterSeconds: resetSeconds };
+    const network = networkOf(address);
+    for (const [key, rule] of [
+      [`client-auth:${network}`, failuresOfAddress],
+      [`client-auth:${client}:${network}`, failures],
+    ] as const) {
+      const { allowed, resetSeconds } = await limiter.take(key, rule);
+      if (!allowed) return { refused: 'throttled', retryAfterSeconds: resetSeconds };
+    }
+    return { refused: 'invalid' };
   };
 }
 

@@ -23,6 +23,7 @@ const order = [
   'operations',
   'scaling',
   'performance',
+  'proofs',
 ];
 
 const folder = new URL('../../../../docs/', import.meta.url);

@@ -48,7 +48,7 @@ test('a database that does not answer is not ready after two seconds, and is ask
   assert.equal(asked, 2);
 });
 
-test('/readyz says no while the writing thread hangs', { timeout: 30_000 }, async (t) => {
+test('/readyz says no while the writing thread hangs', { timeout: 300_000 }, async (t) => {
   const app = await buildApp(t, {}, { writingThread: true });
   if (app.runtime.db.engine !== 'sqlite') return t.skip('PostgreSQL has no writing thread');
   const gate = new Int32Array(new SharedArrayBuffer(4));

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
+import { makeManyTips } from '../../../test/many-tips.ts';
+import { execute } from '../../../test/sql.ts';
+import { StorageUnavailable } from '../../platform/db/database.ts';
 
 const page = '00000000-0000-4000-8000-000000000001';
 const shown = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, outcome: 'shown' }));
@@ -76,6 +80,24 @@ test('security 38: fifty pages that say the same at once cause one write of it',
   assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
 });
 
+test('when storage fails, acknowledgements that wait behind fail with it, and none waits for a deadline of its own', async (t) => {
+  const { app, pair, ack } = await open(t);
+  for (let i = 0; i < 3; i++) await tip(app, pair);
+  const { promise: deadline, reject: fail } = Promise.withResolvers<never>();
+  const write = t.mock.method(app.runtime.db, 'write', () => deadline);
+  const answers = Promise.all([1, 2, 3].map((sequence) => ack(shown(sequence))));
+  await until('the first writes', () => write.mock.callCount() === 1);
+  fail(new StorageUnavailable('The database did not answer in time'));
+  assert.deepEqual(
+    (await answers).map(({ statusCode }) => statusCode),
+    [502, 502, 502],
+  );
+  assert.equal(write.mock.callCount(), 1, 'the other two did not try');
+  write.mock.restore();
+  assert.equal((await ack(shown(1, 2, 3))).statusCode, 204, 'whoever comes later does');
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
+});
+
 test('of two words about one alert the first counts', async (t) => {
   const { app, pair, ack } = await open(t);
   const { tip: recorded } = await tip(app, pair);
@@ -99,4 +121,47 @@ test('security 38: only the newest hundred pages of an overlay are remembered', 
   const rows = await app.runtime.db.all('SELECT id FROM overlay_instances WHERE creator_id = $1', [pair.creatorId]);
   assert.equal(rows.length, 100);
   assert.equal((await post('begin', { instance: page })).json().position, 2);
+});
+
+test('security 38: a request is counted before its body is read, an invalid one too', async (t) => {
+  const { ack, post } = await open(t);
+  for (let i = 0; i < 47; i++) await ack(shown(...fifty));
+  assert.equal((await ack(shown(...fifty.slice(2)))).statusCode, 204);
+  for (let i = 0; i < 2; i++) assert.equal((await post('ack', { acks: 'many' })).statusCode, 422);
+  assert.equal((await post('ack', { acks: 'many' })).statusCode, 429);
+});
+
+test('security 38: a first overlay of a long history expires its alerts in pieces', async (t) => {
+  const { app, pair, post } = await open(t);
+  const { db } = app.runtime;
+  await makeManyTips(app.runtime, pair.creatorId, 5_000);
+  const { writes } = await countCalls(t, app, () => post('begin', { instance: page }));
+  assert.ok(writes >= 6 && writes <= 10, `${writes} writes`);
+  const counts = await db.all(
+    'SELECT alert_status, COUNT(*) AS count FROM tips WHERE creator_id = $1 GROUP BY alert_status ORDER BY alert_status',
+    [pair.creatorId],
+  );
+  // One tip a second, and alerts expire after 30 minutes.
+  assert.deepEqual(counts, [
+    { alert_status: 'expired', count: 3_199 },
+    { alert_status: 'queued', count: 1_801 },
+  ]);
+});
+
+test('security 38: to look for skipped alerts costs what is found, and that is bounded', async (t) => {
+  const { app, pair, post } = await open(t);
+  const { db, overlays } = app.runtime;
+  await makeManyTips(app.runtime, pair.creatorId, 5_000);
+  const skip = `UPDATE tips SET alert_status = 'skipped' WHERE creator_id = $1 AND sequence > $2`;
+  await execute(db, skip, [pair.creatorId, 4_997]);
+  if (db.engine === 'postgres') await execute(db, 'ANALYZE tips', []);
+  const all = t.mock.method(db, 'all');
+  assert.deepEqual(await overlays.skipped(pair.creatorId), ['tip_5000', 'tip_4999', 'tip_4998']);
+  const [statement, params] = all.mock.calls[0]?.arguments ?? [];
+  all.mock.restore();
+  const explain = db.engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  assert.match(JSON.stringify(await db.all(`${explain} ${statement}`, params)), /tips_skipped/);
+  await execute(db, skip, [pair.creatorId, 4_000]);
+  const { skipped } = (await post('begin', { instance: page })).json();
+  assert.deepEqual([skipped.length, skipped[0]], [500, 'tip_5000']);
 });

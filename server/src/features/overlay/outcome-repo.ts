@@ -130,12 +130,14 @@ async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shown
   return inserted > 0;
 }
 
-async function expire(tx: Tx, creatorId: string, from: number, until: number): Promise<void> {
-  await expireAlerts(tx, creatorId, from, until);
+/** Expires alerts of a bounded number of tips. Returns the instant up to which all are expired. */
+async function expire(tx: Tx, creatorId: string, from: number, before: number, limit: number): Promise<number> {
+  const until = await expireAlerts(tx, creatorId, from, before, limit);
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
     creatorId,
     until,
   ]);
+  return until;
 }
 
 /** The outcome of one alert. */

@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { type EventLog, type ScreenedAlert, type SkipReason, shownWords } from '../events/index.ts';
@@ -60,6 +61,8 @@ export interface PlayingAlert {
 }
 
 const expiryStepMs = 60_000;
+/** Tips in one write: others write between two of them. A first overlay may find years of tips. */
+const expiryBatch = 500;
 
 /** A tip that nobody approved or rejected for so long is skipped. */
 const maxHeldMs = 24 * 3_600_000;
@@ -172,7 +175,8 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
         connected(creatorId),
       ]);
       if (open === 0 && (await mustExpire(creatorId, overlay.expired_until, before)))
-        await db.write(repo.writes.expire, creatorId, overlay.expired_until, before);
+        for (let from = overlay.expired_until; from < before; )
+          from = await db.write(repo.writes.expire, creatorId, from, before, expiryBatch);
       const known = [own?.sequence, reported].filter((at) => at !== undefined && at <= (head?.sequence ?? 0));
       const last = known.length > 0 ? Math.max(...known.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);
@@ -188,11 +192,11 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
      * sequences are ignored. So is `below_minimum` for an amount that is not below the creator's minimum, because apps
      * receive that reason. Reads decide whether there is anything to write, so that a page that repeats what is stored
      * does not keep the database busy. Requests of one overlay run in sequence: in parallel, each would find the alerts
-     * queued and write.
+     * queued and write. If storage fails, those that wait fail with it, so that none waits for several deadlines.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
       const before = acknowledging.get(creatorId) ?? Promise.resolve();
-      const own = before.catch(() => {}).then(() => acknowledgeNow(creatorId, instance, acks));
+      const own = before.catch(unlessStorageFailed).then(() => acknowledgeNow(creatorId, instance, acks));
       acknowledging.set(creatorId, own);
       try {
         await own;
@@ -276,6 +280,10 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
         });
     },
   };
+}
+
+function unlessStorageFailed(error: unknown): void {
+  if (error instanceof StorageUnavailable) throw error;
 }
 
 /** An alert that is not settled. One of the two ids is set. */

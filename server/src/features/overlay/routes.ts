@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
 import { Type } from '../../platform/http/type.ts';
@@ -12,6 +12,13 @@ import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The creator whose overlay key the address contains. Set by the hook of the overlay's routes. */
+    overlayOf: string;
+  }
+}
 
 export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
@@ -61,12 +68,19 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   const stage = createStage(pages.assets);
   overlaySocket(instance, parts);
 
-  async function creatorOf(key: string, cost = 1): Promise<string> {
-    const creatorId = await overlays.creatorOf(key);
-    if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
+  instance.decorateRequest('overlayOf', '');
+
+  async function count(creatorId: string, cost: number): Promise<void> {
     const { allowed, resetSeconds } = await limiter.take(`overlay:${creatorId}`, requestLimit, cost);
-    if (allowed) return creatorId;
-    throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
+    if (!allowed) throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
+  /** Before the body is read: a request that is refused costs as little as possible, and an invalid one counts too. */
+  async function onRequest(request: FastifyRequest): Promise<void> {
+    const creatorId = await overlays.creatorOf((request.params as { key: string }).key);
+    if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
+    request.overlayOf = creatorId;
+    await count(creatorId, 1);
   }
 
   async function state(creatorId: string) {
@@ -86,31 +100,29 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     return page ? page(error, request, reply) : reply.send(envelope(error, request.id));
   };
 
-  app.get<{ Params: { key: string } }>('/overlay/:key', { config: { writeError } }, async ({ params }, reply) => {
-    const creatorId = await creatorOf(params.key);
-    return reply
+  app.get('/overlay/:key', { config: { writeError }, onRequest }, async ({ overlayOf }, reply) =>
+    reply
       .headers({ ...stageHeaders(), 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' })
-      .send(stage.overlay(creatorId));
-  });
-
-  app.get<{ Params: { key: string } }>('/overlay/:key/state', async ({ params }, reply) =>
-    noStore(reply).send(await state(await creatorOf(params.key))),
+      .send(stage.overlay(overlayOf)),
   );
 
-  app.post('/overlay/:key/begin', { schema: { params: Key, body: Begin } }, async ({ params, body }, reply) => {
-    const creatorId = await creatorOf(params.key);
-    const position = await overlays.begin(creatorId, body.instance, body.sequence);
-    return noStore(reply).send({ position, ...(await state(creatorId)) });
+  app.get('/overlay/:key/state', { onRequest }, async ({ overlayOf }, reply) =>
+    noStore(reply).send(await state(overlayOf)),
+  );
+
+  app.post('/overlay/:key/begin', { onRequest, schema: { body: Begin } }, async ({ overlayOf, body }, reply) => {
+    const position = await overlays.begin(overlayOf, body.instance, body.sequence);
+    return noStore(reply).send({ position, ...(await state(overlayOf)) });
   });
 
-  app.post('/overlay/:key/ack', { schema: { params: Key, body: Acks } }, async ({ params, body }, reply) => {
-    const creatorId = await creatorOf(params.key, body.acks.length);
-    await overlays.acknowledge(creatorId, body.instance, body.acks);
+  app.post('/overlay/:key/ack', { onRequest, schema: { body: Acks } }, async ({ overlayOf, body }, reply) => {
+    if (body.acks.length > 1) await count(overlayOf, body.acks.length - 1);
+    await overlays.acknowledge(overlayOf, body.instance, body.acks);
     return noStore(reply).code(204).send();
   });
 
-  app.post('/overlay/:key/voices', { schema: { params: Key, body: Voices } }, async ({ params, body }, reply) => {
-    await overlays.looks.setVoices(await creatorOf(params.key), body.languages);
+  app.post('/overlay/:key/voices', { onRequest, schema: { body: Voices } }, async ({ overlayOf, body }, reply) => {
+    await overlays.looks.setVoices(overlayOf, body.languages);
     return noStore(reply).send({});
   });
 
@@ -128,8 +140,6 @@ const fileHeaders = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'public, max-age=31536000, immutable',
 };
-
-const Key = Type.Object({ key: Type.String() });
 
 const noStore = (reply: FastifyReply): FastifyReply =>
   reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });

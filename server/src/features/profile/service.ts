@@ -139,7 +139,7 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
       const avatar = await avatarById(db, id);
       if (!avatar || avatar.encoded === 1) return avatar;
       try {
-        const picture = await pictures.encodeAnew(avatar.bytes, avatarEdge);
+        const picture = await pictures.encodeAnew(avatar.creator_id, avatar.bytes, avatarEdge);
         await db.write(writes.replaceUploaded, avatar.creator_id, id, picture.bytes);
         return picture;
       } catch (error) {
@@ -151,7 +151,7 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
 
     /** `null` removes the avatar. Rejects with `PictureError` or `QueueFull`. */
     async setAvatar(creatorId: string, uploaded: Uint8Array | null): Promise<void> {
-      const picture = uploaded && (await pictures.encodeAnew(uploaded, avatarEdge));
+      const picture = uploaded && (await pictures.encodeAnew(creatorId, uploaded, avatarEdge));
       await db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() });
     },
   };

@@ -38,7 +38,7 @@ export function createShareCards({ pictures, profiles }: { pictures: Pictures; p
       words('Namjai น้ำใจ', accent, { left, top: 520 + down, width: 640, height: 52, bold: true }),
       { kind: 'modules', rows: qrModules(address), left: 790, top: 135, size: 330 },
     ];
-    return pictures.draw({ width, height, ground, layers });
+    return pictures.draw(profile.username, { width, height, ground, layers });
   }
 
   return {

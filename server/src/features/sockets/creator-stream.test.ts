@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '../../../../sdk/test/until.ts';
 import { range } from '../../../test/sockets.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { Connection } from './connection.ts';
 import { CreatorStream } from './creator-stream.ts';
 import { EncodedEvents } from './encoded-events.ts';
@@ -11,6 +13,7 @@ import { Subscriber } from './subscriber.ts';
 function setUp() {
   const log: number[] = [];
   let held: Promise<void> | undefined;
+  const reads = { now: 0, most: 0 };
   const answer = async <T>(value: T): Promise<T> => {
     await held;
     return value;
@@ -20,18 +23,23 @@ function setUp() {
     events: {
       head: () => answer({ sequence: log.length }),
       oldest: () => answer(log[0] ?? null),
-      after: (_, after, limit) =>
-        answer(
-          log
-            .slice(after, after + limit)
-            .map((sequence) => ({ sequence, type: 'tip.created', body: '{}', screened: null })),
-        ),
+      async after(_, after, limit) {
+        reads.now += 1;
+        reads.most = Math.max(reads.most, reads.now);
+        const page = log
+          .slice(after, after + limit)
+          .map((sequence) => ({ sequence, type: 'tip.created', body: '{}', screened: null }));
+        await nextTurn();
+        return answer(page).finally(() => (reads.now -= 1));
+      },
     },
+    catchUps: createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY }),
     onSent: () => {},
     onError: (error) => assert.fail(String(error)),
   });
   return {
     stream,
+    reads,
     record: (count: number) => log.push(...range(log.length + 1, log.length + count)),
     /** Holds back what the log answers from now on; the returned function lets go. */
     hold() {
@@ -42,7 +50,7 @@ function setUp() {
         resolve();
       };
     },
-    join() {
+    join(owner = '') {
       const seen: number[] = [];
       const closes: string[] = [];
       const connection: Connection = {
@@ -56,7 +64,7 @@ function setUp() {
         flushed: 0,
       };
       const permission = { key: '', isAllowed: () => true };
-      const options = { creatorId: 'crt_1', kind: 'socket', slots: { key: '', max: 1 }, permission } as const;
+      const options = { creatorId: 'crt_1', kind: 'socket', slots: { key: owner, max: 1 }, permission } as const;
       const subscriber = new Subscriber(options, connection, (left) => stream.remove(left));
       stream.subscribers.add(subscriber);
       return { subscriber, seen, closes };
@@ -128,4 +136,19 @@ test('a gap ends the connection instead of passing unnoticed', async () => {
   subscriber.send(new EncodedEvents([{ sequence: 3, type: 'tip.created', body: '{}', screened: null }]));
   assert.deepEqual(seen, [1]);
   assert.deepEqual(closes, ['restart']);
+});
+
+test('of many who read a long log again a few read at once, and one of another app does not wait for all of them', async () => {
+  const { stream, reads, record, join } = setUp();
+  record(1_000);
+  const many = range(1, 50).map(() => join('many'));
+  for (const { subscriber } of many) await stream.start(subscriber, 0);
+  const one = join('one');
+  await stream.start(one.subscriber, 500);
+  await until('it has what it missed', () => one.seen.length === 500);
+  const sent = many.reduce((sum, { seen }) => sum + seen.length, 0);
+  assert.ok(sent < 10_000, `${sent} of 50,000 events were sent to the others before`);
+  await until('all have', () => many.every(({ seen }) => seen.length === 1_000));
+  // Two who catch up, and the reader of those who have.
+  assert.ok(reads.most <= 3, `${reads.most} reads at once`);
 });

@@ -7,9 +7,12 @@
  * - A new subscriber reads the log by itself, a page at a time and no faster than its client takes them, until it has
  *   reached both the newest event of its start and `position`. In the same step it becomes live. So no events are
  *   buffered for anyone, and a hint that came while it was reading is not lost: that step wakes the reader.
+ * - Of all new subscribers of this node a few read at once, in rotation, so that many who read a long log again and again
+ *   do not delay everything else.
  * - A failed read loses nothing: the next hint, or the sweep, reads from the same position.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { StoredEvent } from '../events/index.ts';
 import type { Welcome } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
@@ -27,6 +30,8 @@ interface EventReader {
 export interface CreatorStreamParts {
   readonly creatorId: string;
   readonly events: EventReader;
+  /** Where new subscribers wait to read the next page of the log. */
+  readonly catchUps: Pick<WorkQueue, 'goOn'>;
   readonly onSent: (events: number) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -64,17 +69,24 @@ export class CreatorStream {
   }
 
   async #catchUp(subscriber: Subscriber, newest: number): Promise<void> {
-    const { creatorId, events } = this.#parts;
+    const { catchUps } = this.#parts;
     while (!subscriber.closed && subscriber.cursor < Math.max(newest, this.#position)) {
-      const page = await events.after(creatorId, subscriber.cursor, pageSize);
-      if (page.length === 0) return subscriber.close('restart'); // removed by age in the meantime
-      this.#send(new EncodedEvents(page), [subscriber]);
-      await Promise.all([subscriber.connection.drained(), nextTurn()]);
+      await catchUps.goOn(subscriber.options.slots.key, () => this.#sendPage(subscriber));
+      await subscriber.connection.drained();
     }
     if (subscriber.closed) return;
     if (this.#live.size === 0) this.#position = subscriber.cursor;
     this.#live.add(subscriber);
     this.#wakeReader();
+  }
+
+  async #sendPage(subscriber: Subscriber): Promise<void> {
+    if (subscriber.closed) return;
+    const { creatorId, events } = this.#parts;
+    const page = await events.after(creatorId, subscriber.cursor, pageSize);
+    if (page.length > 0) this.#send(new EncodedEvents(page), [subscriber]);
+    else subscriber.close('restart'); // removed by age in the meantime
+    await nextTurn();
   }
 
   /** There may be new events; `sequence` is the newest known one. */

@@ -59,7 +59,8 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   #authTimer: NodeJS.Timeout | undefined;
   #awaitsPong = false;
   #closedWith: number | undefined;
-  readonly #unanswered = new Map<'ping' | 'protocol ping', Buffer>();
+  /** Made when it is needed, because most clients read at once. */
+  #unanswered: Map<'ping' | 'protocol ping', Buffer> | undefined;
   #bytes = { left: maxBytesToAuthenticate, since: 0 };
 
   /** `auth` is what the query said. Without it the first frame must authenticate. */
@@ -116,13 +117,14 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   /** RFC 6455, section 5.5.3: of several pings that are not yet answered the last may be answered alone. */
   #answer(kind: 'ping' | 'protocol ping', frame: Buffer): void {
     if (!this.socket.writableNeedDrain) return void this.#write(frame);
-    if (this.#unanswered.size === 0) void this.drained().then(() => this.#answerLate());
+    if (!this.#unanswered) void this.drained().then(() => this.#answerLate());
+    this.#unanswered ??= new Map();
     this.#unanswered.set(kind, frame);
   }
 
   #answerLate(): void {
-    for (const frame of this.#unanswered.values()) this.#write(frame);
-    this.#unanswered.clear();
+    for (const frame of this.#unanswered?.values() ?? []) this.#write(frame);
+    this.#unanswered = undefined;
   }
 
   #authenticate(auth: Auth | CloseReason): void {

@@ -7,7 +7,8 @@ import { runInNewContext } from 'node:vm';
 import { WebSocket } from 'ws';
 import { until } from '../../../../sdk/test/until.ts';
 import { makePair } from '../../../test/factories.ts';
-import { clientFrame, connect, listen, rawSocket, socketToken } from '../../../test/sockets.ts';
+import { clientFrame } from '../../../test/raw-http.ts';
+import { connect, listen, rawSocket, socketToken } from '../../../test/sockets.ts';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');

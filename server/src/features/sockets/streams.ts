@@ -12,6 +12,7 @@
  */
 import type { ConnectionSlots } from '../../platform/limiter/limiter.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { CloseReason } from './close-reasons.ts';
@@ -30,6 +31,8 @@ const checkConcurrency = 16;
 /** How many clients should reconnect to other nodes in a second, and the longest time over which they are spread. */
 const movesPerSecond = 250;
 const maxSpreadMs = 20_000;
+/** How many connections read a page of what they missed at once. A page takes about a millisecond. */
+const catchUpsAtOnce = 4;
 
 export interface StreamsParts extends Pick<Platform, 'db' | 'hub' | 'log' | 'metrics'> {
   readonly slots: ConnectionSlots;
@@ -54,6 +57,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
   const entries = new Map<string, Entry>();
   const all = new Set<Subscriber>();
   const counters = createStreamMetrics(metrics, all);
+  const catchUps = createWorkQueue({ atOnce: catchUpsAtOnce, maxWaiting: Number.POSITIVE_INFINITY });
   let stopWatching: (() => void) | undefined;
   let moving: { remaining: Set<Subscriber>; done: () => void } | undefined;
   let closed = false;
@@ -114,7 +118,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
   function entryOf(creatorId: string): Entry {
     const known = entries.get(creatorId);
     if (known) return known;
-    const stream = new CreatorStream({ creatorId, events, onSent: counters.sent, onError });
+    const stream = new CreatorStream({ creatorId, events, catchUps, onSent: counters.sent, onError });
     const unsubscribe = hub.subscribe(eventsTopic(creatorId), (sequence) => stream.wake(Number(sequence)));
     const entry = { stream, unsubscribe, ageTicks: Math.floor(Math.random() * sweepTicks) };
     entries.set(creatorId, entry);

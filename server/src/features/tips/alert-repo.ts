@@ -68,18 +68,35 @@ export function heldBefore(db: Reader, before: number, limit: number): Promise<{
   );
 }
 
-/** Expires every queued alert of [from, before). The age of an approved one counts from its approval. */
-export async function expireAlerts(tx: Tx, creatorId: string, from: number, before: number): Promise<void> {
+/**
+ * Expires the queued alerts of [from, before), reading about `limit` tips. The age of an approved one counts from its
+ * approval. Returns the instant up to which all are expired.
+ */
+export async function expireAlerts(
+  tx: Tx,
+  creatorId: string,
+  from: number,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const next = await tx.get<{ created_at: number }>(
+    `SELECT created_at FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3
+     ORDER BY created_at, sequence LIMIT 1 OFFSET CAST($4 AS BIGINT)`,
+    [creatorId, from, before, limit],
+  );
+  // Beyond `from` even if more tips than `limit` have this very time.
+  const until = next ? Math.max(next.created_at, from + 1) : before;
   await tx.run(
     `UPDATE tips SET alert_status = 'expired'
      WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' AND approved_at IS NULL`,
-    [creatorId, from, before],
+    [creatorId, from, until],
   );
   await tx.run(
     `UPDATE tips SET alert_status = 'expired'
      WHERE creator_id = $1 AND approved_at >= $2 AND approved_at < $3 AND alert_status = 'queued'`,
-    [creatorId, from, before],
+    [creatorId, from, until],
   );
+  return until;
 }
 
 /** Whether an alert whose age counts from an instant of [from, before) is queued. */
@@ -95,12 +112,12 @@ export async function anyQueued(db: Reader, creatorId: string, from: number, bef
   return row !== undefined;
 }
 
-export function skippedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
-  return db.all<{ id: string }>(
-    `SELECT id FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'skipped'
-     UNION SELECT id FROM tips WHERE creator_id = $1 AND approved_at >= $2 AND alert_status = 'skipped'`,
-    [creatorId, since],
-  );
+/** Up to `limit` tips whose alert was skipped, the newest. An approved one is as old as its approval. */
+export function skippedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<{ id: string }[]> {
+  const newest = (column: string): string =>
+    `SELECT id FROM (SELECT id FROM tips WHERE creator_id = $1 AND ${column} >= $2 AND alert_status = 'skipped'
+       ORDER BY ${column} DESC LIMIT $3) AS ${column}_skipped`;
+  return db.all<{ id: string }>(`${newest('created_at')} UNION ${newest('approved_at')}`, [creatorId, since, limit]);
 }
 
 const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];

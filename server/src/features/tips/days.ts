@@ -49,7 +49,7 @@ export function createDays({ db, zone, queue }: DaysParts) {
     let { totalMinor, count } = total;
     let after: EventPosition = { createdAt: total.until, sequence: 0 };
     for (let more = true; more; ) {
-      const piece = await queue.goOn(async () => {
+      const piece = await queue.goOn(creatorId, async () => {
         const sum = await sumPiece(db, creatorId, after, until, pieceSize);
         await yieldToOthers();
         return sum;

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import pg from 'pg';
 import { buildApp, onNodes } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
+import { lockCreatorRow } from '../../../test/locked-row.ts';
 
 test('security 40: a creator’s row that is locked holds up that creator’s tips, and nobody else’s', {
   skip: !onNodes,
 }, async (t) => {
   const { http, runtime, clock, env } = await buildApp(t);
-  const session = new pg.Client({ connectionString: env.DATABASE_URL });
-  // The database is dropped while it is still connected.
-  session.on('error', () => {});
-  await session.connect();
-  t.after(() => session.end());
   const locked = await makePair(runtime);
   const others = await Promise.all(Array.from({ length: 12 }, () => makePair(runtime)));
   const post = ({ headers }: Pair) =>
     http.inject({ method: 'POST', url: '/v1/tips', headers, payload: { amount: 5, name: 'SOMCHAI' } });
-  await session.query('BEGIN');
-  await session.query('SELECT sequence FROM creator_heads WHERE creator_id = $1 FOR UPDATE', [locked.creatorId]);
+  const release = await lockCreatorRow(String(env.DATABASE_URL), locked.creatorId);
+  t.after(release);
   let waits = true;
   const held = post(locked).finally(() => {
     waits = false;
@@ -34,7 +29,7 @@ test('security 40: a creator’s row that is locked holds up that creator’s ti
   assert.equal((await held).statusCode, 502);
   assert.deepEqual([...statuses], [201]);
   assert.ok(recorded >= 120, `only ${recorded} tips while the row was locked`);
-  await session.query('ROLLBACK');
+  await release();
   assert.equal((await post(locked)).statusCode, 201);
   assert.equal((await runtime.tips.stats(locked.creatorId)).all_time.count, 1, 'the refused one was not recorded');
 });

@@ -47,10 +47,10 @@ export function createSearch({ db, queue }: SearchParts) {
       await yieldToOthers();
       return batch;
     }
-    let batch = await queue.run(next);
+    let batch = await queue.run(creatorId, next);
     while (batch.read === batchSize) {
       yield batch;
-      batch = await queue.goOn(next);
+      batch = await queue.goOn(creatorId, next);
     }
     yield batch;
   }

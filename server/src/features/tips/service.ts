@@ -50,6 +50,8 @@ export type Tips = ReturnType<typeof createTips>;
 
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
+/** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
+const maxSkipped = 500;
 
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
@@ -169,8 +171,9 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     anyQueued: (creatorId: string, from: number, before: number): Promise<boolean> =>
       alertRepo.anyQueued(db, creatorId, from, before),
 
+    /** The newest tips whose alert was skipped. */
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
-      (await alertRepo.skippedSince(db, creatorId, since)).map(({ id }) => id),
+      (await alertRepo.skippedSince(db, creatorId, since, maxSkipped)).map(({ id }) => id),
 
     /** Whether the creator's rules and choices let the tip be shown, now or before. */
     mayBeShown: (creatorId: string, id: string): Promise<boolean> => alertRepo.mayBeShown(db, creatorId, id),

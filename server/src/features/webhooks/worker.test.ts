@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { until } from '../../../../sdk/test/until.ts';
-import { createTestClock, storageSettings } from '../../../test/build-app.ts';
-import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
+import { createTestClock, onNodes, storageSettings } from '../../../test/build-app.ts';
+import { basic, makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { execute } from '../../../test/sql.ts';
-import { basic, buildWebhooks } from '../../../test/webhooks.ts';
+import { buildWebhooks } from '../../../test/webhooks.ts';
 import { readConfig } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { createLog } from '../../platform/log.ts';
@@ -151,6 +151,24 @@ test('one receiver that never answers leaves the others’ latency unchanged', a
   t.diagnostic(`median ${beside.toFixed(1)} ms, ${alone.toFixed(1)} ms without nine receivers that never answer`);
 });
 
+test('security 32: a receiver that never answers costs one slot, however much waits for it', async (t) => {
+  const { runtime, worker, pair, add } = await buildWebhooks(t, { timeoutMs: 300 });
+  const dead = await startReceiver(t);
+  dead.answer = () => {};
+  await add(dead.url, { types: ['tip.created'] });
+  let [inFlight, most] = [0, 0];
+  const { post } = runtime.fetch;
+  t.mock.method(runtime.fetch, 'post', async (request: Parameters<typeof post>[0]) => {
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    return post(request).finally(() => (inFlight -= 1));
+  });
+  await worker.start();
+  await tips(runtime, pair, 50);
+  await dead.waitFor(5);
+  assert.equal(most, 1);
+});
+
 test('security 32: a receiver that sends no end of a body succeeds or fails like any other, and its log stays short', async (t) => {
   const { add, tip, worker, deliveries } = await buildWebhooks(t, { timeoutMs: 3_000 });
   const receiver = await startReceiver(t);
@@ -234,6 +252,37 @@ test('what waits to be sent is not sent any more once its grant has ended or its
     ...Array(3).fill('skipped'),
     'succeeded',
   ]);
+});
+
+test('what waits to be sent is not sent any more once another process has ended its grant', {
+  skip: onNodes ? 'with many nodes the command line tells them by Redis' : false,
+}, async (t) => {
+  const [server, commandLine] = await nodes(t, 2);
+  assert.ok(server && commandLine);
+  const { runtime, worker } = server;
+  const pair = await makePair(runtime);
+  const receiver = await startReceiver(t);
+  const held: (() => void)[] = [];
+  receiver.answer = (response) => held.push(() => response.writeHead(204).end());
+  await endpointOf(runtime, pair, receiver.url);
+  await worker.start();
+  await tips(runtime, pair, 1);
+  await receiver.waitFor(1);
+  await tips(runtime, pair, 3);
+  await until('there are 4 deliveries', async () => (await statusesOf(runtime)).length === 4);
+  const noticed = Promise.withResolvers<void>();
+  t.after(runtime.db.onExternalChange?.(noticed.resolve) ?? (() => {}));
+  await commandLine.runtime.grants.revoke(pair.creatorId, pair.clientId, 'operator');
+  await noticed.promise;
+  for (const release of held) release();
+  // The end of the grant is told to the app.
+  await receiver.waitFor(2);
+  held[1]?.();
+  await until('none is pending', async () => !(await statusesOf(runtime)).includes('pending'));
+  assert.deepEqual(
+    receiver.requests.map(({ body }) => JSON.parse(body).type),
+    ['tip.created', 'grant.revoked'],
+  );
 });
 
 test('what is recalled while its lease is on its way from the database is not sent either', async (t) => {

@@ -3,9 +3,10 @@ import type { Registry } from 'prom-client';
 import type { Platform } from '../../platform/platform.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
-import { createLeases, EndpointQueue, RequestSlots } from './delivery/endpoint-queue.ts';
+import { createLeases, EndpointQueue } from './delivery/endpoint-queue.ts';
 import { standardFormat } from './delivery/format.ts';
 import { dueEndpoints, writes } from './delivery/repo.ts';
+import { RequestSlots } from './delivery/request-slots.ts';
 import { createSettler } from './delivery/settle.ts';
 import type { Kinds } from './delivery/transport.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
@@ -77,8 +78,9 @@ export function createWebhookWorker(parts: WorkerParts) {
           polling.soon();
         }),
       );
-      // The command line writes to the same database without a hint.
+      // The command line writes to the same database without a hint. It may have ended a grant or suspended somebody.
       const stopListening = db.onExternalChange?.(() => {
+        outdate('*');
         sweeping.soon();
         polling.soon();
       });

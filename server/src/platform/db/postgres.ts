@@ -130,7 +130,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      patient.goOn(() => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+      patient.goOn('', () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
     );
 
   const pipelines = new PipelineSender();
@@ -142,7 +142,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     });
   const alone = (until: number, statement: PipelinedCall): Promise<PipelinedResult | undefined> =>
     retrying(until, () =>
-      patient.goOn(async () => {
+      patient.goOn('', async () => {
         try {
           return (await send(until, [statement], patientLockMs))[0];
         } catch (error) {

@@ -161,7 +161,7 @@ test('each write waits for another process as long as it may by itself, whoever 
   assert.equal(await count(db), recorded);
 });
 
-test('a write has moved the version of its tables before it is answered', { timeout: 60_000 }, async (t) => {
+test('a write has moved the version of its tables before it is answered', { timeout: 300_000 }, async (t) => {
   const db = await open(t);
   for (let i = 0; i < 20; i++) {
     const before = db.version(['things']);
@@ -208,7 +208,7 @@ test('keeps a process alive until its writes are answered, and no longer', async
     const run = { module: ${JSON.stringify(writes.run.module)}, name: 'run' };
     db.write(run, ${JSON.stringify(insert)}, [5]).then(() => console.log('answered'));
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 30_000 });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 300_000 });
   let printed = '';
   child.stdout.on('data', (text) => {
     printed += text;

@@ -2,12 +2,14 @@
  * The event loop's side of the writing thread (sqlite-worker.ts). Writes are sent in small groups. Those that arrive while
  * the thread commits share its next commit.
  *
- * - The first write starts the thread. It keeps the process alive only while writes are pending.
+ * - `start` starts the thread, so that it is there when the first write comes. It keeps the process alive only while
+ *   writes are pending.
  * - A write that is not answered in time is rejected, although it may still be recorded if the thread has begun it. While
  *   the thread is that late nothing more is sent to it, so writes that are rejected meanwhile are not recorded.
  * - If the thread ends unexpectedly, its pending writes are rejected, although they may have been recorded. The next write
  *   starts a new thread.
  */
+import { getCompileCacheDir } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
@@ -72,7 +74,13 @@ const isOverdue = (call: Call | undefined, withinMs: number): boolean =>
  */
 const groupSize = 8;
 const program = new URL('./sqlite-worker.ts', import.meta.url);
-const startWorker = (workerData: ThreadOptions): Worker => new Worker(program, { workerData, execArgv: [] });
+
+/** A thread uses the cache of compiled modules only if it is named in its environment. It then starts in half the time. */
+function startWorker(workerData: ThreadOptions): Worker {
+  const cache = getCompileCacheDir();
+  const env = cache === undefined ? process.env : { NODE_COMPILE_CACHE: cache, ...process.env };
+  return new Worker(program, { workerData, execArgv: [], env });
+}
 
 export class WritingThread implements SqliteWriter {
   readonly #options: ThreadOptions;
@@ -103,6 +111,15 @@ export class WritingThread implements SqliteWriter {
         this.#send();
       });
     });
+  }
+
+  /** The first write would start it too, and wait for it. */
+  start(): void {
+    try {
+      this.#running();
+    } catch {
+      // The first write tries again and reports it.
+    }
   }
 
   async changedByOthers(): Promise<boolean> {

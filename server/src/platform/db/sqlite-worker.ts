@@ -1,4 +1,5 @@
 /** The program of the writing thread: runs write functions on the writing connection. */
+import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import type { Write } from './database.ts';
@@ -31,6 +32,8 @@ function load(module: string, name: string): Promise<Run> {
   if (!run) {
     run = import(module).then(({ writes }) => {
       if (!writes?.[name]) throw new Error(`${module} has no write named ${name}: export it as a part of \`writes\``);
+      // Otherwise a server that is killed compiles the module again at every start.
+      flushCompileCache();
       return writes[name].run;
     });
     loaded.set(key, run);

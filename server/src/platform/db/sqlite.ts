@@ -6,7 +6,7 @@ import type { Database, Reader } from './database.ts';
 import { WriteBatcher, writes } from './sqlite-batcher.ts';
 import { createExternalChanges, createForeignCommits, createVersions } from './sqlite-changes.ts';
 import { Busy, SqliteConnection } from './sqlite-connection.ts';
-import { type SqliteWriter, WritingThread } from './sqlite-thread.ts';
+import { type SqliteWriter, type ThreadOptions, WritingThread } from './sqlite-thread.ts';
 
 export interface SqliteOptions {
   file: string;
@@ -29,7 +29,7 @@ export function openSqlite(options: SqliteOptions): Database {
   const reader = new SqliteConnection(file, { mayWrite: false });
   const versions = createVersions(reader);
   const writer = thread
-    ? new WritingThread({ file, waitMs, withinMs }, versions.committed)
+    ? startThread({ file, waitMs, withinMs }, versions.committed)
     : createLoopWriter(first, waitMs, versions.committed);
   if (thread) first.close();
   const external = createExternalChanges(() => writer.changedByOthers(), pollMs);
@@ -77,6 +77,12 @@ export function openSqlite(options: SqliteOptions): Database {
       return closed;
     },
   };
+}
+
+function startThread(options: ThreadOptions, onCommit: () => void): SqliteWriter {
+  const thread = new WritingThread(options, onCommit);
+  thread.start();
+  return thread;
 }
 
 /** Copies arguments and results as for a thread, so that both writers behave alike. */

@@ -26,7 +26,7 @@ async function talk(port: number, ...parts: string[]): Promise<string> {
   return text;
 }
 
-test('security 25: a body that never ends gets 408 while other requests go on', { timeout: 30_000 }, async (t) => {
+test('security 25: a body that never ends gets 408 while other requests go on', { timeout: 300_000 }, async (t) => {
   const app = await buildApp(t);
   app.http.server.requestTimeout = 1000;
   app.http.server.headersTimeout = 900;
@@ -45,6 +45,29 @@ test('security 25: a body that never ends gets 408 while other requests go on', 
     assert.match(answer, /x-request-id: req_/i);
   }
   assert.equal((await app.runtime.db.all('SELECT id FROM tips')).length, 0);
+});
+
+test('a client that asks for much and reads nothing is cut off', { timeout: 30_000 }, async (t) => {
+  const app = await buildApp(t);
+  assert.equal(app.http.server.timeout, 120_000);
+  app.http.server.timeout = 500;
+  const port = await listen(app);
+  const socket = connect(port, '127.0.0.1').pause();
+  t.after(() => socket.destroy());
+  app.http.server.once('request', ({ socket: ours }) => ours.once('close', () => closed.resolve()));
+  const closed = Promise.withResolvers<void>();
+  socket.write('GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
+  await closed.promise;
+});
+
+test('security 25: of thousands of query parameters the first hundred count', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const others = (count: number) => Array.from({ length: count }, (_, i) => `a${i}`).join('&');
+  const ask = async (query: string) => (await app.http.inject({ url: `/v1/tips?${query}`, headers })).statusCode;
+  assert.equal(await ask(`${others(99)}&limit=wrong`), 422);
+  assert.equal(await ask(`${others(100)}&limit=wrong`), 200);
+  assert.equal(await ask(others(10_000)), 200);
 });
 
 test('a target that is no path is an unknown path', async (t) => {

@@ -1,13 +1,15 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { createAddressRules, isLoopbackHost } from '../addresses.ts';
+import { createAddressRules, isLoopbackHost, networkOf } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type Caller, createAccessLog } from './access-log.ts';
+import { limitConnections } from './connections.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toHttpError, useErrorHandler } from './errors.ts';
 import { countHeader } from './headers.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { useJsonBodies } from './json-body.ts';
+import { createRequestQueue, type RequestSource } from './request-queue.ts';
 import { createValidatorCompiler } from './validation.ts';
 import { isWebSocketUpgrade } from './websocket.ts';
 
@@ -37,10 +39,12 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     requestIdHeader: false,
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     requestTimeout: 15_000,
+    // Without a byte in either direction, as of a client that asks for much and reads nothing. Streams send every 25 s.
+    connectionTimeout: 120_000,
     keepAliveTimeout: 72_000,
     // An id that is too long is unknown, like any other wrong id, and not an error of the router.
     routerOptions: { maxParamLength: bodyLimit },
-    rewriteUrl: ({ url = '/' }) => originForm(url),
+    rewriteUrl: ({ url = '/' }) => cutQuery(originForm(url)),
     http: {
       // A request without a Host is refused below, with the headers that every answer has.
       requireHostHeader: false,
@@ -79,15 +83,25 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app, elsewhere);
   const proxies = createAddressRules(config.trustProxy);
+  const connections = limitConnections(app.server, { isExempt: proxies.isOpened });
+  const requests = createRequestQueue(sourceOf);
+  app.server.on('connection', requests.connected);
   app.addHook('onRequest', (request, reply, done) => {
-    if (!namesOneHost(request)) return refuseRaw(request, reply);
+    if (!connections.arrived(request.raw.socket)) return void reply.hijack();
+    requests.enter(request, () => check(request, reply, done));
+  });
+  function check(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    // The client may have gone while the request waited.
+    if (request.raw.destroyed) return void reply.hijack();
+    if (!namesOneHost(request)) return void refuseRaw(request, reply);
     setCommonHeaders(request, reply);
     // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
-  });
+  }
   app.addHook('onResponse', (request, reply, done) => {
+    connections.answered(request.raw.socket);
     const ms = reply.elapsedTime;
     metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
@@ -105,6 +119,25 @@ function originForm(url: string): string {
   const path = url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
   return path.startsWith('/') ? path : `/${path}`;
 }
+
+const maxParameters = 100;
+
+/**
+ * What follows a hundred parameters is ignored, like every parameter that is not known: to parse and to log thousands of
+ * them takes milliseconds, in which nobody else is served.
+ */
+function cutQuery(url: string): string {
+  if (url.length < 2 * maxParameters) return url;
+  let end = url.indexOf('?');
+  for (let count = 0; end >= 0 && count < maxParameters; count += 1) end = url.indexOf('&', end + 1);
+  return end < 0 ? url : url.slice(0, end);
+}
+
+/** Without credentials, the path: it may contain a key. */
+const sourceOf = ({ ip, url, headers }: FastifyRequest): RequestSource => ({
+  address: networkOf(ip),
+  credential: headers.authorization ?? headers.cookie ?? pathOf(url),
+});
 
 const pathOf = (url: string): string => url.replace(/\?.*/s, '');
 

@@ -29,7 +29,22 @@ export function createChecker(): (schema: object) => Check {
   ajv.addKeyword({ keyword: 'x-no-controls', type: 'string', validate: hasNoControls, error: { message: 'controls' } });
   return (schema) => {
     const validate = ajv.compile(schema);
-    return (data) => (validate(data) ? [] : (validate.errors ?? []).map((error) => toDetail(error, schema)));
+    const shorten = createShortener(schema);
+    return (data) => (validate(shorten(data)) ? [] : (validate.errors ?? []).map((error) => toDetail(error, schema)));
+  };
+}
+
+/** Cuts lists that are too long, by any number, to one item too many: a body has room for 30,000 wrong ones. */
+function createShortener({ properties = {} }: ObjectSchema): (data: unknown) => unknown {
+  const lists = Object.entries(properties).flatMap(([field, { maxItems }]) =>
+    typeof maxItems === 'number' ? [{ field, maxItems }] : [],
+  );
+  return (data) => {
+    for (const { field, maxItems } of lists) {
+      const list: unknown = data !== null && typeof data === 'object' ? Reflect.get(data, field) : undefined;
+      if (Array.isArray(list) && list.length > maxItems) list.length = maxItems + 1;
+    }
+    return data;
   };
 }
 

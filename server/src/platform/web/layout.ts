@@ -1,6 +1,6 @@
 import type { Assets } from './assets.ts';
 import { notice, type Tone, writtenName } from './blocks.ts';
-import { displayName, displayText } from './browser/text.ts';
+import { displayName, displayText, graphemes } from './browser/text.ts';
 import { form } from './forms.ts';
 import { attributes, type Html, html } from './html.ts';
 import { type Lang, languageLink, messages } from './i18n.ts';
@@ -120,7 +120,7 @@ function languageSwitch(lang: Lang, url: string): Html {
 
 /** The first letter as a reader sees it, with its marks. */
 export function initialOf(name: string): string {
-  const [first] = new Intl.Segmenter().segment(displayName(name));
+  const [first] = graphemes(displayName(name));
   return first?.segment.toUpperCase() ?? '';
 }
 

@@ -43,7 +43,7 @@ export function createRecovery({ db, clock, sessions, throttle, passwords }: Rec
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await creatorByUsername(db, username);
       // Hashed for an unknown username too, so that both cases take the same time.
-      const passwordHash = await passwords.hash(password);
+      const passwordHash = await passwords.hash(visitor.address, password);
       if (!creator) return { outcome: 'wrong' };
       const { token, row } = sessions.prepare(creator.id, 'recovery', visitor);
       const signedIn = await db.write(repo.writes.signInByCode, hashOf(creator.id, code), passwordHash, row, clock());

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { networkOf } from '../../../platform/addresses.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
-import { networkOf } from '../sign-in/throttle.ts';
 import type { Session } from './service.ts';
 
 /** Far above what a person does by hand; a script must not keep the store busy with forms. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../../../platform/addresses.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { notice } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
@@ -11,7 +12,6 @@ import { AccountError, brokenRules } from '../rules.ts';
 import type { Accounts } from '../service.ts';
 import type { Pages } from '../sessions/service.ts';
 import type { SignIn, SignInResult } from './service.ts';
-import { networkOf } from './throttle.ts';
 import {
   type RecoveryForm,
   recoveryView,
@@ -201,7 +201,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
     const displayName = formText(request, 'display_name').trim();
     const password = formText(request, 'password');
     try {
-      const creator = await accounts.add({ username, displayName, password });
+      const creator = await accounts.add({ username, displayName, password, address: request.ip });
       await pages.signedIn(request, reply, await signIn.begin(creator.id, 'signup', visitorOf(request)));
       const text = t('welcome', { name: creator.display_name });
       return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text });

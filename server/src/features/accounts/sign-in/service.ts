@@ -36,7 +36,7 @@ export function createSignIn({ db, sessions, throttle, passwords }: SignInParts)
       const retryAfter = await throttle.enter(username, visitor.address);
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await repo.creatorByUsername(db, username);
-      const right = await passwords.verify(creator?.password_hash ?? undefined, password);
+      const right = await passwords.verify(visitor.address, creator?.password_hash ?? undefined, password);
       if (!creator?.password_hash || !right) return { outcome: 'wrong' };
       await throttle.clear(username, visitor.address);
       const { token, row } = sessions.prepare(creator.id, 'password', visitor);

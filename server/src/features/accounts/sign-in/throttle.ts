@@ -7,7 +7,7 @@
  * - The owner is never locked out: other addresses and passkeys are not affected, and the pause ends.
  * - Unknown usernames are throttled like known ones.
  */
-import ipaddr from 'ipaddr.js';
+import { networkOf } from '../../../platform/addresses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import * as repo from './repo.ts';
@@ -34,13 +34,4 @@ export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock
       while ((await db.write(repo.writes.deleteAttemptsBefore, clock() - repo.attemptsExpireMs, pruneBatch)) > 0);
     },
   };
-}
-
-/** A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4'
-    ? parsed.toString()
-    : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString();
 }

@@ -1,11 +1,21 @@
 import { createHash } from 'node:crypto';
+import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret, sameText } from '../../../platform/secrets.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
+import type { NewFamily } from '../grants/repo.ts';
 import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
-import { checkCreatorActive, checkUnused, defineGrantType, invalidGrant } from './grant-type.ts';
-import { type CodeRow, codeByHash, writes } from './repo.ts';
+import {
+  checkCreatorActive,
+  checkUnused,
+  defineGrantType,
+  invalidGrant,
+  type Redeeming,
+  type Refusal,
+  redeem,
+} from './grant-type.ts';
+import { type CodeRow, codeByHash, consumeCode } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
 interface CodeExchange {
@@ -13,6 +23,23 @@ interface CodeExchange {
   readonly redirectUri: string;
   readonly verifier: string | undefined;
 }
+
+async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: NewFamily) {
+  const { now, raceMs } = redeeming;
+  return redeem(tx, redeeming, {
+    load: (tx, { hash }) => codeByHash(tx, hash),
+    checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
+    consume: (tx, code) => consumeCode(tx, code, family, now, raceMs),
+    issue: ({ grant_id: grantId, scope: approved, grant_scope: granted }) => ({
+      grantId,
+      familyId: family.familyId,
+      scope: formatScopes(intersectScopes(parseScopes(approved).scopes, parseScopes(granted).scopes)),
+    }),
+  });
+}
+
+/** @public The writing thread finds it by this name. */
+export const writes = defineWrites(import.meta.url, { redeemCode });
 
 /**
  * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).
@@ -37,20 +64,11 @@ export const authorizationCode = defineGrantType({
     redirectUri: required(body, 'redirect_uri'),
     verifier: readVerifier(body.code_verifier),
   }),
-  load: (db, { hash }) => codeByHash(db, hash),
-  checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
-  consume(parts, code, { hash }, now) {
+  create(parts, now) {
     const { family, refreshToken } = newFamily(parts, now);
-    const { creator_id: creatorId, grant_id: grantId, scope: approved } = code;
-    const use = { creatorId, hash, grantId, scope: approved, now, raceMs: parts.raceMs };
-    return {
-      consumption: parts.db.write(writes.consumeCode, use, family),
-      grantId,
-      familyId: family.familyId,
-      scope: formatScopes(intersectScopes(parseScopes(approved).scopes, parseScopes(code.grant_scope).scopes)),
-      refreshToken,
-    };
+    return { refreshToken, values: family };
   },
+  redeem: writes.redeemCode,
 });
 
 /** RFC 7636, section 4.1 */
@@ -63,24 +81,25 @@ function readVerifier(verifier: string | null | undefined): string | undefined {
   return verifier;
 }
 
-function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): undefined {
-  if (expires_at <= now) throw invalidGrant('The code has expired.');
+function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): Refusal | undefined {
+  return expires_at <= now ? invalidGrant('The code has expired.') : undefined;
 }
 
-function checkGrantLives({ grant_ended_at }: CodeRow): undefined {
-  if (grant_ended_at !== null) throw invalidGrant('The creator has disconnected the app.');
+function checkGrantLives({ grant_ended_at }: CodeRow): Refusal | undefined {
+  return grant_ended_at === null ? undefined : invalidGrant('The creator has disconnected the app.');
 }
 
-function checkRedirectUri({ redirect_uri }: CodeRow, { redirectUri }: CodeExchange): undefined {
-  if (redirect_uri !== redirectUri)
-    throw invalidGrant('The redirect_uri is not the one that the authorization page was opened with.');
+function checkRedirectUri({ redirect_uri }: CodeRow, { redirectUri }: CodeExchange): Refusal | undefined {
+  return redirect_uri === redirectUri
+    ? undefined
+    : invalidGrant('The redirect_uri is not the one that the authorization page was opened with.');
 }
 
 /** A verifier without a challenge is refused too: an attacker may have removed the challenge (RFC 9700, section 4.8.2). */
-function checkVerifier({ code_challenge }: CodeRow, { verifier }: CodeExchange): undefined {
+function checkVerifier({ code_challenge }: CodeRow, { verifier }: CodeExchange): Refusal | undefined {
   const proven =
     code_challenge === null || verifier === undefined
       ? code_challenge === null && verifier === undefined
       : sameText(createHash('sha256').update(verifier).digest('base64url'), code_challenge);
-  if (!proven) throw invalidGrant('The code_verifier does not belong to the code_challenge.');
+  return proven ? undefined : invalidGrant('The code_verifier does not belong to the code_challenge.');
 }

@@ -3,13 +3,14 @@
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
  * - The signing key is loaded before a code or token is consumed.
+ * - Load, checks and consume are one write, so that nothing changes between them. Its conditional update decides between
+ *   concurrent requests, and the new refresh token commits with it. If the update changes nothing, the same write handles
+ *   reuse: it ends the family, although the answer is an error.
  * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
  *   cost the creator a second consent.
- * - One write consumes: its conditional update decides between concurrent requests, and the new refresh token commits with
- *   it. If the update changes nothing, the same write handles reuse: it ends the family, although the answer is an error.
  * - A grant or family that ends meanwhile still takes effect: the issued tokens work only while both live.
  */
-import type { Database } from '../../../platform/db/database.ts';
+import type { Tx, Write } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
@@ -35,27 +36,66 @@ interface Documentation {
 
 type Body<Field extends string> = { readonly [Name in Field]?: string | null | undefined };
 
-/** Throws an `OAuthError`. `'used'` skips the other checks: the write decides what a second use means. */
-type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => 'used' | undefined;
-
-interface Steps<Field extends string, Request, Loaded> extends Documentation {
+interface Steps<Field extends string, Request, New> extends Documentation {
   readonly fields: Readonly<Record<Field, OptionalText>>;
   /** The name of the code or token in error messages. */
   readonly credential: string;
   /** Runs before the client is authenticated. Throws for a missing or malformed field. */
   read(body: Body<Field>): Request;
-  load(db: Database, request: Request): Promise<Loaded | undefined>;
-  readonly checks: readonly Check<Loaded, Request>[];
-  consume(parts: TokenParts, loaded: Loaded, request: Request, now: number): Consumed;
+  /** The new refresh token, and what the write needs of it. */
+  create(parts: TokenParts, now: number): { readonly refreshToken: string; readonly values: New };
+  /** Load → checks → consume. Its function calls `redeem`. */
+  readonly redeem: Write<[redeeming: Redeeming<Request>, values: New], Redemption>;
 }
 
-/** The consuming write, and what to issue if it succeeds. */
-interface Consumed {
-  readonly consumption: Promise<Consumption>;
+/** The request of an authenticated app, with what its write needs to know. */
+export interface Redeeming<Request> {
+  readonly request: Request;
+  readonly clientId: string;
+  readonly now: number;
+  readonly raceMs: number;
+}
+
+/** What to issue. */
+interface Issue {
   readonly grantId: string;
   readonly familyId: string;
   readonly scope: string;
-  readonly refreshToken: string;
+}
+
+export interface Refusal {
+  readonly error: OAuthErrorName;
+  readonly description: string | undefined;
+}
+
+/** `undefined`: the app has no such code or token. */
+type Redemption = (Issue & { readonly creatorId: string; readonly consumption: Consumption }) | Refusal | undefined;
+
+/** `'used'` skips the other checks: consuming decides what a second use means. */
+type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => Refusal | 'used' | undefined;
+
+interface WriteSteps<Request, Loaded> {
+  load(tx: Tx, request: Request): Promise<Loaded | undefined>;
+  readonly checks: readonly Check<Loaded, Request>[];
+  /** What to issue if `consume` succeeds. */
+  issue(loaded: Loaded, request: Request): Issue;
+  consume(tx: Tx, loaded: Loaded): Promise<Consumption>;
+}
+
+export async function redeem<Request, Loaded extends { readonly client_id: string; readonly creator_id: string }>(
+  tx: Tx,
+  { request, clientId, now }: Redeeming<Request>,
+  steps: WriteSteps<Request, Loaded>,
+): Promise<Redemption> {
+  const loaded = await steps.load(tx, request);
+  if (loaded?.client_id !== clientId) return undefined;
+  for (const check of steps.checks) {
+    const result = check(loaded, request, now);
+    if (result === 'used') break;
+    if (result) return result;
+  }
+  const consumption = await steps.consume(tx, loaded);
+  return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
 }
 
 export interface GrantType extends Documentation {
@@ -63,11 +103,7 @@ export interface GrantType extends Documentation {
   read(body: Body<string>): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
 }
 
-export function defineGrantType<
-  Field extends string,
-  Request,
-  Loaded extends { readonly client_id: string; readonly creator_id: string },
->(steps: Steps<Field, Request, Loaded>): GrantType {
+export function defineGrantType<Field extends string, Request, New>(steps: Steps<Field, Request, New>): GrantType {
   const { fields, example, errors, credential } = steps;
   return {
     fields,
@@ -76,19 +112,17 @@ export function defineGrantType<
     read(body) {
       const request = steps.read(body);
       return async (parts, clientId) => {
+        const { db, clock, grants, raceMs } = parts;
         const sign = await parts.tokens.signer('access');
-        const now = parts.clock();
-        const loaded = await steps.load(parts.db, request);
-        if (loaded?.client_id !== clientId) throw invalidGrant(`The ${credential} is unknown.`);
-        for (const check of steps.checks) if (check(loaded, request, now) === 'used') break;
-        const creatorId = loaded.creator_id;
-        const { grantId, familyId, scope, refreshToken, ...consumed } = steps.consume(parts, loaded, request, now);
-        // The event loop signs while the writing thread commits. A token that is not issued is discarded.
-        const accessToken = sign({ creatorId, clientId, grantId, familyId, scope });
-        const consumption = await consumed.consumption;
-        if (consumption === 'reused') parts.grants.announce(creatorId);
-        if (consumption !== 'consumed') throw invalidGrant(`The ${credential} has been used.`);
-        return toTokenResponse(accessToken, refreshToken, scope);
+        const now = clock();
+        const { refreshToken, values } = steps.create(parts, now);
+        const redeemed = await db.write(steps.redeem, { request, clientId, now, raceMs }, values);
+        if (!redeemed) throw new OAuthError('invalid_grant', `The ${credential} is unknown.`);
+        if ('error' in redeemed) throw new OAuthError(redeemed.error, redeemed.description);
+        const { consumption, creatorId, grantId, familyId, scope } = redeemed;
+        if (consumption === 'reused') grants.announce(creatorId);
+        if (consumption !== 'consumed') throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
+        return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
       };
     },
   };
@@ -97,8 +131,7 @@ export function defineGrantType<
 export const checkUnused = ({ used_at }: { used_at: number | null }): 'used' | undefined =>
   used_at === null ? undefined : 'used';
 
-export function checkCreatorActive({ creator_suspended_at }: { creator_suspended_at: number | null }): undefined {
-  if (creator_suspended_at !== null) throw invalidGrant('The creator is suspended.');
-}
+export const checkCreatorActive = ({ creator_suspended_at }: { creator_suspended_at: number | null }) =>
+  creator_suspended_at === null ? undefined : invalidGrant('The creator is suspended.');
 
-export const invalidGrant = (description: string): OAuthError => new OAuthError('invalid_grant', description);
+export const invalidGrant = (description: string): Refusal => ({ error: 'invalid_grant', description });

@@ -1,9 +1,17 @@
+import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { newRefreshToken, refreshExpiry, refreshKey } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
-import { OAuthError } from './errors.ts';
-import { checkCreatorActive, checkUnused, defineGrantType, invalidGrant } from './grant-type.ts';
-import { type RefreshTokenRow, refreshTokenByKey, writes } from './repo.ts';
+import {
+  checkCreatorActive,
+  checkUnused,
+  defineGrantType,
+  invalidGrant,
+  type Redeeming,
+  type Refusal,
+  redeem,
+} from './grant-type.ts';
+import { type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
 interface Refresh {
@@ -11,6 +19,37 @@ interface Refresh {
   /** Fewer scopes for this access token; all granted scopes if absent. */
   readonly scope: string | undefined;
 }
+
+interface NextToken {
+  readonly key: string;
+  readonly idleMs: number;
+}
+
+async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: NextToken) {
+  const { request, now, raceMs } = redeeming;
+  return redeem(tx, redeeming, {
+    load: (tx, { key }) => refreshTokenByKey(tx, key),
+    checks: [checkNotRevoked, checkUnused, checkNotExpired, checkCreatorActive, checkScope],
+    consume: (tx, token) =>
+      rotateRefreshToken(tx, {
+        key: request.key,
+        creatorId: token.creator_id,
+        familyId: token.family_id,
+        nextKey: next.key,
+        nextExpiresAt: refreshExpiry(now, next.idleMs, token.family_expires_at),
+        now,
+        raceMs,
+      }),
+    issue: (token, { scope }) => ({
+      grantId: token.grant_id,
+      familyId: token.family_id,
+      scope: formatScopes(scope === undefined ? grantedScopes(token) : parseScopes(scope).scopes),
+    }),
+  });
+}
+
+/** @public The writing thread finds it by this name. */
+export const writes = defineWrites(import.meta.url, { redeemRefreshToken });
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
@@ -26,36 +65,30 @@ export const refreshToken = defineGrantType({
   example: { summary: 'Refresh', value: { ...exampleCredentials, refresh_token: 'njr_…' } },
   errors: ['invalid_scope'],
   read: (body): Refresh => ({ key: refreshKey(required(body, 'refresh_token')), scope: body.scope || undefined }),
-  load: (db, { key }) => refreshTokenByKey(db, key),
-  checks: [checkNotRevoked, checkUnused, checkNotExpired, checkCreatorActive, checkScope],
-  consume({ db, raceMs, refreshIdleMs }, token, { key, scope }, now) {
-    const { creator_id: creatorId, family_id: familyId, grant_id: grantId } = token;
-    const next = newRefreshToken(now);
-    const nextExpiresAt = refreshExpiry(now, refreshIdleMs, token.family_expires_at);
-    const rotation = { key, creatorId, familyId, nextKey: next.key, nextExpiresAt, now, raceMs };
-    return {
-      consumption: db.write(writes.rotateRefreshToken, rotation),
-      grantId,
-      familyId,
-      scope: formatScopes(scope === undefined ? grantedScopes(token) : parseScopes(scope).scopes),
-      refreshToken: next.token,
-    };
+  create({ refreshIdleMs: idleMs }, now) {
+    const { token, key } = newRefreshToken(now);
+    return { refreshToken: token, values: { key, idleMs } };
   },
+  redeem: writes.redeemRefreshToken,
 });
 
-function checkNotRevoked({ grant_ended_at, family_ended_at }: RefreshTokenRow): undefined {
-  if (grant_ended_at !== null || family_ended_at !== null) throw invalidGrant('The refresh token has been revoked.');
+function checkNotRevoked({ grant_ended_at, family_ended_at }: RefreshTokenRow): Refusal | undefined {
+  return grant_ended_at === null && family_ended_at === null
+    ? undefined
+    : invalidGrant('The refresh token has been revoked.');
 }
 
-function checkNotExpired({ expires_at }: RefreshTokenRow, _: Refresh, now: number): undefined {
-  if (expires_at <= now) throw invalidGrant('The refresh token has expired.');
+function checkNotExpired({ expires_at }: RefreshTokenRow, _: Refresh, now: number): Refusal | undefined {
+  return expires_at <= now ? invalidGrant('The refresh token has expired.') : undefined;
 }
 
-function checkScope(token: RefreshTokenRow, { scope }: Refresh): undefined {
-  if (scope === undefined) return;
+function checkScope(token: RefreshTokenRow, { scope }: Refresh): Refusal | undefined {
+  if (scope === undefined) return undefined;
   const { scopes, unknown } = parseScopes(scope);
   const granted = grantedScopes(token);
-  if (unknown.length > 0 || !scopes.every((name) => granted.includes(name))) throw new OAuthError('invalid_scope');
+  return unknown.length === 0 && scopes.every((name) => granted.includes(name))
+    ? undefined
+    : { error: 'invalid_scope', description: undefined };
 }
 
 /** The scopes of the family that the grant still has. */

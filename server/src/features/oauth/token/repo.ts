@@ -1,4 +1,4 @@
-import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import type { Reader, Tx } from '../../../platform/db/database.ts';
 import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/repo.ts';
 
 /**
@@ -9,6 +9,7 @@ export type Consumption = 'consumed' | 'raced' | 'reused';
 
 /** An authorization code with the current state of its grant and creator. */
 export interface CodeRow {
+  hash: string;
   creator_id: string;
   client_id: string;
   grant_id: string;
@@ -24,7 +25,7 @@ export interface CodeRow {
 
 export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefined> {
   return db.get<CodeRow>(
-    `SELECT k.creator_id, k.client_id, k.grant_id, k.scope, k.redirect_uri, k.code_challenge, k.expires_at, k.used_at,
+    `SELECT k.hash, k.creator_id, k.client_id, k.grant_id, k.scope, k.redirect_uri, k.code_challenge, k.expires_at, k.used_at,
        g.scope AS grant_scope, g.ended_at AS grant_ended_at, c.suspended_at AS creator_suspended_at
      FROM authorization_codes k
      JOIN grants g ON g.creator_id = k.creator_id AND g.id = k.grant_id
@@ -34,34 +35,31 @@ export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefine
   );
 }
 
-interface CodeUse {
-  readonly creatorId: string;
-  readonly hash: string;
-  readonly grantId: string;
-  readonly scope: string;
-  readonly now: number;
-  readonly raceMs: number;
-}
-
 /** The update decides which request consumes the code. The family is inserted for that request. */
-async function consumeCode(tx: Tx, use: CodeUse, family: NewFamily): Promise<Consumption> {
-  const { creatorId, hash, now, raceMs } = use;
+export async function consumeCode(
+  tx: Tx,
+  code: CodeRow,
+  family: NewFamily,
+  now: number,
+  raceMs: number,
+): Promise<Consumption> {
+  const { hash, creator_id: creatorId, grant_id: grantId, scope } = code;
   const changed = await tx.run(
     `UPDATE authorization_codes SET used_at = $3, family_id = $4
      WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL`,
     [creatorId, hash, now, family.familyId],
   );
   if (changed === 1) {
-    await insertFamily(tx, { ...family, creatorId, grantId: use.grantId, scope: use.scope, now });
+    await insertFamily(tx, { ...family, creatorId, grantId, scope, now });
     return 'consumed';
   }
-  const code = await tx.get<{ used_at: number; family_id: string }>(
+  const used = await tx.get<{ used_at: number; family_id: string }>(
     `SELECT used_at, family_id FROM authorization_codes
      WHERE creator_id = $1 AND hash = $2 AND used_at IS NOT NULL AND family_id IS NOT NULL`,
     [creatorId, hash],
   );
-  if (!code || isRace(code.used_at, now, raceMs)) return 'raced';
-  await endFamily(tx, creatorId, code.family_id, now);
+  if (!used || isRace(used.used_at, now, raceMs)) return 'raced';
+  await endFamily(tx, creatorId, used.family_id, now);
   return 'reused';
 }
 
@@ -109,7 +107,7 @@ interface Rotation {
 }
 
 /** The update decides which request consumes the token. The next token is inserted for that request. */
-async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumption> {
+export async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumption> {
   const { key, creatorId, familyId, nextKey, now, raceMs } = rotation;
   const changed = await tx.run(
     'UPDATE refresh_tokens SET used_at = $3, successor_hash = $2 WHERE hash = $1 AND used_at IS NULL',
@@ -131,5 +129,3 @@ async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumpti
 }
 
 const isRace = (usedAt: number, now: number, raceMs: number): boolean => raceMs > 0 && now - usedAt <= raceMs;
-
-export const writes = defineWrites(import.meta.url, { consumeCode, rotateRefreshToken });

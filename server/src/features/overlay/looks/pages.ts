@@ -148,8 +148,8 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
       if (picture && picture.size > pictureBytes) return refuse({ picture_file: t('pictureLarge') });
       if (sound && sound.size > soundBytes) return refuse({ sound_file: t('soundLarge') });
       try {
-        const newPicture = picture && (await looks.upload(await toUpload('picture', picture)));
-        const newSound = sound && (await looks.upload(await toUpload('sound', sound)));
+        const newPicture = picture && (await looks.upload(creatorId, await toUpload('picture', picture)));
+        const newSound = sound && (await looks.upload(creatorId, await toUpload('sound', sound)));
         const changed = {
           ...parsed,
           picture: newPicture?.id ?? parsed.picture,

@@ -97,9 +97,9 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
     throw new Error(`the looks of ${creatorId} changed too often`);
   }
 
-  async function toFile({ kind, bytes }: Upload): Promise<repo.FileRow> {
+  async function toFile(creatorId: string, { kind, bytes }: Upload): Promise<repo.FileRow> {
     const id = newId('fil');
-    if (kind === 'picture') return { id, ...(await pictures.encodeAnimated(bytes, pictureEdge)) };
+    if (kind === 'picture') return { id, ...(await pictures.encodeAnimated(creatorId, bytes, pictureEdge)) };
     const type = soundType(bytes);
     if (!type) throw new UploadError('sound_kind');
     return { id, type, bytes };

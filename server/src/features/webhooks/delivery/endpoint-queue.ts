@@ -3,7 +3,8 @@
  * another.
  *
  * - The number of concurrent requests starts at one, doubles after each answer, and returns to one after a timeout.
- * - All queues share a fixed number of request slots, of which slow queues (the last request timed out) get at most half.
+ * - All queues share a fixed number of request slots (request-slots.ts), of which slow queues (the last request timed out)
+ *   get at most half, and the queues of one owner an eighth.
  * - A queue leases as many deliveries ahead as it sends in `aheadMs` at its current rate, so that it never waits for the
  *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue.
  * - A delivery whose lease is outdated or about to expire is released, not sent.
@@ -14,6 +15,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Vault } from '../../../platform/secrets.ts';
 import { sealContext, webhookKey } from './format.ts';
 import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from './repo.ts';
+import type { RequestSlots, SlotRequest } from './request-slots.ts';
 import type { QueuedDelivery, Settler } from './settle.ts';
 import type { Kinds } from './transport.ts';
 
@@ -132,9 +134,10 @@ export class EndpointQueue {
       const next = this.#waiting[0];
       if (!next) break;
       const isValid = this.#parts.leases.isValid(next);
-      if (isValid && !this.#parts.slots.acquire(this.#slow, this.#run)) break;
+      const slot = { owner: this.#target.owner, slow: this.#slow };
+      if (isValid && !this.#parts.slots.acquire(slot, this.#run)) break;
       this.#waiting.shift();
-      if (isValid) void this.#send(next, this.#target);
+      if (isValid) void this.#send(next, this.#target, slot);
       else this.#release(next);
     }
     const isLow = this.#slow ? this.#waiting.length + this.#requests === 0 : this.#waiting.length < this.#ahead() / 2;
@@ -166,9 +169,8 @@ export class EndpointQueue {
     this.#run();
   }
 
-  async #send(queued: QueuedDelivery, { kind, url, keys }: Target): Promise<void> {
+  async #send(queued: QueuedDelivery, { kind, url, keys }: Target, slot: SlotRequest): Promise<void> {
     const { clock, kinds, slots, settler } = this.#parts;
-    const slowSlot = this.#slow;
     this.#requests += 1;
     const at = clock();
     const started = performance.now();
@@ -181,7 +183,7 @@ export class EndpointQueue {
     this.#slow = answer.timedOut;
     this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
     if (this.#slow) this.#releaseAll();
-    slots.release(slowSlot, this.#run);
+    slots.release(slot, this.#run);
   }
 
   #release(queued: QueuedDelivery): void {
@@ -195,6 +197,7 @@ export class EndpointQueue {
 }
 
 interface Target {
+  readonly owner: string;
   readonly kind: SendingEndpoint['kind'];
   readonly url: URL;
   readonly keys: readonly KeyObject[];
@@ -211,57 +214,14 @@ function targetOf(
   vault: Vault,
   known: Target | undefined,
 ): Target {
-  const { id, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
+  const { id, owner, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
   const sealed = [sealed_secret];
   if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
   const isKnown =
     known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
   const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { kind, url: new URL(url), keys, sealedSecret: sealed_secret, changes };
+  return { owner, kind, url: new URL(url), keys, sealedSecret: sealed_secret, changes };
 }
-
-/** Limits the concurrent requests of all endpoints. Slow queues get at most half of the slots. */
-export class RequestSlots {
-  readonly #used = { all: 0, slow: 0 };
-  /** Queues that wait for a slot, in order of arrival. */
-  readonly #waiting = { quick: new Set<() => void>(), slow: new Set<() => void>() };
-
-  /** Returns whether a slot was free. If not, calls `onFree` once when one may be. */
-  acquire(slow: boolean, onFree: () => void): boolean {
-    if (this.#isFull(slow)) {
-      this.#waiting[slow ? 'slow' : 'quick'].add(onFree);
-      return false;
-    }
-    this.#used.all += 1;
-    if (slow) this.#used.slow += 1;
-    return true;
-  }
-
-  /** Calls `first` before the waiting queues. */
-  release(slow: boolean, first: () => void): void {
-    this.#used.all -= 1;
-    if (slow) this.#used.slow -= 1;
-    first();
-    this.#wake(false);
-    this.#wake(true);
-  }
-
-  #isFull(slow: boolean): boolean {
-    return this.#used.all >= slots || (slow && this.#used.slow >= slots / 2);
-  }
-
-  /** A queue that acquires no slot has nothing to send, or waits again. */
-  #wake(slow: boolean): void {
-    const waiting = this.#waiting[slow ? 'slow' : 'quick'];
-    for (const onFree of [...waiting].slice(0, 4)) {
-      if (this.#isFull(slow)) return;
-      waiting.delete(onFree);
-      onFree();
-    }
-  }
-}
-
-const slots = 512;
 
 /** Longer than an attempt and its settlement. */
 export const leaseMs = 30_000;

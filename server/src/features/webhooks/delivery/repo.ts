@@ -17,6 +17,8 @@ export type EndpointKind = 'standard';
 
 export interface SendingEndpoint {
   id: string;
+  /** The account of the app, or the app itself if the operator made it. */
+  owner: string;
   kind: EndpointKind;
   url: string;
   sealed_secret: Uint8Array;
@@ -26,8 +28,9 @@ export interface SendingEndpoint {
   failing_since: number | null;
 }
 
+/** Of an endpoint `e` and its app `a`. */
 export const sendingColumns = `
-e.id, 'standard' AS kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
+e.id, COALESCE(a.owner_id, a.id) AS owner, 'standard' AS kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
 
 /** The grant is live and has the scope to receive events. */
 export const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;

@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { verifyWebhook } from '../../../../../sdk/src/index.ts';
 import { makeCreator, makePair } from '../../../../test/factories.ts';
 import { type Received, startReceiver } from '../../../../test/receiver.ts';
+import { executeAll } from '../../../../test/sql.ts';
 import { buildWebhooks } from '../../../../test/webhooks.ts';
 
 const day = 86_400_000;
@@ -340,4 +341,35 @@ test('deliveries are forgotten after 30 days, and with their endpoint', async (t
   assert.equal((await deliveries(id)).length, 1);
   const left = await runtime.db.all('SELECT id FROM webhook_deliveries WHERE endpoint_id = $1', [gone.id]);
   assert.equal(left.length, 0);
+});
+
+test('security 39: a look for a status reads a bounded part of the log, and its cursor goes on from there', async (t) => {
+  const { add, call, tip, worker, runtime, clock } = await buildWebhooks(t);
+  const receiver = await startReceiver(t);
+  const { id } = await add(receiver.url);
+  await tip();
+  await worker.pass();
+  // 2,500 more that succeeded, and the oldest of all failed.
+  await executeAll(
+    runtime.db,
+    [`UPDATE webhook_deliveries SET status = 'failed' WHERE endpoint_id = $1`, [id]],
+    [
+      `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $3)
+       INSERT INTO webhook_deliveries (creator_id, endpoint_id, event_id, id, event_type, status, created_at)
+       SELECT '', $1, 'evt_' || i, 'dlv_z' || (10000 + i), 'tip.created', 'succeeded', $2 FROM n`,
+      [id, clock(), 2_500, 1],
+    ],
+  );
+  const all = t.mock.method(runtime.db, 'all');
+  const pages: number[] = [];
+  for (let cursor = ''; ; ) {
+    const page = (await call('GET', `/${id}/deliveries?status=failed${cursor}`)).json();
+    pages.push(page.data.length);
+    if (page.next_cursor === null) break;
+    cursor = `&cursor=${page.next_cursor}`;
+  }
+  assert.deepEqual(pages, [0, 0, 1]);
+  for (const { arguments: args } of all.mock.calls) assert.match(String(args[0]), /id >= \$3|webhook_endpoints/);
+  all.mock.restore();
+  assert.equal((await call('GET', `/${id}/deliveries?limit=100`)).json().data.length, 100);
 });

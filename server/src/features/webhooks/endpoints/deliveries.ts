@@ -16,6 +16,8 @@ export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'
 /** In one write: others write between two of them. */
 const replayBatch = 100;
 const maxReplayed = 10_000;
+/** An endpoint may have millions of deliveries, and none of the status that is looked for. */
+const maxSearched = 1_000;
 
 /** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
@@ -45,17 +47,22 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       return toDelivery(row);
     },
 
-    /** One page, newest first, and the id where the next one begins. */
+    /**
+     * One page, newest first, and the id where the next one begins. With a status a page ends after `maxSearched`
+     * deliveries, however few of them have it.
+     */
     async page(
       clientId: string,
       id: string,
       { before, status, limit }: { before: string | null; status: DeliveryStatus | null; limit: number },
     ): Promise<{ deliveries: Delivery[]; next: string | null }> {
       await endpoint(clientId, id);
-      const rows = await repo.deliveriesPage(db, id, { before: before ?? afterAllIds, status, limit: limit + 1 });
+      const start = before ?? afterAllIds;
+      const end = status === null ? undefined : await repo.deliveryBefore(db, id, start, maxSearched);
+      const rows = await repo.deliveriesPage(db, id, { before: start, from: end ?? '', status, limit: limit + 1 });
       return {
         deliveries: rows.slice(0, limit).map(toDelivery),
-        next: rows.length > limit ? (rows[limit - 1]?.id ?? null) : null,
+        next: (rows.length > limit ? rows[limit - 1]?.id : end) ?? null,
       };
     },
 

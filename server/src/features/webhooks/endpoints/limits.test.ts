@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeApp } from '../../../../test/factories.ts';
+import { basic, makeApp } from '../../../../test/factories.ts';
 import { executeAll } from '../../../../test/sql.ts';
-import { basic, buildWebhooks } from '../../../../test/webhooks.ts';
+import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { firstId } from '../../../platform/ids.ts';
 
 const hook = 'https://receiver.test/hook';

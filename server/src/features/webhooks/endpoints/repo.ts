@@ -192,18 +192,33 @@ export function deliveryById(db: Reader, endpointId: string, id: string): Promis
   ]);
 }
 
-/** Newest first. */
+/** Newest first, from the deliveries before one id and from another on. */
 export function deliveriesPage(
   db: Reader,
   endpointId: string,
-  { before, status, limit }: { before: string; status: DeliveryStatus | null; limit: number },
+  { before, from, status, limit }: { before: string; from: string; status: DeliveryStatus | null; limit: number },
 ): Promise<DeliveryRow[]> {
-  const filter = status === null ? '' : 'AND status = $4';
+  const filter = status === null ? '' : 'AND status = $5';
   return db.all(
     `SELECT ${deliveryColumns} FROM webhook_deliveries
-     WHERE endpoint_id = $1 AND id < $2 ${filter} ORDER BY id DESC LIMIT $3`,
-    [endpointId, before, limit, ...(status === null ? [] : [status])],
+     WHERE endpoint_id = $1 AND id < $2 AND id >= $3 ${filter} ORDER BY id DESC LIMIT $4`,
+    [endpointId, before, from, limit, ...(status === null ? [] : [status])],
   );
+}
+
+/** The id of the delivery so many before this one, if there are so many. */
+export async function deliveryBefore(
+  db: Reader,
+  endpointId: string,
+  before: string,
+  count: number,
+): Promise<string | undefined> {
+  const row = await db.get<{ id: string }>(
+    `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND id < $2
+     ORDER BY id DESC LIMIT 1 OFFSET CAST($3 AS BIGINT)`,
+    [endpointId, before, count - 1],
+  );
+  return row?.id;
 }
 
 /** The body that was sent; `null` if the app may not see it any more. */

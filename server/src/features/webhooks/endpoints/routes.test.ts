@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { basic } from '../../../../test/factories.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { storedBytes } from '../../../../test/stored-bytes.ts';
-import { basic, buildWebhooks } from '../../../../test/webhooks.ts';
+import { buildWebhooks } from '../../../../test/webhooks.ts';
 
 test('a webhook is made, shown, changed and removed', async (t) => {
   const { call, clock } = await buildWebhooks(t);

@@ -166,7 +166,9 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     schema: {
       operationId: 'listDeliveries',
       summary: 'What was sent',
-      description: 'Newest first. Deliveries are kept 30 days.',
+      description:
+        'Newest first. Deliveries are kept 30 days. With `status`, a page ends after 1,000 deliveries of any status: it ' +
+        'may be short, or empty, while there is a `next_cursor`.',
       tags,
       params: schemas.WebhookParams,
       querystring: schemas.DeliveryQuery,

@@ -9,6 +9,7 @@ import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
+import { skippedAlerts } from './0011-skipped-alerts.ts';
 import { screenedTips } from './0012-screened-tips.ts';
 import { looks } from './0013-looks.ts';
 import { screening } from './0015-screening.ts';
@@ -27,6 +28,7 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0008-table-versions', sql: tableVersions },
   { name: '0009-forgetting', sql: forgetting },
   { name: '0010-pictures', sql: pictures },
+  { name: '0011-skipped-alerts', sql: skippedAlerts },
   { name: '0012-screened-tips', sql: screenedTips },
   { name: '0015-screening', sql: screening },
   { name: '0018-live-control', sql: liveControl },

@@ -87,10 +87,18 @@ function fewMarks(run: string): string {
 /** Only Latin and Thai, whose graphemes are short once their marks are few. */
 const shortGraphemes = /^[\0-\u02ff\u0e00-\u0e32\u0e34-\u0e7f\u2010-\u2027]*$/;
 
+let segmenter: Intl.Segmenter | undefined;
+
+/** What a reader sees as letters. To make a segmenter takes longer than to use it. */
+export function graphemes(text: string): Iterable<{ readonly segment: string }> {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
+
 function breakGraphemes(text: string): string {
   if (text.length <= maxGrapheme || shortGraphemes.test(text)) return text;
   let broken = '';
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const { segment } of graphemes(text)) {
     const characters = [...segment];
     for (let at = 0; at < characters.length; at += maxGrapheme)
       broken += (at === 0 ? '' : '\u200b') + characters.slice(at, at + maxGrapheme).join('');

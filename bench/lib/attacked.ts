@@ -1,0 +1,136 @@
+/** A victim's calls while somebody attacks, beside the same calls in peace. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answers } from '../../server/test/flood.ts';
+import type { Bench } from './bench.ts';
+import type { Child } from './child.ts';
+import { orderOf } from './compare.ts';
+import type { Namjai } from './namjai.ts';
+import { type Measured, median, quantile } from './row.ts';
+import type { PaceOptions, VictimOptions } from './victim-worker.ts';
+
+interface Attack {
+  /** The number of the stretch: what a minute allows is used up in one, so each has attackers of its own. */
+  begin(stretch: number): Promise<void>;
+  end(): Promise<Answers>;
+}
+
+export interface Scene {
+  readonly server: Namjai;
+  readonly attacker: Child;
+  readonly victim: Pick<VictimOptions, 'tokens' | 'once'>;
+  readonly attack: Attack;
+  readonly stretches: Stretches;
+}
+
+/** A round has so many stretches of peace and as many of attack, in turn. */
+export interface Stretches {
+  readonly perRound: number;
+  readonly seconds: number;
+}
+
+export const callsPerSecond = 50;
+
+/** Below this a time is one of the machine's scheduler rather than of the server: a shorter p99 in peace counts as this. */
+const shortestMs = 1;
+
+const warmUpSeconds = 1;
+
+export const stretchesOf = (bench: Bench, perRound = 2): Stretches =>
+  bench.short ? { perRound: 1, seconds: 0.5 } : { perRound, seconds: 7 / perRound };
+
+/** With the one that warms up. */
+export const attacksOf = ({ rounds }: Bench, { perRound }: Stretches): number => rounds * perRound + 1;
+
+const kinds = ['attacked', 'peace'] as const;
+
+interface Taken {
+  readonly times: number[];
+  /** Microseconds of processor time. */
+  server: number;
+  attacker: number;
+  seconds: number;
+  answers: number;
+}
+
+/** The victim's p99 under attack divided by its p99 in peace, for each round. */
+export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Measured> {
+  const { server, attacker, victim, attack, stretches } = scene;
+  const client = bench.start(new URL('./victim-worker.ts', import.meta.url));
+  await client.call('prepare', { port: server.port, ...victim } satisfies VictimOptions);
+  const pace = (seconds: number) =>
+    client.call<number[]>('pace', { perSecond: callsPerSecond, seconds } satisfies PaceOptions);
+  let attacks = 0;
+
+  async function take(kind: (typeof kinds)[number], into: Taken, seconds: number): Promise<void> {
+    await untilIdle(server.child);
+    const [serverBefore, attackerBefore, begun] = [await server.child.cpu(), await attacker.cpu(), performance.now()];
+    if (kind === 'attacked') await attack.begin(attacks++);
+    into.times.push(...(await pace(seconds)));
+    const answers = kind === 'attacked' ? await attack.end() : {};
+    into.answers += Object.values(answers).reduce((sum, count) => sum + count, 0);
+    into.seconds += (performance.now() - begun) / 1000;
+    into.server += (await server.child.cpu()) - serverBefore;
+    into.attacker += (await attacker.cpu()) - attackerBefore;
+  }
+
+  bench.progress('warming up');
+  for (const kind of kinds.toReversed()) await take(kind, none(), warmUpSeconds);
+  const rounds = { attacked: [] as Taken[], peace: [] as Taken[] };
+  for (let round = 0; round < bench.rounds; round++) {
+    const taken = { attacked: none(), peace: none() };
+    for (let stretch = 0; stretch < stretches.perRound; stretch++)
+      for (const kind of orderOf(round + stretch, kinds)) {
+        bench.progress(`round ${round + 1} of ${bench.rounds}: ${kind === 'peace' ? 'in peace' : 'under attack'}`);
+        await take(kind, taken[kind], stretches.seconds);
+      }
+    for (const kind of kinds) rounds[kind].push(taken[kind]);
+  }
+  return measuredOf(rounds);
+}
+
+/** The warm-up and all rounds of one side. */
+export const secondsOfSide = (bench: Bench, { perRound, seconds }: Stretches): number =>
+  bench.rounds * perRound * seconds + warmUpSeconds;
+
+const none = (): Taken => ({ times: [], server: 0, attacker: 0, seconds: 0, answers: 0 });
+
+function measuredOf(rounds: Record<(typeof kinds)[number], readonly Taken[]>): Measured {
+  const p99s = (kind: (typeof kinds)[number]): number[] => rounds[kind].map(({ times }) => quantile(times, 0.99));
+  const [attacked, peace] = [p99s('attacked'), p99s('peace')];
+  const each = (kind: (typeof kinds)[number], of: (taken: Taken) => number): number[] => rounds[kind].map(of);
+  const side = (label: string, kind: (typeof kinds)[number]) => [
+    { label, unit: 'ms at p99', values: p99s(kind) },
+    { label, unit: 'ms in the middle', values: each(kind, ({ times }) => median(times)) },
+    { label, unit: 'ms at most', values: each(kind, ({ times }) => Math.max(...times)) },
+    { label, unit: 'of a core for the server', values: each(kind, ({ server, seconds }) => server / seconds / 1e6) },
+  ];
+  return {
+    values: attacked.map((p99, round) => p99 / Math.max(shortestMs, peace[round] ?? 0)),
+    parts: [
+      ...side('under attack', 'attacked'),
+      ...side('in peace', 'peace'),
+      { label: 'attacker', unit: 'answers/s', values: each('attacked', ({ answers, seconds }) => answers / seconds) },
+      {
+        label: 'attacker',
+        unit: 'of a core',
+        values: each('attacked', ({ attacker, seconds }) => attacker / seconds / 1e6),
+      },
+    ],
+    note: `p99 ${median(attacked).toFixed(1)} ms, ${median(peace).toFixed(1)} ms in peace`,
+  };
+}
+
+const idleShare = 0.1;
+const longestWaitMs = 20_000;
+
+/** What an attack has left behind must not slow down the peace that follows: then it would count for less. */
+async function untilIdle(server: Child): Promise<void> {
+  const deadline = performance.now() + longestWaitMs;
+  for (let before = await server.cpu(); performance.now() < deadline; ) {
+    const begun = performance.now();
+    await delay(200);
+    const used = await server.cpu();
+    if ((used - before) / 1000 < idleShare * (performance.now() - begun)) return;
+    before = used;
+  }
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
+import { buildApp } from '../../../test/build-app.ts';
+import { limitConnections } from './connections.ts';
+
+async function listen(t: TestContext, isExempt: (address: string) => boolean) {
+  const server = createServer((_request, response) => response.end('ok'));
+  limitConnections(server, { isExempt, maxOfAddress: 3 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  /** Whether a request on a new connection is answered. */
+  async function isServed(localAddress = '127.0.0.1'): Promise<boolean> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    return Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
+  }
+  return { sockets, isServed };
+}
+
+test('an address has so many connections at once; a closed one makes room, and others are not affected', async (t) => {
+  const { sockets, isServed } = await listen(t, () => false);
+  for (let i = 0; i < 3; i++) assert.equal(await isServed(), true);
+  assert.equal(await isServed(), false);
+  assert.equal(await isServed('127.0.0.2'), true);
+  sockets[0]?.destroy();
+  await until('the server has seen the connection close', () => isServed());
+});
+
+test('the connections of a trusted proxy are not counted', async (t) => {
+  const { isServed } = await listen(t, (address) => address === '127.0.0.1');
+  for (let i = 0; i < 5; i++) assert.equal(await isServed(), true);
+});
+
+test('a connection that sends too many requests before the first is answered is closed, and one that waits is not', async (t) => {
+  const app = await buildApp(t);
+  const { mock } = t.mock.method(app.runtime.db, 'get', () => new Promise(() => {}));
+  await app.http.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.http.server.address() as AddressInfo;
+  const send = (path: string, times: number) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.on('error', () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(times));
+    t.after(() => socket.destroy());
+    return socket;
+  };
+  await once(send('/avatars/avt_00000000000000000000000000', 65).resume(), 'close');
+  mock.restore();
+  const many = send('/healthz', 60);
+  for (let round = 0; round < 3; round++) {
+    let text = '';
+    while (text.split('HTTP/1.1 200').length <= 60) text += String((await once(many, 'data'))[0]);
+    many.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
+  }
+});

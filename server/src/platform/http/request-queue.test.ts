@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { createRequestQueue } from './request-queue.ts';
+
+const sourceOf = (name: string) => ({ address: name.charAt(0), credential: name.charAt(1) });
+
+test('so many requests begin in one iteration of the event loop, the rest in rotation', async () => {
+  const queue = createRequestQueue(sourceOf, { atOnce: 3, besideNewConnection: 1 });
+  let begun: string[] = [];
+  const enter = (name: string) => queue.enter(name, () => begun.push(name));
+  for (const name of ['ax1', 'ax2', 'ax3', 'ax4', 'ax5', 'ax6', 'ay1', 'b_1', 'b_2']) enter(name);
+  const iterations = [begun];
+  while (begun.length > 0) {
+    begun = [];
+    await nextIteration();
+    iterations.push(begun);
+    if (iterations.length === 2) enter('c_1');
+  }
+  assert.deepEqual(iterations, [['ax1', 'ax2', 'ax3'], ['ax4', 'b_1', 'ay1'], ['b_2', 'ax5', 'c_1'], ['ax6'], []]);
+});
+
+test('a request that begins in the same iteration as few others begins at once', () => {
+  const queue = createRequestQueue(sourceOf);
+  let begun = false;
+  queue.enter('ax1', () => {
+    begun = true;
+  });
+  assert.ok(begun);
+});
+
+test('while connections arrive few requests begin in an iteration', async () => {
+  const queue = createRequestQueue(sourceOf, { atOnce: 3, besideNewConnection: 1 });
+  const begun: string[] = [];
+  const counts: number[] = [];
+  for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9]) queue.enter(`ax${n}`, () => begun.push(`ax${n}`));
+  while (begun.length < 9) {
+    counts.push(begun.length);
+    if (counts.length <= 2) queue.connected();
+    await nextIteration();
+  }
+  assert.deepEqual(counts, [3, 4, 5, 8]);
+});

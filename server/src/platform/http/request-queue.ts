@@ -1,0 +1,78 @@
+/**
+ * Which requests begin when many arrive at once. Invariants:
+ *
+ * - In one iteration of the event loop at most `max.atOnce` requests begin. So an answer that takes several iterations (a
+ *   write, a signature) does not wait for hundreds of requests at each of them.
+ * - While connections arrive it is only a few: Node.js accepts one in an iteration, in order of arrival, so each newcomer
+ *   waits for as many iterations as there are others before it.
+ * - The others begin in rotation between addresses, and between the credentials of one address. So whoever sends hundreds
+ *   delays the request of another by a few, also from the same address.
+ * - Nothing is refused here, and no request overtakes an earlier one of the same credential.
+ */
+import { RoundRobin } from '../round-robin.ts';
+
+export interface RequestSource {
+  readonly address: string;
+  /** What the request names to be let in, true or not; empty for none. */
+  readonly credential: string;
+}
+
+export interface RequestQueue<Request> {
+  /** Calls `begin` at once, or in a later iteration of the event loop. */
+  enter(request: Request, begin: () => void): void;
+  /** A connection was accepted. */
+  connected(): void;
+}
+
+/** A request costs 0.05 to 0.2 ms before its answer or its first wait. As many as share a commit begin together. */
+const defaultMax = { atOnce: 64, besideNewConnection: 2 };
+
+export function createRequestQueue<Request>(
+  sourceOf: (request: Request) => RequestSource,
+  max = defaultMax,
+): RequestQueue<Request> {
+  /** For each waiting request of an address the queue of that address. */
+  const addresses = new RoundRobin<RoundRobin<() => void>>();
+  let left = max.atOnce;
+  let [scheduled, anyConnected] = [false, false];
+
+  function nextIteration(): void {
+    scheduled = false;
+    left = anyConnected ? max.besideNewConnection : max.atOnce;
+    if (anyConnected) schedule();
+    anyConnected = false;
+    while (left > 0) {
+      const begin = addresses.take()?.take();
+      if (!begin) break;
+      count();
+      begin();
+    }
+  }
+
+  function schedule(): void {
+    if (!scheduled) setImmediate(nextIteration);
+    scheduled = true;
+  }
+
+  function count(): void {
+    left -= 1;
+    schedule();
+  }
+
+  return {
+    connected() {
+      anyConnected = true;
+      schedule();
+    },
+    enter(request, begin) {
+      if (left > 0) {
+        count();
+        return begin();
+      }
+      const { address, credential } = sourceOf(request);
+      const [ofAddress = new RoundRobin<() => void>()] = addresses.of(address);
+      ofAddress.add(credential, begin);
+      addresses.add(address, ofAddress);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * Lines 36 to 42 of the security requirements as somebody would do them: what is sent, and the rows that it needs.
+ * Tests and the benchmark send the same. Each attacker is made anew, so that all that is allowed is still to come.
+ */
+import { until } from '../../sdk/test/until.ts';
+import type { Runtime } from '../src/runtime.ts';
+import { basic, makeCreator, makePair } from './factories.ts';
+import type { FloodRequest, FrameFlood } from './flood.ts';
+import { clientFrame } from './raw-http.ts';
+
+type Requests = Promise<FloodRequest[]>;
+
+/** The same connections in every attack: more of them wait longer, but do not send more. */
+export const attackConnections = 100;
+
+/** 36: pings before the auth frame, on both sockets. */
+export const strangersPings: Pick<FrameFlood, 'paths' | 'frame'> = {
+  paths: ['/v1/socket', '/overlay/socket'],
+  frame: clientFrame(0x9).toString('base64'),
+};
+
+/** 37: wrong sign-ins of fifty addresses, so many each; the server must trust its proxy. `network` makes them new ones. */
+export async function wrongSignIns(url: string, network: number, each = 120): Requests {
+  const page = await fetch(`${url}/login`, { headers: { accept: 'text/html' } });
+  const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
+  const cookie = page.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  return Array.from({ length: 50 * each }, (_, i) => ({
+    method: 'POST',
+    path: '/login',
+    headers: {
+      cookie,
+      accept: 'text/html',
+      origin: 'http://localhost:8080',
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-forwarded-for': `10.0.${network}.${i % 50}`,
+    },
+    body: new URLSearchParams({ csrf, username: `nobody_${network}_${i}`, password: 'not the right one' }).toString(),
+  }));
+}
+
+/** 38: fifty acknowledgements a request: of alerts that wait, of the same again, and of some that do not exist. */
+export async function acknowledgements(runtime: Runtime): Requests {
+  const { creatorId } = await makeCreator(runtime);
+  await recordTips(runtime, creatorId, 50);
+  const key = await runtime.overlays.key(creatorId);
+  return [1, 1, 1_000].map((first) => ({
+    method: 'POST',
+    path: `/overlay/${key}/ack`,
+    headers: json,
+    body: JSON.stringify({
+      instance: '00000000-0000-4000-8000-000000000001',
+      acks: Array.from({ length: 50 }, (_, i) => ({ sequence: first + i, outcome: 'shown' })),
+    }),
+  }));
+}
+
+/** 39: pings, retries and replays of an app that has sent so many deliveries to a receiver, and looks at them. */
+export async function webhookCalls(runtime: Runtime, receiver: string, deliveries: number): Requests {
+  const pair = await makePair(runtime);
+  const { id } = await runtime.webhooks.add(pair.clientId, { url: receiver, types: null, description: null });
+  await recordTips(runtime, pair.creatorId, deliveries);
+  const sent = { before: null, status: 'succeeded', limit: deliveries } as const;
+  const page = async () => (await runtime.webhooks.deliveries.page(pair.clientId, id, sent)).deliveries;
+  await until('all is delivered', async () => (await page()).length === deliveries);
+  const path = `/v1/webhooks/${id}`;
+  const call = (end: string, body: object = {}): FloodRequest => ({
+    method: 'POST',
+    path: `${path}/${end}`,
+    headers: { ...basic(pair), ...json },
+    body: JSON.stringify(body),
+  });
+  const day = 86_400_000;
+  const [from, to] = [Date.now() - day, Date.now() + day].map((ms) => new Date(ms).toISOString());
+  const retries = (await page()).slice(0, 2).map((delivery) => call(`deliveries/${delivery.id}/retry`));
+  const looks: FloodRequest = { method: 'GET', path: `${path}/deliveries?limit=100`, headers: basic(pair) };
+  return [call('replay', { from, to }), call('ping'), ...retries, looks];
+}
+
+/** 40: tips of one creator, whose row somebody holds locked, by so many apps. */
+export async function tipsOfOne(
+  runtime: Runtime,
+  apps: number,
+): Promise<{ creatorId: string; requests: FloodRequest[] }> {
+  const creator = await makeCreator(runtime);
+  const requests: FloodRequest[] = [];
+  for (let i = 0; i < apps; i++) {
+    const { headers } = await makePair(runtime, { creator });
+    const body = '{"amount":5,"name":"SOMCHAI"}';
+    requests.push({ method: 'POST', path: '/v1/tips', headers: { ...headers, ...json }, body });
+  }
+  return { creatorId: creator.creatorId, requests };
+}
+
+/** 41: a creator's own history: looked at, searched without a hit, exported. */
+export async function historyReads({ signIn }: Runtime, creatorId: string): Requests {
+  const token = await signIn.begin(creatorId, 'password', { address: '127.0.0.1', userAgent: 'attack' });
+  const headers = { cookie: `namjai=${token}`, accept: 'text/html' };
+  const paths = ['/dashboard', '/dashboard/tips?q=nothing+has+this', '/dashboard/tips.csv'];
+  return paths.map((path) => ({ method: 'GET', path, headers }));
+}
+
+/** 42: what anybody may ask for. */
+export async function publicPages(runtime: Runtime): Requests {
+  const { creatorId, username } = await makeCreator(runtime);
+  const profile = { displayName: 'Zaphod', bio: '', socialLinks: [], channels: [], channelDetails: {} };
+  await runtime.profiles.update(creatorId, { ...profile, pageLook: 'plain', pagePublic: true });
+  const headers = { accept: 'text/html' };
+  return ['/readyz', '/openapi.json', '/docs', `/@${username}`].map((path) => ({ method: 'GET', path, headers }));
+}
+
+async function recordTips({ tips }: Runtime, creatorId: string, count: number): Promise<void> {
+  const tip = { creatorId, app: null, amount: 5, name: 'SOMCHAI', displayName: null, message: null };
+  await Promise.all(Array.from({ length: count }, () => tips.record(tip)));
+}
+
+const json = { 'content-type': 'application/json' };
