@@ -112,6 +112,8 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'overlay/looks/repo.ts': { changeLooks: none, setVoices: none },
   'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
   'screening/repo.ts': { saveRules: none },
+  'goals/repo.ts': { addGoal: none, endGoal: none, deleteGoal: none },
+  'tips/void-repo.ts': { voidTip: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },
   'webhooks/delivery/repo.ts': { leaseDue: none, settle: 'webhook.disabled', endLeases: none },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },

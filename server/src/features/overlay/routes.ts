@@ -70,10 +70,14 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   async function state(creatorId: string) {
-    const [overlay, skipped] = await Promise.all([overlays.get(creatorId), overlays.skipped(creatorId)]);
+    const [overlay, skipped, voided] = await Promise.all([
+      overlays.get(creatorId),
+      overlays.skipped(creatorId),
+      overlays.voided(creatorId),
+    ]);
     const { settings, paused, hidden, volume, stopped } = overlay;
     // A page from before knows the pause only.
-    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, now: clock() };
+    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, voided, now: clock() };
   }
 
   app.get('/overlay/worker.js', (_request, reply) =>

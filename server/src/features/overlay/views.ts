@@ -152,10 +152,10 @@ function recentTable(o: OverlayView, t: T): Html {
       o.times.time(new Date(createdAt), o.lang),
       writtenName(name),
       html`${money(amountMinor)}`,
-      tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
+      tip?.voided ? badge(t('voided'), 'warn') : tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
       tip?.status === 'queued'
         ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' }))
-        : tip?.status === 'held'
+        : tip?.status === 'held' || tip?.voided
           ? ''
           : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
     ]),

@@ -1,6 +1,6 @@
 export { approveAlert, expireAlerts, settleAlert } from './alert-repo.ts';
 export type { DayTotal } from './days.ts';
-export { parseBound } from './range.ts';
+export { everything, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
 export type { TipFilter } from './search.ts';

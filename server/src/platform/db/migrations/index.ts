@@ -9,8 +9,10 @@ import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
+import { corrections } from './0011-corrections.ts';
 import { screenedTips } from './0012-screened-tips.ts';
 import { looks } from './0013-looks.ts';
+import { goals } from './0014-goals.ts';
 import { screening } from './0015-screening.ts';
 import { publicPage } from './0016-public-page.ts';
 import { liveControl } from './0018-live-control.ts';
@@ -27,9 +29,11 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0008-table-versions', sql: tableVersions },
   { name: '0009-forgetting', sql: forgetting },
   { name: '0010-pictures', sql: pictures },
+  { name: '0011-corrections', sql: corrections },
   { name: '0012-screened-tips', sql: screenedTips },
-  { name: '0015-screening', sql: screening },
-  { name: '0018-live-control', sql: liveControl },
   { name: '0013-looks', sql: looks },
+  { name: '0014-goals', sql: goals },
+  { name: '0015-screening', sql: screening },
   { name: '0016-public-page', sql: publicPage },
+  { name: '0018-live-control', sql: liveControl },
 ];
