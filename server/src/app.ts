@@ -81,6 +81,7 @@ export function createApp(runtime: Runtime): App {
 
   overlayRoutes(http, {
     overlays,
+    widgets: runtime.widgets,
     presence,
     streams,
     limiter,

@@ -113,6 +113,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
   'screening/repo.ts': { saveRules: none },
   'goals/repo.ts': { addGoal: none, endGoal: none, deleteGoal: none },
+  'tips/supporters-repo.ts': { countTips: none },
   'tips/void-repo.ts': { voidTip: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },
   'webhooks/delivery/repo.ts': { leaseDue: none, settle: 'webhook.disabled', endLeases: none },

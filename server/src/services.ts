@@ -23,7 +23,7 @@ import {
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
-import { createOverlays, createPresence, overlayTopic } from './features/overlay/index.ts';
+import { createOverlays, createPresence, createWidgets, overlayTopic } from './features/overlay/index.ts';
 import { createProfiles, createShareCards } from './features/profile/index.ts';
 import { createScreening } from './features/screening/index.ts';
 import { createStreams } from './features/sockets/index.ts';
@@ -124,6 +124,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   });
   const control = createControl({ overlays, tips, presence });
   const moderators = createModerators({ db, hub, clock, newId });
+  const widgets = createWidgets({ tips, goals, clock, zone });
   const tipsAt = (at: Clock) => {
     const own = { db, clock: at, newId: createIds(at), zone };
     return createTips({ ...own, screen, events: createEventLog({ ...own, hub }) });
@@ -156,6 +157,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     overlays,
     control,
     moderators,
+    widgets,
     webhooks,
     demo,
   };

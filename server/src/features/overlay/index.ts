@@ -4,3 +4,4 @@ export { overlayPages } from './pages.ts';
 export { createPresence } from './presence.ts';
 export { overlayRoutes } from './routes.ts';
 export { controlTopic, createOverlays, type Overlays, overlayTopic } from './service.ts';
+export { createWidgets } from './widgets.ts';

@@ -12,9 +12,12 @@ import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
+import { widgetRoutes } from './widget-routes.ts';
+import type { Widgets } from './widgets.ts';
 
 export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
+  readonly widgets: Widgets;
   readonly presence: Presence;
   readonly streams: Streams;
   readonly webSockets: WebSockets;
@@ -89,6 +92,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     const page = pages.errorWriter(request);
     return page ? page(error, request, reply) : reply.send(envelope(error, request.id));
   };
+  widgetRoutes(instance, { ...parts, writeError });
 
   app.get<{ Params: { key: string } }>('/overlay/:key', { config: { writeError } }, async ({ params }, reply) => {
     const creatorId = await creatorOf(params.key);

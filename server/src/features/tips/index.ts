@@ -5,3 +5,4 @@ export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields } from './schemas.ts';
 export type { TipFilter } from './search.ts';
 export { createTips, type ScreenTip, type Tips } from './service.ts';
+export { type Period, periods } from './supporters-repo.ts';

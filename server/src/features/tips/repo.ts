@@ -8,6 +8,7 @@ import {
   type EventPosition,
   type PreparedEvent,
 } from '../events/index.ts';
+import { listed } from './listed.ts';
 import type { Selection } from './range.ts';
 import type { AlertStatus, Tip } from './schemas.ts';
 
@@ -69,6 +70,18 @@ export function tipsPage(
 ): Promise<TipRow[]> {
   const start = before ?? { createdAt: to ?? endOfTime, sequence: endOfTime };
   return db.all<TipRow>(pages[status ?? 'all'], [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
+}
+
+/** How many of the newest tips are searched for those that may stand in public lists. */
+const searchedTips = 1000;
+
+export function latestListed(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
+  return db.all<TipRow>(
+    `SELECT ${columns} FROM
+       (SELECT * FROM tips WHERE creator_id = $1 ORDER BY created_at DESC, sequence DESC LIMIT ${searchedTips}) AS newest
+     WHERE ${listed} ORDER BY created_at DESC, sequence DESC LIMIT $2`,
+    [creatorId, limit],
+  );
 }
 
 export function newestBefore(db: Reader, creatorId: string, before: number) {

@@ -11,6 +11,7 @@ import type { Selection } from './range.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
 import { createSearch, tipsPerUnit } from './search.ts';
+import { createSupporters } from './supporters.ts';
 import { writes as voidWrites } from './void-repo.ts';
 
 export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
@@ -195,6 +196,13 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
         as_of: toTimestamp(asOf),
       };
     },
+
+    /** The newest tips that may stand in public lists. */
+    latest: async (creatorId: string, limit: number): Promise<Tip[]> =>
+      (await repo.latestListed(db, creatorId, limit)).map(repo.toTip),
+
+    /** Who has tipped most today, this month or in all; the first is the first. */
+    top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
 
     /** The totals of the last `count` days, oldest first. */
     async days(creatorId: string, count: number): Promise<DayTotal[]> {

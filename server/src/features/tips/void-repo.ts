@@ -1,8 +1,10 @@
 /** The write that takes a tip back. */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type SkipReason, takeFromGoals } from '../events/index.ts';
+import { wasListed } from './listed.ts';
 import { columns, type TipRow, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
+import { changeSupporter } from './supporters-repo.ts';
 
 interface Voiding {
   readonly tipId: string;
@@ -23,9 +25,9 @@ interface Voiding {
 async function voidTip(tx: Tx, voiding: Voiding): Promise<{ tip: Tip; sequence: number } | null> {
   const { tipId, createdAt, month, reason, voided } = voiding;
   const { creatorId } = voided;
-  const row = await tx.get<TipRow>(
+  const row = await tx.get<TipRow & { alert_reason: string | null }>(
     `UPDATE tips SET voided_at = $4, void_reason = $5
-     WHERE creator_id = $1 AND id = $2 AND created_at = $3 AND voided_at IS NULL RETURNING ${columns}`,
+     WHERE creator_id = $1 AND id = $2 AND created_at = $3 AND voided_at IS NULL RETURNING ${columns}, alert_reason`,
     [creatorId, tipId, createdAt, voided.now, reason],
   );
   if (!row) return null;
@@ -42,6 +44,7 @@ async function voidTip(tx: Tx, voiding: Voiding): Promise<{ tip: Tip; sequence: 
     ]);
   await subtract(tx, creatorId, month, row.amount_minor);
   await takeFromGoals(tx, creatorId, createdAt, row.amount_minor);
+  if (wasListed(row)) await changeSupporter(tx, creatorId, row, -1);
   return { tip: toVoided(position.createdAt), sequence: position.sequence };
 }
 

@@ -15,6 +15,7 @@ import { looks } from './0013-looks.ts';
 import { goals } from './0014-goals.ts';
 import { screening } from './0015-screening.ts';
 import { publicPage } from './0016-public-page.ts';
+import { supporters } from './0017-supporters.ts';
 import { liveControl } from './0018-live-control.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
@@ -35,5 +36,6 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0014-goals', sql: goals },
   { name: '0015-screening', sql: screening },
   { name: '0016-public-page', sql: publicPage },
+  { name: '0017-supporters', sql: supporters },
   { name: '0018-live-control', sql: liveControl },
 ];
