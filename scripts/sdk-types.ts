@@ -29,7 +29,18 @@ const documentFile = new URL('../openapi.json', import.meta.url);
 const typesFile = new URL('../sdk/src/api-types.ts', import.meta.url);
 
 /** The components that the SDK exports, with those that they refer to. `Event` has an older name there. */
-const exported = ['Me', 'Profile', 'TipRequest', 'TipStats', 'AlertRequest', 'SocketToken', 'Event', 'WebhookEvent'];
+const exported = [
+  'Me',
+  'Profile',
+  'TipRequest',
+  'TipStats',
+  'VoidRequest',
+  'GoalList',
+  'AlertRequest',
+  'SocketToken',
+  'Event',
+  'WebhookEvent',
+];
 const renamed: Readonly<Record<string, string>> = { Event: 'StreamEvent' };
 
 export function sdkTypes(document: ApiDocument): string {

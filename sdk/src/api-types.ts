@@ -123,7 +123,45 @@ export type StreamEvent =
   | AlertReplayedEvent
   | AlertApprovedEvent
   | AlertShownEvent
-  | AlertSkippedEvent;
+  | AlertSkippedEvent
+  | TipVoidedEvent
+  | GoalReachedEvent;
+
+export type Goal = {
+  id: string;
+  title: string;
+  /** In baht. */
+  target: number;
+  /** The same in satang. */
+  target_minor: number;
+  /** Tips from starts_at until before ends_at, less those that were voided. */
+  raised: number;
+  raised_minor: number;
+  currency: 'THB';
+  /** RFC 3339, UTC, milliseconds. */
+  starts_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  ends_at: string | null;
+  /** Stays, also if a tip is voided later. */
+  reached_at: string | null;
+};
+
+export type GoalList = { data: Goal[] };
+
+/** A goal was reached; once for each goal. */
+export type GoalReachedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'goal.reached';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { goal: Goal };
+};
 
 /** The app can no longer act for the creator: `reason` is `creator`, `app`, `operator`, `app_deleted` or `account_deleted`; `sequence` is null. */
 export type GrantRevokedEvent = {
@@ -192,6 +230,7 @@ export type SocketToken = {
 
 export type Tip = {
   id: string;
+  status: 'recorded' | 'voided';
   /** In baht. */
   amount: number;
   /** The same in satang. */
@@ -201,7 +240,12 @@ export type Tip = {
   /** Shown in place of name where it is set. */
   display_name: string | null;
   message: string | null;
-  source: { type: 'api' | 'cli'; client_id: string | null; app_name: string | null };
+  source: {
+    /** An app, the creator by hand, or the command line. */
+    type: 'api' | 'creator' | 'cli';
+    client_id: string | null;
+    app_name: string | null;
+  };
   alert: {
     status: 'held' | 'queued' | 'shown' | 'skipped' | 'expired';
     /** RFC 3339, UTC, milliseconds. */
@@ -211,6 +255,10 @@ export type Tip = {
     /** The message that may be shown in public; null if there is none or it is hidden. */
     message: string | null;
   };
+  /** RFC 3339, UTC, milliseconds. */
+  voided_at: string | null;
+  /** What was said when the tip was voided. */
+  void_reason: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
 };
@@ -267,6 +315,26 @@ export type TipStats = {
   as_of: string;
 };
 
+/** A tip was taken back: totals no longer count it. */
+export type TipVoidedEvent = {
+  /** Belongs to the event, not to its delivery. */
+  id: string;
+  type: 'tip.voided';
+  /** Counts up by one per creator, without gaps. */
+  sequence: number;
+  test: boolean;
+  replay: boolean;
+  creator_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  data: { tip: Tip };
+};
+
+export type VoidRequest = {
+  /** At most 255 characters; kept with the tip. */
+  reason?: string | null;
+};
+
 /** The body of a delivery. Types may be added: pass over those you do not know. */
 export type WebhookEvent =
   | TipCreatedEvent
@@ -275,6 +343,8 @@ export type WebhookEvent =
   | AlertApprovedEvent
   | AlertShownEvent
   | AlertSkippedEvent
+  | TipVoidedEvent
+  | GoalReachedEvent
   | GrantRevokedEvent
   | WebhookPingEvent;
 

@@ -51,6 +51,8 @@ test('each method calls its endpoint with the token', async (t) => {
   await client.tips.get('tip_1/..');
   await client.tips.stats();
   await client.tips.create(tip, { idempotencyKey: 'pay-1' });
+  await client.tips.void('tip_1', { reason: 'Refunded' });
+  await client.goals();
   await client.alerts.send();
   await client.events.list({ after: 7, limit: 2 });
   await client.socketToken();
@@ -62,6 +64,8 @@ test('each method calls its endpoint with the token', async (t) => {
       'GET /v1/tips/tip_1%2F..',
       'GET /v1/tips/stats',
       'POST /v1/tips',
+      'POST /v1/tips/tip_1/void',
+      'GET /v1/goals',
       'POST /v1/alerts',
       'GET /v1/events?after=7&limit=2',
       'GET /v1/socket/token',

@@ -6,6 +6,7 @@ import type {
   Alert,
   AlertRequest,
   EventPage,
+  GoalList,
   Me,
   Page,
   Profile,
@@ -14,6 +15,7 @@ import type {
   TipFilter,
   TipRequest,
   TipStats,
+  VoidRequest,
 } from './types.ts';
 
 export type TipList = AsyncIterable<Tip> & {
@@ -52,7 +54,17 @@ export function createClient(options: RequestOptions) {
           headers: { 'idempotency-key': idempotencyKey },
           repeatable: true,
         }),
+      /** Takes a tip back that your app recorded within the last 90 days. It is final; a repeat answers the same. */
+      void: (id: string, voiding: VoidRequest = {}) =>
+        request<Tip>({
+          method: 'POST',
+          path: `/v1/tips/${encodeURIComponent(id)}/void`,
+          body: voiding,
+          repeatable: true,
+        }),
     },
+    /** The open goals of the creator. */
+    goals: () => request<GoalList>({ path: '/v1/goals', repeatable: true }),
     alerts: {
       /** Shows a test alert. Not repeated after a lost response: the overlay might show it twice. */
       send: (alert: AlertRequest = {}) =>

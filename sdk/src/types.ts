@@ -17,6 +17,8 @@ export type TipFilter = {
   /** Tips a page, 1 to 100, default 50. */
   limit?: number;
   cursor?: string;
+  /** Only these; both if it is left out. */
+  status?: Tip['status'];
 };
 
 export type Page<T> = { data: T[]; next_cursor: string | null };

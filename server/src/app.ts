@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
 import { accountSettingsPages, createPostLimit, signInPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
-import { connectedAppPages, dashboardPages, liveRoute, tipsPages } from './features/dashboard/index.ts';
+import { connectedAppPages, dashboardPages, liveRoute, tipPages, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
+import { goalPages, goalRoutes } from './features/goals/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { livePages } from './features/live/index.ts';
 import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
@@ -27,6 +28,7 @@ const navigation: Navigation = {
   dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
   live: { href: '/dashboard/live', en: 'Live control', th: 'ควบคุมสด' },
   overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
+  goals: { href: '/dashboard/goals', en: 'Goals', th: 'เป้าหมาย' },
   screening: { href: '/dashboard/screening', en: 'Screening', th: 'คัดกรอง' },
   apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
   profile: { href: '/dashboard/profile', en: 'Profile', th: 'โปรไฟล์' },
@@ -72,11 +74,23 @@ export function createApp(runtime: Runtime): App {
   oauthRoutes(http, { apps, tokenEndpoint });
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
+  goalRoutes(http, { goals: runtime.goals, protect });
   alertRoutes(http, { alerts, protect, rules: config });
   webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
   socketRoutes(http, { webSockets, events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
 
-  overlayRoutes(http, { overlays, presence, streams, limiter, hub, log, clock, webSockets, pages });
+  overlayRoutes(http, {
+    overlays,
+    widgets: runtime.widgets,
+    presence,
+    streams,
+    limiter,
+    hub,
+    log,
+    clock,
+    webSockets,
+    pages,
+  });
 
   pages.register(http, (scope) => {
     signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
@@ -94,6 +108,7 @@ export function createApp(runtime: Runtime): App {
     });
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
+    tipPages(scope, { pages, tips, events, overlays, webhooks: runtime.webhooks, times, limiter, rules: config });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
     livePages(scope, {
       pages,
@@ -107,6 +122,7 @@ export function createApp(runtime: Runtime): App {
       times,
     });
     screeningPages(scope, { pages, screening: runtime.screening });
+    goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });

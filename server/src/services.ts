@@ -12,6 +12,7 @@ import { createAlerts } from './features/alerts/index.ts';
 import { createApps } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
+import { createGoals } from './features/goals/index.ts';
 import { createControl, createModerators } from './features/live/index.ts';
 import {
   createAccessLookup,
@@ -22,7 +23,7 @@ import {
   createTokenEndpoint,
   createTokens,
 } from './features/oauth/index.ts';
-import { createOverlays, createPresence } from './features/overlay/index.ts';
+import { createOverlays, createPresence, createWidgets, overlayTopic } from './features/overlay/index.ts';
 import { createProfiles, createShareCards } from './features/profile/index.ts';
 import { createScreening } from './features/screening/index.ts';
 import { createStreams } from './features/sockets/index.ts';
@@ -98,6 +99,14 @@ export function createServices(platform: Platform & { readonly config: Config })
   const screening = createScreening({ db, clock, recentNames: (creatorId) => tips.recentNames(creatorId) });
   const { screen } = screening;
   const tips: Tips = createTips({ db, events, screen, clock, newId, zone });
+  const goals = createGoals({
+    db,
+    clock,
+    newId,
+    events,
+    sumTips: tips.sum,
+    onChange: (creatorId) => hub.publish(overlayTopic(creatorId), 'goals'),
+  });
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, screen, newId, overlaysConnected: presence.connected });
@@ -115,6 +124,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   });
   const control = createControl({ overlays, tips, presence });
   const moderators = createModerators({ db, hub, clock, newId });
+  const widgets = createWidgets({ tips, goals, clock, zone });
   const tipsAt = (at: Clock) => {
     const own = { db, clock: at, newId: createIds(at), zone };
     return createTips({ ...own, screen, events: createEventLog({ ...own, hub }) });
@@ -140,12 +150,14 @@ export function createServices(platform: Platform & { readonly config: Config })
     screening,
     cards,
     tips,
+    goals,
     streams,
     presence,
     alerts,
     overlays,
     control,
     moderators,
+    widgets,
     webhooks,
     demo,
   };

@@ -18,7 +18,7 @@ export async function assertLedger(db: Database): Promise<Set<string>> {
     ({ creator_id }) => creator_id,
   );
   const tips = Map.groupBy(
-    await db.all<{ creator_id: string; sequence: number; id: string; amount_minor: number; created_at: number }>(
+    await db.all<{ creator_id: string; sequence: number; id: string; amount_minor: number; voided_at: number | null }>(
       'SELECT * FROM tips ORDER BY creator_id, sequence',
     ),
     ({ creator_id }) => creator_id,
@@ -31,11 +31,12 @@ export async function assertLedger(db: Database): Promise<Set<string>> {
       Array.from({ length: head.sequence }, (_, i) => i + 1),
       'sequences count up by one',
     );
-    const sum = history.reduce((total, { amount_minor }) => total + amount_minor, 0);
-    assert.deepEqual([head.total_minor, head.tip_count], [sum, history.length], 'totals equal the sums');
+    const counted = history.filter(({ voided_at }) => voided_at === null);
+    const sum = counted.reduce((total, { amount_minor }) => total + amount_minor, 0);
+    assert.deepEqual([head.total_minor, head.tip_count], [sum, counted.length], 'totals equal the sums');
     assert.deepEqual(
       [head.month_total_minor, head.month_tip_count],
-      [sum, history.length],
+      [sum, counted.length],
       'the month’s totals equal the sums',
     );
     const announced = log.filter(({ type }) => type === 'tip.created').map(({ body }) => JSON.parse(body));

@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'alt'
   | 'evt'
   | 'whk'
+  | 'gol'
   | 'dlv'
   | 'req'
   | 'ses'

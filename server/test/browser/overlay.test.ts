@@ -7,6 +7,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { seed, seeded } from '../../../sdk/test/seeded.ts';
 import { until } from '../../../sdk/test/until.ts';
 import { readConfig } from '../../src/config.ts';
+import { everything } from '../../src/features/tips/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createRuntime, type Runtime } from '../../src/runtime.ts';
 import { temporaryDirectory } from '../build-app.ts';
@@ -60,7 +61,7 @@ async function untilAll(runtime: Runtime, creatorId: string, wanted: string): Pr
   await until(
     () => `all alerts are ${wanted}; there are ${others.join()}`,
     async () => {
-      const { tips } = await runtime.tips.page(creatorId, { from: null, to: null }, null, 100);
+      const { tips } = await runtime.tips.page(creatorId, everything, null, 100);
       others = tips.map(({ alert }) => alert.status).filter((status) => status !== wanted);
       return others.length === 0;
     },

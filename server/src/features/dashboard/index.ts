@@ -1,3 +1,4 @@
 export { connectedAppPages } from './apps-pages.ts';
 export { dashboardPages, liveRoute } from './pages.ts';
+export { tipPages } from './tip-pages.ts';
 export { tipsPages } from './tips-pages.ts';

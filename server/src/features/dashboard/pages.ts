@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { heading } from '../../platform/web/blocks.ts';
+import { heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
@@ -8,11 +8,12 @@ import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
-import type { Tips } from '../tips/index.ts';
+import { everything, type Tips } from '../tips/index.ts';
 import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
 import { homeView } from './home-views.ts';
 import { homeWords } from './home-words.ts';
 import { stepWords } from './step-words.ts';
+import { newTipPath } from './tip-form.ts';
 import { overview } from './views.ts';
 import { dashboardWords } from './words.ts';
 
@@ -58,7 +59,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     const [totals, days, page] = await Promise.all([
       tips.stats(creatorId),
       tips.days(creatorId, chartedDays),
-      tips.page(creatorId, { from: null, to: null }, null, latestTips),
+      tips.page(creatorId, everything, null, latestTips),
     ]);
     const test = buttonForm({
       action: '/dashboard/test-alert',
@@ -70,7 +71,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
       ? ''
       : firstSteps(await stepsDone(parts, creatorId, totals.all_time.count), lang, pages.csrf(request, reply));
     const body = html`
-      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${test}` })}
+      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
       !${steps}
       !${overview({ totals, days, tips: page.tips, lang, times })}`;
     return pages.show(request, reply, { title: t('title'), nav: 'dashboard', head: head(), modules: [script()], body });
@@ -121,7 +122,7 @@ export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: P
         kind: 'stream',
         slots: { key: `dashboard:${creatorId}`, max: maxDashboards },
         permission: { key: `session:${id}`, isAllowed: () => pages.stillSignedIn(request) },
-        wants: (type) => type === 'tip.created',
+        wants: (type) => type === 'tip.created' || type === 'tip.voided',
       },
       connection,
       undefined,

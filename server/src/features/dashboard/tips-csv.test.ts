@@ -83,8 +83,13 @@ test('the file holds what the search selects, of this creator alone', async (t) 
   );
   assert.deepEqual(file.rawPayload.subarray(0, 3), Buffer.from([0xef, 0xbb, 0xbf]), 'Excel knows it for UTF-8');
   assert.deepEqual(parse(file.body.slice(1)), [
-    'created_at,amount,currency,name,display_name,message,app_name,client_id,alert_status,id'.split(','),
-    `2026-11-15T11:00:00.000+07:00,1234.50,THB,SOMCHAI,,,'=Goal Bot,${pair.clientId},queued,${tip.id}`.split(','),
+    'created_at,amount,currency,name,display_name,message,app_name,client_id,alert_status,id,source,status,voided_at,void_reason'.split(
+      ',',
+    ),
+    [
+      ...['2026-11-15T11:00:00.000+07:00', '1234.50', 'THB', 'SOMCHAI', '', '', "'=Goal Bot", pair.clientId],
+      ...['queued', tip.id, 'api', 'recorded', '', ''],
+    ],
   ]);
   const all = await visitor.get('/dashboard/tips.csv');
   assert.match(String(all.headers['content-disposition']), /"namjai-creator_\d+-to-2026-11-15\.csv"/);
@@ -92,6 +97,11 @@ test('the file holds what the search selects, of this creator alone', async (t) 
     parse(all.body.slice(1)).map((row) => row[1]),
     ['amount', '1234.50', '0.10'],
   );
+  await app.runtime.tips.void(pair.creatorId, tip.id, { clientId: null, reason: '=1+1;@A1' });
+  const [row] = parse((await visitor.get('/dashboard/tips.csv?status=voided')).body.slice(1)).slice(1);
+  assert.deepEqual(row?.slice(8), [
+    ...['skipped', tip.id, 'api', 'voided', '2026-11-15T11:00:00.000+07:00', "'=1+1;'@A1"],
+  ]);
   const stranger = await createVisitor(app).get('/dashboard/tips.csv');
   assert.deepEqual([stranger.statusCode, stranger.headers.location?.startsWith('/login?')], [303, true]);
 });

@@ -16,6 +16,10 @@ const columns = [
   'client_id',
   'alert_status',
   'id',
+  'source',
+  'status',
+  'voided_at',
+  'void_reason',
 ];
 
 export const csvHead = `${byteOrderMark}${columns.join(',')}\r\n`;
@@ -33,6 +37,10 @@ export function csvLine(tip: Tip, zone: Zone): string {
     tip.source.client_id ?? '',
     tip.alert.status,
     tip.id,
+    tip.source.type,
+    tip.status,
+    tip.voided_at === null ? '' : zone.local(Date.parse(tip.voided_at)),
+    text(tip.void_reason),
   ];
   return `${cells.join(',')}\r\n`;
 }

@@ -44,7 +44,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     const typed = readTyped(query);
     const apps = await grants.appsEver(creatorId);
     const t = dashboardWords(pages.lang(request));
-    const parsed = parseSearch(typed, { zone, t, sources: [...apps.map(({ id }) => id), 'cli'] });
+    const parsed = parseSearch(typed, { zone, t, sources: [...apps.map(({ id }) => id), 'creator', 'cli'] });
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 

@@ -1,4 +1,5 @@
 import {
+  badge,
   button,
   card,
   emptyState,
@@ -55,13 +56,20 @@ function searchForm({ typed, wrong, apps }: SearchView, t: DashboardT): Html {
   const options: [string, string][] = [
     ['', t('anyApp')],
     ...apps.map(({ id, name }): [string, string] => [id, displayName(name)]),
+    ['creator', t('byHand')],
     ['cli', t('operator')],
+  ];
+  const statuses: [string, string][] = [
+    ['', t('anyStatus')],
+    ['recorded', t('recorded')],
+    ['voided', t('voided')],
   ];
   const of = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
   return html`
 <form class="search" method="get" action="${tipsHome}" role="search" novalidate!${attributes({ 'aria-label': t('searchLabel') })}>
   !${field({ ...of('q'), label: t('text'), type: 'search', maxlength: 300 })}
   !${select({ ...of('app'), label: t('app'), options })}
+  !${select({ ...of('status'), label: t('status'), options: statuses })}
   !${field({ ...of('from'), label: t('fromDay'), type: 'date' })}
   !${field({ ...of('to'), label: t('toDay'), type: 'date' })}
   !${field({ ...of('min'), label: t('least'), inputmode: 'decimal' })}
@@ -95,6 +103,13 @@ function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Ht
 const exportLine = (query: string, t: DashboardT): Html =>
   html`<div class="actions">!${linkButton(t('export'), `${tipsHome}.csv?${query}`)}<p class="hint">${t('exportHint')}</p></div>`;
 
+export const tipPath = (id: string): string => `${tipsHome}/${id}`;
+
+export const sourceName = ({ source }: Tip, t: DashboardT): Html =>
+  source.app_name === null
+    ? html`${t(source.type === 'creator' ? 'byHand' : 'operator')}`
+    : writtenName(source.app_name);
+
 export function tipTable(tips: readonly Tip[], o: { caption: string; lang: Lang; times: Times }): Html {
   const t = dashboardWords(o.lang);
   const list = table({
@@ -107,11 +122,13 @@ export function tipTable(tips: readonly Tip[], o: { caption: string; lang: Lang;
       { label: t('source') },
     ],
     rows: tips.map((tip) => [
-      o.times.time(new Date(tip.created_at), o.lang),
+      html`<a href="${tipPath(tip.id)}">!${o.times.time(new Date(tip.created_at), o.lang)}</a>`,
       writtenName(tip.display_name, tip.name),
-      html`${money(tip.amount_minor)}`,
+      tip.status === 'voided'
+        ? html`<span><s>${money(tip.amount_minor)}</s> !${badge(t('voided'), 'warn')}</span>`
+        : html`${money(tip.amount_minor)}`,
       tip.message ? written(tip.message) : '',
-      tip.source.app_name === null ? html`${t('operator')}` : writtenName(tip.source.app_name),
+      sourceName(tip, t),
     ]),
     keys: tips.map(({ id }) => id),
   });

@@ -3,6 +3,7 @@
  * runs backwards along a creator's history, so everything that follows stands there too until it is repaired.
  */
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { recountGoals } from './goals-repo.ts';
 import { type CreatorMonth, recountMonths } from './repo.ts';
 
 /** The time of the database's own clock; `null` where it has none: SQLite asks this machine. */
@@ -69,7 +70,12 @@ async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boo
   ]);
   await moveUntil(tx, creatorId, Number.MAX_SAFE_INTEGER, now);
   await recountMonths(tx, [month]);
+  await recountGoals(tx, creatorId);
+  // The lists of supporters begin anew at the next look.
+  for (const table of ['supporter_lists', 'supporter_sums'])
+    await tx.run(`DELETE FROM ${table} WHERE creator_id = $1`, [creatorId]);
   for (const [table, column] of [
+    ['tips', 'voided_at'],
     ['idempotency_keys', 'created_at'],
     ['grants', 'created_at'],
     ['grant_uses', 'used_at'],

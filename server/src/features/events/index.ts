@@ -1,4 +1,12 @@
 export { createClockCheck } from './clock.ts';
+export {
+  addToGoals,
+  appendReached,
+  type GoalRow,
+  goalColumns,
+  takeFromGoals,
+  toGoal,
+} from './goals-repo.ts';
 export { forScreen, type ScreenedAlert, shownWords } from './projection.ts';
 export {
   appendEvent,
@@ -14,11 +22,17 @@ export {
   Alert,
   type AlertStatus,
   alertExample,
+  Goal,
   type GrantEndReason,
+  goalExample,
+  readStoredTip,
   type SkipReason,
   type StoredSkipReason,
   Tip,
+  type TipStatus,
   tipExample,
+  tipStatuses,
+  voidedTipExample,
 } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {

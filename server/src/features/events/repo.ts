@@ -8,15 +8,25 @@ export interface Head {
   last_at: number;
   total_minor: number;
   tip_count: number;
+  /** How many tips were voided. Whatever was summed before the last of them is out of date. */
+  void_count: number;
   month: string;
   month_total_minor: number;
   month_tip_count: number;
+  /** Goals count the tips before this instant. */
+  goals_until: number;
 }
 
 /** The position of an event, and of the tip that it reports, in a creator's log. */
 export interface EventPosition {
   readonly sequence: number;
   readonly createdAt: number;
+}
+
+/** The position of a new event, and what the creator's row says beside it. */
+interface AppendedEvent extends EventPosition {
+  /** Goals count the tips before this instant (goals-repo.ts). */
+  readonly goalsUntil: number;
 }
 
 /** An event as plain data, without its position. */
@@ -49,8 +59,9 @@ UPDATE creator_heads SET
   month_total_minor = $4 + CASE WHEN $2 >= last_at AND month <> $3 THEN 0 ELSE month_total_minor END,
   month_tip_count = $5 + CASE WHEN $2 >= last_at AND month <> $3 THEN 0 ELSE month_tip_count END
 WHERE creator_id = $1`;
-const advanceSql = `${advance} RETURNING sequence, last_at`;
-const advanceScreenedSql = `${advance} AND screening_version = $6 RETURNING sequence, last_at`;
+const advanced = 'sequence, last_at, goals_until';
+const advanceSql = `${advance} RETURNING ${advanced}`;
+const advanceScreenedSql = `${advance} AND screening_version = $6 RETURNING ${advanced}`;
 
 const advanceParams = ({ creatorId, now, month, amountMinor }: PreparedEvent): Value[] => [
   creatorId,
@@ -68,7 +79,7 @@ export async function appendEvent(
   tx: Tx,
   event: PreparedEvent,
   data: (position: EventPosition) => string,
-): Promise<EventPosition> {
+): Promise<AppendedEvent> {
   const position = await append(tx, event, await tx.get<AdvancedHead>(advanceSql, advanceParams(event)), data);
   if (!position) throw new Error(`creator ${event.creatorId} has no head`);
   return position;
@@ -80,21 +91,21 @@ export async function appendScreened(
   event: PreparedEvent,
   rulesVersion: number,
   data: (position: EventPosition) => string,
-): Promise<EventPosition | undefined> {
+): Promise<AppendedEvent | undefined> {
   const params = [...advanceParams(event), rulesVersion];
   return append(tx, event, await tx.get<AdvancedHead>(advanceScreenedSql, params), data);
 }
 
-type AdvancedHead = Pick<Head, 'sequence' | 'last_at'>;
+type AdvancedHead = Pick<Head, 'sequence' | 'last_at' | 'goals_until'>;
 
 async function append(
   tx: Tx,
   event: PreparedEvent,
   head: AdvancedHead | undefined,
   data: (position: EventPosition) => string,
-): Promise<EventPosition | undefined> {
+): Promise<AppendedEvent | undefined> {
   if (!head) return undefined;
-  const position = { sequence: head.sequence, createdAt: head.last_at };
+  const position = { sequence: head.sequence, createdAt: head.last_at, goalsUntil: head.goals_until };
   const body = eventBody(event, position.sequence, toTimestamp(position.createdAt), data(position));
   const { creatorId, id, type, screened } = event;
   await tx.run(insertEventSql, [creatorId, position.sequence, position.createdAt, id, type, body, screened]);
@@ -150,7 +161,8 @@ export async function insertHead(tx: Tx, creatorId: string): Promise<void> {
 
 export function readHead(db: Reader, creatorId: string): Promise<Head | undefined> {
   return db.get<Head>(
-    `SELECT sequence, last_at, total_minor, tip_count, month, month_total_minor, month_tip_count
+    `SELECT sequence, last_at, total_minor, tip_count, void_count, month, month_total_minor, month_tip_count,
+       goals_until
      FROM creator_heads WHERE creator_id = $1`,
     [creatorId],
   );
@@ -208,9 +220,9 @@ export async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Pr
     await tx.run(
       `UPDATE creator_heads SET month = $2,
          month_total_minor = (SELECT COALESCE(SUM(amount_minor), 0) FROM tips
-           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4),
+           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4 AND voided_at IS NULL),
          month_tip_count = (SELECT COUNT(*) FROM tips
-           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4)
+           WHERE tips.creator_id = $1 AND created_at >= $3 AND created_at < $4 AND voided_at IS NULL)
        WHERE creator_id = $1`,
       [creatorId, key, startsAt, endsAt],
     );

@@ -8,7 +8,10 @@ import { Type } from '../../platform/http/type.ts';
 const alertStatuses = ['held', 'queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];
 
-const tipSources = ['api', 'cli'] as const;
+const tipSources = ['api', 'creator', 'cli'] as const;
+export const tipStatuses = ['recorded', 'voided'] as const;
+export type TipStatus = (typeof tipStatuses)[number];
+
 const skipReasons = ['by_creator', 'below_minimum', 'rejected', 'held_too_long', 'voided'] as const;
 export type SkipReason = (typeof skipReasons)[number];
 /** A blocked tip is skipped when it is recorded, and no event reports it. */
@@ -20,6 +23,7 @@ export type GrantEndReason = (typeof grantEndReasons)[number];
 export const Tip = Type.Object(
   {
     id: Type.String({ examples: ['tip_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    status: Type.Unsafe<TipStatus>({ type: 'string', enum: tipStatuses }),
     amount: Type.Number({ description: 'In baht', examples: [150.5] }),
     amount_minor: Type.Integer({ description: 'The same in satang', examples: [15050] }),
     currency: Type.Literal('THB'),
@@ -27,7 +31,11 @@ export const Tip = Type.Object(
     display_name: nullable(Type.String({ description: 'Shown in place of name where it is set' })),
     message: nullable(Type.String()),
     source: Type.Object({
-      type: Type.Unsafe<(typeof tipSources)[number]>({ type: 'string', enum: tipSources }),
+      type: Type.Unsafe<(typeof tipSources)[number]>({
+        type: 'string',
+        enum: tipSources,
+        description: 'An app, the creator by hand, or the command line',
+      }),
       client_id: nullable(Type.String()),
       app_name: nullable(Type.String()),
     }),
@@ -39,6 +47,8 @@ export const Tip = Type.Object(
         Type.String({ description: 'The message that may be shown in public; null if there is none or it is hidden' }),
       ),
     }),
+    voided_at: nullable(Timestamp),
+    void_reason: nullable(Type.String({ description: 'What was said when the tip was voided' })),
     created_at: Timestamp,
   },
   { title: 'Tip' },
@@ -60,6 +70,22 @@ export const Alert = Type.Object(
   { title: 'Alert' },
 );
 
+export const Goal = Type.Object(
+  {
+    id: Type.String({ examples: ['gol_01kaxk2t5v7f9sd3n8q6w4y0zr'] }),
+    title: Type.String(),
+    target: Type.Number({ description: 'In baht' }),
+    target_minor: Type.Integer({ description: 'The same in satang' }),
+    raised: Type.Number({ description: 'Tips from starts_at until before ends_at, less those that were voided' }),
+    raised_minor: Type.Integer(),
+    currency: Type.Literal('THB'),
+    starts_at: Timestamp,
+    ends_at: nullable(Timestamp),
+    reached_at: nullable(Type.String({ format: 'date-time', description: 'Stays, also if a tip is voided later' })),
+  },
+  { title: 'Goal' },
+);
+
 export const AlertOutcome = Type.Object(
   {
     tip_id: nullable(Type.String()),
@@ -78,9 +104,11 @@ export const AlertOutcome = Type.Object(
 
 export type Tip = Static<typeof Tip>;
 export type Alert = Static<typeof Alert>;
+export type Goal = Static<typeof Goal>;
 
 export const tipExample: Tip = {
   id: 'tip_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  status: 'recorded',
   amount: 150.5,
   amount_minor: 15050,
   currency: 'THB',
@@ -89,7 +117,52 @@ export const tipExample: Tip = {
   message: 'Great stream!',
   source: { type: 'api', client_id: 'app_01kaxk2t5w2m8r4c6x1z3b5d7f', app_name: 'Goal Bot' },
   alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: 'Great stream!' },
+  voided_at: null,
+  void_reason: null,
   created_at: '2026-11-15T04:00:00.000Z',
+};
+
+export const voidedTipExample: Tip = {
+  ...tipExample,
+  status: 'voided',
+  alert: { ...tipExample.alert, status: 'skipped' },
+  voided_at: '2026-11-15T04:05:00.000Z',
+  void_reason: 'Refunded',
+};
+
+/** The fields that a tip of an event lacks if the event was stored before they existed. */
+type LaterField = 'status' | 'voided_at' | 'void_reason';
+
+/** A tip as a stored event carries it. */
+type StoredTip = Omit<Tip, LaterField | 'alert'> &
+  Partial<Pick<Tip, LaterField>> & {
+    readonly alert: Pick<Tip['alert'], 'status' | 'shown_at'> & Partial<Tip['alert']>;
+  };
+
+/** The tip of a stored event with all of today's fields. One that has them stays as it is, to the byte. */
+export function readStoredTip(stored: StoredTip): Tip {
+  if (isComplete(stored)) return stored;
+  const { name, display_name, message, alert } = stored;
+  return {
+    ...{ status: 'recorded', voided_at: null, void_reason: null },
+    ...stored,
+    alert: { name: display_name ?? name, message, ...alert },
+  };
+}
+
+const isComplete = (tip: StoredTip): tip is Tip => tip.status !== undefined && tip.alert.name !== undefined;
+
+export const goalExample: Goal = {
+  id: 'gol_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  title: 'New microphone',
+  target: 3000,
+  target_minor: 300000,
+  raised: 3050.5,
+  raised_minor: 305050,
+  currency: 'THB',
+  starts_at: '2026-11-01T00:00:00.000Z',
+  ends_at: null,
+  reached_at: '2026-11-15T04:00:00.000Z',
 };
 
 export const alertExample: Alert = {

@@ -35,11 +35,15 @@ test('the events of the log are those that the API document describes', async (t
   await overlays.skip(creatorId, second.id);
   await overlays.replay(creatorId, 1);
   await overlays.replay(creatorId, 3);
+  await send(app, pair, { method: 'POST', url: `/v1/tips/${second.id}/void` });
 
   const { data: events } = (await send(app, pair, { url: '/v1/events' })).json();
   assert.deepEqual(
     events.map(({ type }: { type: string }) => type),
-    ['tip.created', 'tip.created', 'alert.test', 'alert.shown', 'alert.skipped', 'alert.replayed', 'alert.replayed'],
+    [
+      ...['tip.created', 'tip.created', 'alert.test', 'alert.shown', 'alert.skipped', 'alert.replayed'],
+      ...['alert.replayed', 'tip.voided'],
+    ],
   );
   const { assertDescribed, assertNotDescribed } = await describedAs(app, 'Event');
   for (const event of events) assertDescribed(event);

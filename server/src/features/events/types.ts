@@ -2,7 +2,18 @@ import type { Static, TSchema } from 'typebox';
 import { Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
-import { Alert, AlertOutcome, alertExample, type GrantEndReason, grantEndReasons, Tip, tipExample } from './schemas.ts';
+import {
+  Alert,
+  AlertOutcome,
+  alertExample,
+  Goal,
+  type GrantEndReason,
+  goalExample,
+  grantEndReasons,
+  Tip,
+  tipExample,
+  voidedTipExample,
+} from './schemas.ts';
 
 /**
  * The table of event types. Validators, the API document, the SDK's types, the choices of the portal and of the
@@ -17,8 +28,11 @@ const audiences = {
   pinged: { words: 'the pinged webhook', creator: false, sequenced: false, selectable: false },
 } as const;
 
-/** `play` shows the record in `data` as an alert; `skip` removes the tip `tip_id` from the overlay's queue. */
-export type OverlayTreatment = 'play' | 'skip';
+/**
+ * `play` shows the record in `data` as an alert; `skip` removes the tip `tip_id` from the overlay's queue; `remove` takes
+ * `tip` off queue and screen, also where it is played again; `widget` concerns only widgets.
+ */
+export type OverlayTreatment = 'play' | 'skip' | 'remove' | 'widget';
 
 interface EventTypeRow<Data> {
   /** For guides and the API document. */
@@ -30,6 +44,8 @@ interface EventTypeRow<Data> {
   readonly overlay:
     | (Data extends { tip: Tip } | { alert: Alert } ? 'play' : never)
     | (Data extends { tip_id: string | null } ? 'skip' : never)
+    | (Data extends { tip: Tip } ? 'remove' : never)
+    | 'widget'
     | null;
   /** The flag that is true in every event of this type. */
   readonly flag: 'test' | 'replay' | null;
@@ -89,6 +105,22 @@ export const eventTypes = {
     overlay: 'skip',
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: null, reason: 'by_creator' },
+  }),
+  'tip.voided': row(Type.Object({ tip: Tip }), {
+    when: 'A tip was taken back: totals no longer count it',
+    label: { en: 'A tip was voided', th: 'ทิปถูกยกเลิก' },
+    audience: 'subscribers',
+    overlay: 'remove',
+    flag: null,
+    example: { tip: voidedTipExample },
+  }),
+  'goal.reached': row(Type.Object({ goal: Goal }), {
+    when: 'A goal was reached; once for each goal',
+    label: { en: 'A goal was reached', th: 'ถึงเป้าหมายแล้ว' },
+    audience: 'subscribers',
+    overlay: 'widget',
+    flag: null,
+    example: { goal: goalExample },
   }),
   'grant.revoked': row(
     Type.Object({

@@ -18,6 +18,7 @@ const reads = [
 const groups = [
   { group: 'read', limit: 120, request: (i: number) => ({ url: reads[i % reads.length] ?? '/v1/me' }) },
   { group: 'tips', limit: 10, request: () => ({ method: 'POST', url: '/v1/tips', body: { amount: 1, name: 'AB' } }) },
+  { group: 'voids', limit: 10, request: () => ({ method: 'POST', url: '/v1/tips/tip_unknown/void' }) },
   { group: 'alerts', limit: 30, request: () => ({ method: 'POST', url: '/v1/alerts' }) },
 ] as const;
 

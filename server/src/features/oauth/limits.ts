@@ -17,6 +17,7 @@ const ofApp = { ...minute, per: 'app' } as const;
 export const limits = {
   read: { ...ofGrant, limit: 120, counts: 'every GET with an access token' },
   tips: { ...ofGrant, limit: 10, counts: 'POST /v1/tips' },
+  voids: { ...ofGrant, limit: 10, counts: 'POST /v1/tips/{id}/void' },
   alerts: { ...ofGrant, limit: 30, counts: 'POST /v1/alerts' },
   manage: { ...ofApp, limit: 120, counts: 'every call of /v1/webhooks' },
   send: { ...ofApp, limit: 10, counts: 'of these: ping, retry and replay' },

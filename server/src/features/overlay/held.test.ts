@@ -5,6 +5,7 @@ import { until } from '../../../../sdk/test/until.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { type LiveApp, listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
 import { createTips, type ScreenTip } from '../tips/index.ts';
 
 const page = '00000000-0000-4000-8000-000000000001';
@@ -150,6 +151,8 @@ test('a page that names no protocol gets the types it knows, and the dashboard c
   const pair = await makePair(app.runtime);
   const [old, present] = [await watch(t, app, pair), await watch(t, app, pair, 2)];
   assert.deepEqual(await app.runtime.presence.open(pair.creatorId), { connected: 2, outdated: 1 });
+  const visitor = await signedInVisitor(app, pair.creatorId);
+  assert.match((await visitor.get('/dashboard/overlay')).body, /older version of its page\. Reload it in OBS/);
   const tip = await record(app, pair, held);
   await app.runtime.overlays.approve(pair.creatorId, tip.id);
   await record(app, pair, { status: 'queued', shown: { name: 'A', message: 'fine' } });

@@ -3,4 +3,5 @@ export type { PlayingAlert, RecentAlert } from './outcomes.ts';
 export { overlayPages } from './pages.ts';
 export { createPresence } from './presence.ts';
 export { overlayRoutes } from './routes.ts';
-export { controlTopic, createOverlays, type Overlays } from './service.ts';
+export { controlTopic, createOverlays, type Overlays, overlayTopic } from './service.ts';
+export { createWidgets } from './widgets.ts';

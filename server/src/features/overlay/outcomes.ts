@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { type EventLog, type ScreenedAlert, type SkipReason, shownWords } from '../events/index.ts';
 import { nameKey } from '../screening/index.ts';
-import type { AlertStatus, Tip, Tips } from '../tips/index.ts';
+import { type AlertStatus, everything, type Tip, type Tips } from '../tips/index.ts';
 import * as repo from './outcome-repo.ts';
 import type { OverlayRow } from './repo.ts';
 import { readSettings } from './settings.ts';
@@ -46,7 +46,7 @@ export interface RecentAlert {
   readonly message: string | null;
   readonly amountMinor: number;
   /** Undefined for a test alert. */
-  readonly tip: { readonly id: string; readonly status: AlertStatus } | undefined;
+  readonly tip: { readonly id: string; readonly status: AlertStatus; readonly voided: boolean } | undefined;
 }
 
 /** An alert on the screen. */
@@ -85,7 +85,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
   /** Held, rejected, blocked and voided tips are not replayed. */
   async function replayableTip(creatorId: string, tipId: string): Promise<Tip> {
     const tip = await tips.byId(creatorId, tipId);
-    if (await tips.mayBeShown(creatorId, tipId)) return tip;
+    if (tip.status === 'recorded' && (await tips.mayBeShown(creatorId, tipId))) return tip;
     throw new ApiError('not_found', { message: 'The alert of this tip is not shown.' });
   }
 
@@ -130,6 +130,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
     announce(creatorId, sequence);
     return sequence !== null;
+  }
+
+  /** The creator replays the alert of a tip. */
+  async function replayTip(creatorId: string, tipId: string): Promise<void> {
+    const tip = await replayableTip(creatorId, tipId);
+    await events.append({ creatorId, type: 'alert.replayed', replay: true }, { tip });
   }
 
   async function acknowledgeNow(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
@@ -187,6 +193,11 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       return tips.skippedSince(creatorId, ageLimit(await row(creatorId)));
     },
 
+    /** Tips that a page must not even show again. */
+    async voided(creatorId: string): Promise<string[]> {
+      return tips.voidedSince(creatorId, ageLimit(await row(creatorId)));
+    },
+
     /**
      * Records the outcomes that a page reports; of two outcomes of one alert, the first counts. Unknown and pruned
      * sequences are ignored. So is `below_minimum` for an amount that is not below the creator's minimum, because apps
@@ -233,13 +244,10 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     async replay(creatorId: string, sequence: number): Promise<void> {
       const event = await eventAt(creatorId, sequence);
       if (event?.type !== 'tip.created' && event?.type !== 'alert.test') throw new ApiError('not_found');
-      const tip = event.data.tip && (await replayableTip(creatorId, event.data.tip.id));
+      if (event.data.tip) return replayTip(creatorId, event.data.tip.id);
       const screened: ScreenedAlert | null = JSON.parse(event.screened ?? 'null');
       if (screened?.held) throw new ApiError('not_found', { message: 'This alert is not shown.' });
-      await events.append(
-        { creatorId, type: 'alert.replayed', test: event.test, replay: true, screened },
-        tip ? { tip } : event.data,
-      );
+      await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true, screened }, event.data);
     },
 
     /** Tips whose alerts wait for their turn. */
@@ -259,14 +267,16 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       return { sequence, until, test, replay, amountMinor, ...shownWords(event) };
     },
 
+    replayTip,
+
     /** Newest first. */
     async recent(creatorId: string, limit: number): Promise<RecentAlert[]> {
       const head = await events.head(creatorId);
       const [stored, { tips: newest }] = await Promise.all([
         events.after(creatorId, Math.max(0, (head?.sequence ?? 0) - recentEvents), recentEvents),
-        tips.page(creatorId, { from: null, to: null }, null, limit),
+        tips.page(creatorId, everything, null, limit),
       ]);
-      const statuses = new Map(newest.map(({ id, alert }) => [id, alert.status]));
+      const known = new Map(newest.map((tip) => [tip.id, tip]));
       return stored
         .filter(({ type }) => type === 'tip.created' || type === 'alert.test')
         .slice(-limit)
@@ -274,7 +284,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
         .map((event) => {
           const { created_at: createdAt, data } = JSON.parse(event.body);
           const { id, amount_minor: amountMinor } = data.tip ?? data.alert;
-          const tip = data.tip && { id, status: statuses.get(id) ?? data.tip.alert.status };
+          const now = known.get(id);
+          const tip = data.tip && {
+            id,
+            status: now?.alert.status ?? data.tip.alert.status,
+            voided: now?.status === 'voided',
+          };
           const { name, message } = shownWords(event);
           return { sequence: event.sequence, createdAt, name: displayName(name), message, amountMinor, tip };
         });

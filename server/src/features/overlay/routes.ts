@@ -12,6 +12,8 @@ import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
+import { widgetRoutes } from './widget-routes.ts';
+import type { Widgets } from './widgets.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,6 +24,7 @@ declare module 'fastify' {
 
 export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
+  readonly widgets: Widgets;
   readonly presence: Presence;
   readonly streams: Streams;
   readonly webSockets: WebSockets;
@@ -84,10 +87,14 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   async function state(creatorId: string) {
-    const [overlay, skipped] = await Promise.all([overlays.get(creatorId), overlays.skipped(creatorId)]);
+    const [overlay, skipped, voided] = await Promise.all([
+      overlays.get(creatorId),
+      overlays.skipped(creatorId),
+      overlays.voided(creatorId),
+    ]);
     const { settings, paused, hidden, volume, stopped } = overlay;
     // A page from before knows the pause only.
-    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, now: clock() };
+    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, voided, now: clock() };
   }
 
   app.get('/overlay/worker.js', (_request, reply) =>
@@ -99,6 +106,7 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     const page = pages.errorWriter(request);
     return page ? page(error, request, reply) : reply.send(envelope(error, request.id));
   };
+  widgetRoutes(instance, { ...parts, writeError });
 
   app.get('/overlay/:key', { config: { writeError }, onRequest }, async ({ overlayOf }, reply) =>
     reply

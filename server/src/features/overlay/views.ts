@@ -21,6 +21,7 @@ import type { AlertStatus } from '../tips/index.ts';
 import type { RecentAlert } from './outcomes.ts';
 import type { Overlay } from './service.ts';
 import { settingFields, type Typed, type Wrong } from './settings-form.ts';
+import { widgetsCard } from './widget-views.ts';
 import { overlayWords } from './words.ts';
 
 export interface OverlayView {
@@ -60,6 +61,7 @@ export function overlayView(o: OverlayView): Html {
 !${heading({ title: t('title'), intro: t('intro'), actions: html`!${linkButton(t('guide'), '/docs/overlay')}!${post(o, 'test', button(t('test')))}` })}
 <div data-now>!${nowCard(o)}</div>
 !${addressCard(o, t)}
+!${widgetsCard({ lang: o.lang, address: o.address, copy: t('copy'), copied: t('copied') })}
 !${lookCard(o, t)}
 !${generalCard(o, t)}
 !${card({ title: t('recent'), body: o.recent.length > 0 ? recentTable(o, t) : emptyState({ title: t('emptyTitle'), text: t('emptyText') }) })}`;
@@ -152,10 +154,10 @@ function recentTable(o: OverlayView, t: T): Html {
       o.times.time(new Date(createdAt), o.lang),
       writtenName(name),
       html`${money(amountMinor)}`,
-      tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
+      tip?.voided ? badge(t('voided'), 'warn') : tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
       tip?.status === 'queued'
         ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' }))
-        : tip?.status === 'held'
+        : tip?.status === 'held' || tip?.voided
           ? ''
           : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
     ]),

@@ -6,12 +6,12 @@ import type { Subscriber } from './subscriber.ts';
 export function createStreamMetrics({ registry }: Metrics, subscribers: ReadonlySet<Subscriber>) {
   new Gauge({
     name: 'namjai_event_connections',
-    help: 'Open event connections: sockets, streams, overlays',
+    help: 'Open event connections: sockets, streams, overlays, widgets',
     labelNames: ['kind'],
     registers: [registry],
     collect() {
       this.reset();
-      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay']) this.set({ kind }, 0);
+      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay', 'widget']) this.set({ kind }, 0);
       for (const { options } of subscribers) this.inc({ kind: options.kind });
     },
   });

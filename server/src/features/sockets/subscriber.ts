@@ -6,7 +6,7 @@ import { EncodedEvents } from './encoded-events.ts';
 export interface SubscriberOptions {
   readonly creatorId: string;
   /** An old overlay is a page from before the present protocol. */
-  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay';
+  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay' | 'widget';
   /** Connections with the same key share `max` connection slots. */
   readonly slots: { readonly key: string; readonly max: number };
   /**

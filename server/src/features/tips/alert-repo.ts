@@ -2,6 +2,7 @@
 import type { Reader, Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type StoredSkipReason } from '../events/index.ts';
 import { columns, type TipRow, toTip } from './repo.ts';
+import { changeSupporter } from './supporters-repo.ts';
 
 /** The outcome of an alert. */
 export interface TipOutcome {
@@ -37,6 +38,7 @@ export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string):
   if (!row) return null;
   const { sequence, createdAt } = await appendEvent(tx, event, () => JSON.stringify({ tip: toTip(row) }));
   await tx.run('UPDATE tips SET approved_at = $3 WHERE creator_id = $1 AND id = $2', [creatorId, tipId, createdAt]);
+  await changeSupporter(tx, creatorId, row, 1);
   return sequence;
 }
 

@@ -51,6 +51,7 @@ apiTable('POST /v1/tips', { method: 'POST', url: '/v1/tips' }, [
       const { app } = (await http.inject({ url: '/v1/me', headers })).json();
       assert.deepEqual(tip, {
         id: tip.id,
+        status: 'recorded',
         amount: 150.5,
         amount_minor: 15050,
         currency: 'THB',
@@ -59,6 +60,8 @@ apiTable('POST /v1/tips', { method: 'POST', url: '/v1/tips' }, [
         message: thai,
         source: { type: 'api', client_id: clientId, app_name: app.name },
         alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: thai },
+        voided_at: null,
+        void_reason: null,
         created_at: new Date(clock()).toISOString(),
       });
       assert.equal(answer.headers.location, `/v1/tips/${tip.id}`);

@@ -6,12 +6,14 @@
  * - Time never runs backwards along a creator's events, so no tip is ever added before the newest event. The totals up
  *   to that event are cached, also for the day that is not over: a dashboard that refreshes at every tip sums only the
  *   new ones. A day after the newest event is empty.
+ * - A void changes totals of the past. The creator's head counts voids: what was cached under another count is dropped.
+ *   The count is read before the sums, so a void in between can only make them be dropped needlessly.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
-import { sumPiece } from './repo.ts';
+import { sumPiece } from './days-repo.ts';
 
 export interface DayTotal {
   readonly startsAt: number;
@@ -19,9 +21,14 @@ export interface DayTotal {
   readonly count: number;
 }
 
-/** The total of a day's tips before `until`. It is final: no tip can be added there. */
+/** The total of a day's tips before `until`. It is final until the next void: no tip can be added there. */
 interface PartialTotal extends DayTotal {
   readonly until: number;
+}
+
+interface Cached {
+  readonly voids: number;
+  readonly totals: ReadonlyMap<number, PartialTotal>;
 }
 
 /** The cache evicts the creator whose totals were read least recently. */
@@ -30,41 +37,59 @@ const maxCachedCreators = 500;
 /** The most tips of one piece: about a millisecond. */
 const pieceSize = 2_000;
 
+/** The time of the creator's newest event, and how many tips were voided. */
+interface DaysHead {
+  readonly last_at: number;
+  readonly void_count: number;
+}
+
+/** The total of the tips of [from, before) that are not voided. */
+export async function sumBetween(
+  { db, queue }: Pick<DaysParts, 'db' | 'queue'>,
+  creatorId: string,
+  from: number,
+  before: number,
+): Promise<{ totalMinor: number; count: number }> {
+  const total = { totalMinor: 0, count: 0 };
+  let after: EventPosition = { createdAt: from, sequence: 0 };
+  for (let more = true; more; ) {
+    const piece = await queue.goOn(creatorId, async () => {
+      const sum = await sumPiece(db, creatorId, after, before, pieceSize);
+      await yieldToOthers();
+      return sum;
+    });
+    total.totalMinor += piece.totalMinor;
+    total.count += piece.count;
+    after = { createdAt: piece.createdAt, sequence: piece.sequence };
+    more = piece.read === pieceSize;
+  }
+  return total;
+}
+
 export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
   readonly queue: WorkQueue;
 }
 
 export function createDays({ db, zone, queue }: DaysParts) {
-  const cache = new Map<string, ReadonlyMap<number, PartialTotal>>();
+  const cache = new Map<string, Cached>();
 
-  function store(creatorId: string, totals: readonly PartialTotal[]): void {
+  function store(creatorId: string, voids: number, totals: readonly PartialTotal[]): void {
     cache.delete(creatorId);
-    cache.set(creatorId, new Map(totals.map((total) => [total.startsAt, total])));
+    cache.set(creatorId, { voids, totals: new Map(totals.map((total) => [total.startsAt, total])) });
     const [oldest] = cache.keys();
     if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
   }
 
   async function extend(creatorId: string, total: PartialTotal, until: number): Promise<PartialTotal> {
     if (until <= total.until) return total;
-    let { totalMinor, count } = total;
-    let after: EventPosition = { createdAt: total.until, sequence: 0 };
-    for (let more = true; more; ) {
-      const piece = await queue.goOn(creatorId, async () => {
-        const sum = await sumPiece(db, creatorId, after, until, pieceSize);
-        await yieldToOthers();
-        return sum;
-      });
-      totalMinor += piece.totalMinor;
-      count += piece.count;
-      after = { createdAt: piece.createdAt, sequence: piece.sequence };
-      more = piece.count === pieceSize;
-    }
-    return { ...total, totalMinor, count, until };
+    const added = await sumBetween({ db, queue }, creatorId, total.until, until);
+    return { ...total, totalMinor: total.totalMinor + added.totalMinor, count: total.count + added.count, until };
   }
 
-  /** `lastAt` is the time of the creator's newest event. */
-  return async (creatorId: string, asOf: number, lastAt: number, count: number): Promise<DayTotal[]> => {
-    const cached = cache.get(creatorId);
+  return async (creatorId: string, asOf: number, head: DaysHead, count: number): Promise<DayTotal[]> => {
+    const { last_at: lastAt, void_count: voids } = head;
+    const found = cache.get(creatorId);
+    const cached = found?.voids === voids ? found.totals : undefined;
     const starts = zone.lastDays(asOf, count);
     const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
@@ -75,7 +100,7 @@ export function createDays({ db, zone, queue }: DaysParts) {
       finalTotals.push(total);
       days.push(day);
     }
-    store(creatorId, finalTotals);
+    store(creatorId, voids, finalTotals);
     return days;
   };
 }

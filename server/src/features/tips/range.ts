@@ -1,10 +1,20 @@
 import type { Zone } from '../../platform/zone.ts';
+import type { TipStatus } from '../events/index.ts';
 
 /** Bounds of a listing in milliseconds, both inclusive; `null` is unbounded. */
-export interface Range {
+interface Range {
   readonly from: number | null;
   readonly to: number | null;
 }
+
+/** The tips of a listing. */
+export interface Selection extends Range {
+  /** `null`: recorded and voided. */
+  readonly status: TipStatus | null;
+}
+
+/** All tips. */
+export const everything: Selection = { from: null, to: null, status: null };
 
 /**
  * Reads `YYYY-MM-DD` (the whole day in the platform's time zone) or RFC 3339 with an offset.

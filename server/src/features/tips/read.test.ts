@@ -5,6 +5,7 @@ import { assertExactly } from '../../../test/assert-exactly.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
+import { everything } from './range.ts';
 import { TipPage } from './schemas.ts';
 
 async function record(
@@ -69,6 +70,7 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
       assert.deepEqual([name, message], [older.display_name ?? older.name, older.message]);
       assert.deepEqual(outcome, { status: 'shown', shown_at: '1970-01-01T00:00:00.001Z' });
       assert.deepEqual(tip, {
+        status: 'recorded',
         amount: 0.07,
         amount_minor: 7,
         currency: 'THB',
@@ -77,6 +79,8 @@ apiTable('GET /v1/tips', { url: '/v1/tips' }, [
         message: '"Great" stream!\n',
         source: { type: 'api', client_id: tip.source.client_id, app_name: 'Goal Bot' },
         alert: { status: 'queued', shown_at: null, name: 'สมชาย', message: '"Great" stream!\n' },
+        voided_at: null,
+        void_reason: null,
       });
     },
   },
@@ -279,7 +283,7 @@ test('paging returns each older tip exactly once while tips arrive', async (t) =
     await record(app, pair, [1, 2, 3, 4]);
     app.clock.advance(i % 3);
   }
-  const first = await app.runtime.tips.page(pair.creatorId, { from: null, to: null }, null, 100);
+  const first = await app.runtime.tips.page(pair.creatorId, everything, null, 100);
   const seen: string[] = [];
   let cursor = '';
   do {

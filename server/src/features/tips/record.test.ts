@@ -26,10 +26,10 @@ test('a tip’s event is stored as the same bytes whatever it says, on either st
   assert.equal(
     event!.body,
     `{"id":"${id}","type":"tip.created","sequence":1,"test":false,"replay":false,"creator_id":"${creatorId}",` +
-      `"created_at":"2026-11-15T04:00:00.000Z","data":{"tip":{"id":"${tip.id}","amount":150.5,"amount_minor":15050,` +
+      `"created_at":"2026-11-15T04:00:00.000Z","data":{"tip":{"id":"${tip.id}","status":"recorded","amount":150.5,"amount_minor":15050,` +
       `"currency":"THB","name":"SOMCHAI","display_name":"สมชาย","message":${JSON.stringify(message)},` +
       `"source":${JSON.stringify(source)},"alert":{"status":"queued","shown_at":null,` +
-      `"name":"สมชาย","message":${JSON.stringify(message)}},` +
+      `"name":"สมชาย","message":${JSON.stringify(message)}},"voided_at":null,"void_reason":null,` +
       `"created_at":"2026-11-15T04:00:00.000Z"}}}`,
   );
   assert.deepEqual(JSON.parse(event!.body).data.tip, tip);

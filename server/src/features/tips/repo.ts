@@ -1,7 +1,15 @@
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
 import { defineWrites, type PostgresStatement, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
-import { appendParams, appendScreened, appendSql, type EventPosition, type PreparedEvent } from '../events/index.ts';
-import type { Range } from './range.ts';
+import {
+  addToGoals,
+  appendParams,
+  appendScreened,
+  appendSql,
+  type EventPosition,
+  type PreparedEvent,
+} from '../events/index.ts';
+import { listed } from './listed.ts';
+import type { Selection } from './range.ts';
 import type { AlertStatus, Tip } from './schemas.ts';
 
 export interface TipRow {
@@ -13,17 +21,21 @@ export interface TipRow {
   message: string | null;
   client_id: string | null;
   app_name: string | null;
+  by_creator: number;
   alert_status: AlertStatus;
   alert_shown_at: number | null;
   /** `null`: name and message are shown as they were sent. */
   alert_name: string | null;
   alert_message: string | null;
+  voided_at: number | null;
+  void_reason: string | null;
   created_at: number;
 }
 
 /** The columns of a `TipRow`. */
 export const columns =
-  'id, sequence, amount_minor, name, display_name, message, client_id, app_name, alert_status, alert_shown_at, alert_name, alert_message, created_at';
+  'id, sequence, amount_minor, name, display_name, message, client_id, app_name, by_creator, ' +
+  'alert_status, alert_shown_at, alert_name, alert_message, voided_at, void_reason, created_at';
 
 export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
   return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
@@ -32,10 +44,17 @@ export function tipById(db: Reader, creatorId: string, id: string): Promise<TipR
 /** Later than every instant. */
 const endOfTime = 9_007_199_254_740_991;
 
-const pageSql = `
+const pageSql = (condition: string): string => `
 SELECT ${columns} FROM tips
-WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4
+WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4${condition}
 ORDER BY created_at DESC, sequence DESC LIMIT $5`;
+
+/** Voided tips have an index of their own. They are few, so a page of recorded ones passes over few of them. */
+const pages = {
+  all: pageSql(''),
+  recorded: pageSql(' AND voided_at IS NULL'),
+  voided: pageSql(' AND voided_at IS NOT NULL'),
+};
 
 /**
  * Newest first. Time never runs backwards along the sequence, so (created_at, sequence) is the order of
@@ -45,40 +64,24 @@ ORDER BY created_at DESC, sequence DESC LIMIT $5`;
 export function tipsPage(
   db: Reader,
   creatorId: string,
-  { from, to }: Range,
+  { from, to, status }: Selection,
   before: EventPosition | null,
   limit: number,
 ): Promise<TipRow[]> {
   const start = before ?? { createdAt: to ?? endOfTime, sequence: endOfTime };
-  return db.all<TipRow>(pageSql, [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
+  return db.all<TipRow>(pages[status ?? 'all'], [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
-const pieceSql = `
-SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS "totalMinor", COUNT(*) AS count,
-  COALESCE(MAX(created_at), 0) AS "createdAt", COALESCE(MAX(sequence), 0) AS sequence
-FROM (SELECT amount_minor, created_at, sequence FROM tips
-  WHERE creator_id = $1 AND (created_at, sequence) > ($2, $3) AND created_at < $4
-  ORDER BY created_at, sequence LIMIT $5) AS piece`;
+/** How many of the newest tips are searched for those that may stand in public lists. */
+const searchedTips = 1000;
 
-/**
- * The total of up to `limit` tips after a position and before an instant, and the position of the last of them. By
- * `all`: PostgreSQL batches `get`, and this statement may be slow.
- */
-export async function sumPiece(
-  db: Reader,
-  creatorId: string,
-  after: EventPosition,
-  before: number,
-  limit: number,
-): Promise<{ totalMinor: number; count: number } & EventPosition> {
-  const [sum] = await db.all<{ totalMinor: number; count: number } & EventPosition>(pieceSql, [
-    creatorId,
-    after.createdAt,
-    after.sequence,
-    before,
-    limit,
-  ]);
-  return sum ?? { totalMinor: 0, count: 0, ...after };
+export function latestListed(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
+  return db.all<TipRow>(
+    `SELECT ${columns} FROM
+       (SELECT * FROM tips WHERE creator_id = $1 ORDER BY created_at DESC, sequence DESC LIMIT ${searchedTips}) AS newest
+     WHERE ${listed} ORDER BY created_at DESC, sequence DESC LIMIT $2`,
+    [creatorId, limit],
+  );
 }
 
 export function newestBefore(db: Reader, creatorId: string, before: number) {
@@ -86,6 +89,14 @@ export function newestBefore(db: Reader, creatorId: string, before: number) {
     `SELECT sequence FROM tips WHERE creator_id = $1 AND created_at < $2
      ORDER BY created_at DESC, sequence DESC LIMIT 1`,
     [creatorId, before],
+  );
+}
+
+/** Tips that were voided since then. */
+export function voidedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
+  return db.all<{ id: string }>(
+    'SELECT id FROM tips WHERE creator_id = $1 AND voided_at >= $2 AND voided_at IS NOT NULL',
+    [creatorId, since],
   );
 }
 
@@ -98,7 +109,8 @@ export interface NewKey {
   readonly staleBefore: number;
 }
 
-export interface NewTipRow extends Omit<TipRow, 'sequence' | 'created_at' | 'alert_shown_at'> {
+export interface NewTipRow
+  extends Omit<TipRow, 'sequence' | 'created_at' | 'alert_shown_at' | 'voided_at' | 'void_reason'> {
   readonly alert_reason: 'blocked' | null;
 }
 
@@ -136,18 +148,19 @@ async function recordTip(
   const { sequence, createdAt } = position;
   await tx.run(
     `INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [creatorId, sequence, createdAt, tip.amount_minor, ...newValues(tip)],
   );
+  await addToGoals(tx, event, position);
   return { sequence, json };
 }
 
 const newColumns =
-  'id, name, display_name, message, client_id, app_name, alert_status, alert_name, alert_message, alert_reason';
+  'id, name, display_name, message, client_id, app_name, by_creator, alert_status, alert_name, alert_message, alert_reason';
 
 /** In the order of `newColumns`. */
 const newValues = (tip: NewTipRow): Value[] => [
-  ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name],
+  ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name, tip.by_creator],
   ...[tip.alert_status, tip.alert_name, tip.alert_message, tip.alert_reason],
 ];
 
@@ -190,16 +203,22 @@ async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey
 const insertTipFromHead = `
 tip AS (
   INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
-  SELECT $1, sequence, last_at, $4, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21 FROM head
+  SELECT $1, sequence, last_at, $4, $12, $13, $14, $15, $16, $17, CAST($18 AS BIGINT), $19, $20, $21, $22 FROM head
 )
 SELECT sequence, last_at FROM head`;
 
-const recordSql = `WITH ${appendSql('screening_version = $22')}, ${insertTipFromHead}`;
+/**
+ * A tip that goals may count is left to `recordTip`, because the statement could not see a goal that is being made. So is
+ * one that was screened by other rules.
+ */
+const mayRecord = (rulesVersion: string): string => `goals_until <= $2 AND screening_version = ${rulesVersion}`;
+
+const recordSql = `WITH ${appendSql(mayRecord('$23'))}, ${insertTipFromHead}`;
 // The creator's row is locked before the key. A request that cannot claim the key gets no position: the statement then
 // writes nothing and returns no row, and `recordTip` returns the first use.
 const recordWithKeySql = `
-WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 AND screening_version = $25 FOR UPDATE),
-claimed AS (${claimKeySql('SELECT creator_id, $16, $22, $23, $12, $2 FROM own', '$24')} RETURNING tip_id),
+WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 AND ${mayRecord('$27')} FOR UPDATE),
+claimed AS (${claimKeySql('SELECT creator_id, $23, $24, $25, $12, $2 FROM own', '$26')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM claimed)')}, ${insertTipFromHead}`;
 
 /** `recordTip` as one statement, so that no round trip happens while the creator's row is locked. */
@@ -214,7 +233,7 @@ const recordTipStatement: PostgresStatement<
       ? {
           owner: event.creatorId,
           sql: recordWithKeySql,
-          params: [...params, key.key, key.fingerprint, key.staleBefore, rulesVersion],
+          params: [...params, key.clientId, key.key, key.fingerprint, key.staleBefore, rulesVersion],
         }
       : { owner: event.creatorId, sql: recordSql, params: [...params, rulesVersion] };
   },
@@ -227,25 +246,33 @@ const recordTipStatement: PostgresStatement<
 export function toTip(row: Omit<TipRow, 'sequence'>): Tip {
   return {
     id: row.id,
+    status: row.voided_at === null ? 'recorded' : 'voided',
     amount: row.amount_minor / 100,
     amount_minor: row.amount_minor,
     currency: 'THB',
     name: row.name,
     display_name: row.display_name,
     message: row.message,
-    source: { type: row.client_id === null ? 'cli' : 'api', client_id: row.client_id, app_name: row.app_name },
+    source: { type: sourceType(row), client_id: row.client_id, app_name: row.app_name },
     alert: {
       status: row.alert_status,
       shown_at: toTimestampOrNull(row.alert_shown_at),
       name: row.alert_name ?? row.display_name ?? row.name,
       message: row.alert_name === null ? row.message : row.alert_message,
     },
+    voided_at: toTimestampOrNull(row.voided_at),
+    void_reason: row.void_reason,
     created_at: toTimestamp(row.created_at),
   };
 }
 
+export const sourceType = (row: Pick<TipRow, 'client_id' | 'by_creator'>): Tip['source']['type'] =>
+  row.client_id !== null ? 'api' : row.by_creator === 1 ? 'creator' : 'cli';
+
+const unsettled = { alert_shown_at: null, voided_at: null, void_reason: null } as const;
+
 const newTipJson = (tip: NewTipRow, created_at: number): string =>
-  JSON.stringify(toTip({ ...tip, alert_shown_at: null, created_at }));
+  JSON.stringify(toTip({ ...tip, ...unsettled, created_at }));
 
 /** A new tip's JSON before and after the value of `created_at`. */
 function splitAtTime(json: string): readonly [string, string] {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
-import { Tip } from '../events/index.ts';
+import { Tip, type TipStatus, tipStatuses } from '../events/index.ts';
 
 export { type AlertStatus, Tip } from '../events/index.ts';
 
@@ -49,7 +49,25 @@ export const TipQuery = Type.Object({
       examples: ['2026-11-30T23:59:59+07:00'],
     }),
   ),
+  status: Type.Optional(
+    Type.Unsafe<TipStatus>({ type: 'string', enum: tipStatuses, description: 'Only these; both if it is left out' }),
+  ),
 });
+
+export const VoidRequest = Type.Object(
+  {
+    reason: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: 255,
+          description: 'At most 255 characters; kept with the tip',
+          examples: ['Refunded'],
+        }),
+      ),
+    ),
+  },
+  { title: 'VoidRequest' },
+);
 
 export interface TipRules {
   readonly tipCapMinor: number;

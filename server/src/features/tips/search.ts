@@ -2,17 +2,17 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Database } from '../../platform/db/database.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
-import type { Range } from './range.ts';
-import { type TipRow, tipsPage, toTip } from './repo.ts';
+import { everything, type Selection } from './range.ts';
+import { sourceType, type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
 /** A tip matches if every condition holds; `null` and an empty text match every tip. */
-export interface TipFilter extends Range {
+export interface TipFilter extends Selection {
   /** Words to find in the names or the message, ignoring case. */
   readonly text: string;
   readonly minMinor: number | null;
   readonly maxMinor: number | null;
-  /** The id of the app that recorded the tip, or `cli`. */
+  /** The id of the app that recorded the tip, or `creator` or `cli`. */
   readonly source: string | null;
 }
 
@@ -85,7 +85,7 @@ export function createSearch({ db, queue }: SearchParts) {
     async recentNames(creatorId: string): Promise<string[]> {
       const names = new Set<string>();
       let read = 0;
-      for await (const part of batches(creatorId, everything, null)) {
+      for await (const part of batches(creatorId, anyTip, null)) {
         for (const { alert } of toTips(part.found)) if (!keptBack.includes(alert.status)) names.add(alert.name);
         read += part.read;
         if (read >= maxRead) break;
@@ -100,7 +100,7 @@ export function createSearch({ db, queue }: SearchParts) {
   };
 }
 
-const everything: TipFilter = { from: null, to: null, text: '', minMinor: null, maxMinor: null, source: null };
+const anyTip: TipFilter = { ...everything, text: '', minMinor: null, maxMinor: null, source: null };
 const keptBack: readonly string[] = ['held', 'skipped'];
 
 const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
@@ -111,7 +111,7 @@ function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow)
   const [least, most] = [minMinor ?? 0, maxMinor ?? Number.POSITIVE_INFINITY];
   return (row) => {
     if (row.amount_minor < least || row.amount_minor > most) return false;
-    if (source !== null && (row.client_id ?? 'cli') !== source) return false;
+    if (source !== null && (row.client_id ?? sourceType(row)) !== source) return false;
     if (words.length === 0) return true;
     const inside = normalize(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);
     return words.every((word) => inside.includes(word));

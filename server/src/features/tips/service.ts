@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../../errors.ts';
+import { ApiError, validationFailed } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
-import type { EventLog } from '../events/index.ts';
+import { type EventLog, readStoredTip } from '../events/index.ts';
 import * as alertRepo from './alert-repo.ts';
 import type { Cursor } from './cursor.ts';
-import { createDays, type DayTotal } from './days.ts';
-import type { Range } from './range.ts';
+import { createDays, type DayTotal, sumBetween } from './days.ts';
+import type { Selection } from './range.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
 import { createSearch, tipsPerUnit } from './search.ts';
+import { createSupporters } from './supporters.ts';
+import { writes as voidWrites } from './void-repo.ts';
 
 export interface TipsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'zone'> {
   readonly events: EventLog;
@@ -37,8 +39,8 @@ export interface Screened {
 
 export interface NewTip {
   readonly creatorId: string;
-  /** The app that records the tip; `null` from the command line. */
-  readonly app: { readonly id: string; readonly name: string } | null;
+  /** The app that records the tip; `creator` by hand on the dashboard, `null` from the command line. */
+  readonly app: { readonly id: string; readonly name: string } | 'creator' | null;
   readonly amount: number;
   readonly name: string;
   readonly displayName: string | null;
@@ -48,6 +50,14 @@ export interface NewTip {
 
 export type Tips = ReturnType<typeof createTips>;
 
+/** Who takes a tip back: the app that recorded it, or the creator. */
+export interface Voider {
+  readonly clientId: string | null;
+  readonly reason: string | null;
+}
+
+/** An app can void a tip for this long. */
+const voidableMs = 90 * 86_400_000;
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
 /** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
@@ -97,7 +107,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     );
     if ('fingerprint' in done) {
       if (done.fingerprint !== key?.fingerprint) throw new ApiError('idempotency_key_reused');
-      const { tip } = JSON.parse(done.body).data;
+      const tip = readStoredTip(JSON.parse(done.body).data.tip);
       return { id: tip.id, json: JSON.stringify(tip), replayed: true };
     }
     events.announce(input.creatorId, done.sequence);
@@ -109,7 +119,8 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
     /** What it costs to read the whole history, in units. */
     async historyCost(creatorId: string): Promise<number> {
-      return Math.ceil((await headOf(creatorId)).head.tip_count / tipsPerUnit);
+      const { tip_count, void_count } = (await headOf(creatorId)).head;
+      return Math.ceil((tip_count + void_count) / tipsPerUnit);
     },
 
     recordAsJson,
@@ -121,22 +132,52 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
     async byId(creatorId: string, id: string): Promise<Tip> {
       const row = await repo.tipById(db, creatorId, id);
-      if (!row) throw new ApiError('not_found', { message: 'There is no tip with this id.' });
+      if (!row) throw noTip();
       return repo.toTip(row);
+    },
+
+    /** A tip with the sequence of the event that reported it. */
+    async withSequence(creatorId: string, id: string): Promise<{ tip: Tip; sequence: number }> {
+      const row = await repo.tipById(db, creatorId, id);
+      if (!row) throw noTip();
+      return { tip: repo.toTip(row), sequence: row.sequence };
+    },
+
+    /** Takes a tip back, for good. A repeat returns the tip as it was voided first. */
+    async void(creatorId: string, id: string, { clientId, reason }: Voider): Promise<Tip> {
+      for (;;) {
+        const row = await repo.tipById(db, creatorId, id);
+        if (!row || (clientId !== null && row.client_id !== clientId)) throw noTip();
+        if (row.voided_at !== null) return repo.toTip(row);
+        if (clientId !== null && clock() - row.created_at > voidableMs)
+          throw validationFailed({ field: 'id', message: 'must be a tip of the last 90 days' });
+        const done = await db.write(voidWrites.voidTip, {
+          tipId: id,
+          createdAt: row.created_at,
+          month: zone.month(row.created_at).key,
+          reason,
+          skipped: events.prepare({ creatorId, type: 'alert.skipped' }),
+          voided: events.prepare({ creatorId, type: 'tip.voided' }),
+        });
+        // Another request was first, or the tip was moved to another time: it has to be read again.
+        if (!done) continue;
+        events.announce(creatorId, done.sequence);
+        return done.tip;
+      }
     },
 
     /** One page, newest first, and the cursor of the next one. */
     async page(
       creatorId: string,
-      range: Range,
+      selection: Selection,
       before: Cursor | null,
       limit: number,
     ): Promise<{ tips: Tip[]; next: Cursor | null }> {
-      const rows = await repo.tipsPage(db, creatorId, range, before, limit + 1);
+      const rows = await repo.tipsPage(db, creatorId, selection, before, limit + 1);
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return {
         tips: rows.slice(0, limit).map(repo.toTip),
-        next: last ? { ...range, createdAt: last.created_at, sequence: last.sequence } : null,
+        next: last ? { ...selection, createdAt: last.created_at, sequence: last.sequence } : null,
       };
     },
 
@@ -158,11 +199,21 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       };
     },
 
+    /** The newest tips that may stand in public lists. */
+    latest: async (creatorId: string, limit: number): Promise<Tip[]> =>
+      (await repo.latestListed(db, creatorId, limit)).map(repo.toTip),
+
+    /** Who has tipped most today, this month or in all; the first is the first. */
+    top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
+
     /** The totals of the last `count` days, oldest first. */
     async days(creatorId: string, count: number): Promise<DayTotal[]> {
       const { head, asOf } = await headOf(creatorId);
-      return daysUntil(creatorId, asOf, head.last_at, count);
+      return daysUntil(creatorId, asOf, head, count);
     },
+
+    /** The total of the tips of [from, before) that are not voided. It may read a long history. */
+    sum: (creatorId: string, from: number, before: number) => sumBetween({ db, queue }, creatorId, from, before),
 
     /** The sequence of the newest tip recorded before this instant; 0 if there is none. */
     newestBefore: async (creatorId: string, before: number): Promise<number> =>
@@ -189,6 +240,9 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     held: async (creatorId: string, limit: number): Promise<Tip[]> =>
       (await alertRepo.heldTips(db, creatorId, limit)).map(repo.toTip),
 
+    voidedSince: async (creatorId: string, since: number): Promise<string[]> =>
+      (await repo.voidedSince(db, creatorId, since)).map(({ id }) => id),
+
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
       while ((await db.write(repo.writes.deleteKeysBefore, clock() - keyLifeMs, pruneBatch)) > 0);
@@ -198,16 +252,20 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
 const totals = (minor: number, count: number) => ({ total: minor / 100, total_minor: minor, count });
 
+const noTip = (): ApiError => new ApiError('not_found', { message: 'There is no tip with this id.' });
+
 function newRow(id: string, amountMinor: number, input: NewTip, { status, shown }: Screened): repo.NewTipRow {
   const blocked = status === 'blocked';
+  const app = input.app === 'creator' ? null : input.app;
   return {
     id,
     amount_minor: amountMinor,
     name: input.name,
     display_name: input.displayName,
     message: input.message,
-    client_id: input.app?.id ?? null,
-    app_name: input.app?.name ?? null,
+    client_id: app?.id ?? null,
+    app_name: app?.name ?? null,
+    by_creator: input.app === 'creator' ? 1 : 0,
     alert_status: blocked ? 'skipped' : status,
     alert_reason: blocked ? status : null,
     alert_name: shown?.name ?? null,
@@ -225,7 +283,7 @@ function fingerprintOf({ amount, name, message, displayName }: NewTip): string {
 function keyOf(input: NewTip, now: number): repo.NewKey | null {
   if (input.idempotencyKey === undefined || !input.app) return null;
   return {
-    clientId: input.app.id,
+    clientId: input.app === 'creator' ? input.app : input.app.id,
     key: input.idempotencyKey,
     fingerprint: fingerprintOf(input),
     now,

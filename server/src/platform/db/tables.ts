@@ -47,6 +47,13 @@ export const tables = {
   creator_heads: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
   avatars: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
   tips: { ...ofCreator, exported: 'all', pruned: bounded('the history itself, kept as long as its creator') },
+  supporter_lists: { ...ofCreator, exported: technical, pruned: bounded('one row a creator') },
+  supporter_sums: {
+    ...ofCreator,
+    exported: { not: 'sums of tips that are exported' },
+    pruned: bounded('three rows a supporter'),
+  },
+  goals: { ...ofCreator, exported: 'all', pruned: bounded('100 a creator') },
   events: { ...ofCreator, exported: 'all', pruned: job('prune events') },
   screening_rules: { ...ofCreator, exported: 'all', pruned: bounded('one row a creator') },
   known_names: {

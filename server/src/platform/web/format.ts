@@ -6,6 +6,15 @@ const baht = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumF
 /** Integer satang as `฿1,234.50`, the same in both languages. */
 export const money = (satang: number): string => `${satang < 0 ? '-' : ''}฿${baht.format(Math.abs(satang) / 100)}`;
 
+/** The satang of an amount as people type it, such as `฿1,500.50`; `undefined` if it is none. */
+export function readMoney(text: string): number | undefined {
+  const digits = text
+    .trim()
+    .replace(/^฿\s*/, '')
+    .replace(/,(?=\d{3}(\D|$))/g, '');
+  return /^\d{1,9}(\.\d{1,2})?$/.test(digits) ? Math.round(Number(digits) * 100) : undefined;
+}
+
 const locales = { en: 'en-GB', th: 'th-TH' } as const;
 
 export interface Times {

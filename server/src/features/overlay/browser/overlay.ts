@@ -31,6 +31,7 @@ const treatmentOf: Readonly<Record<string, OverlayTreatment>> = JSON.parse(treat
 const saved = await openSavedState(creator);
 const api = createOverlayApi(`/overlay/${key}`);
 const skipped = new Set<string>();
+const voided = new Set<string>();
 let state: OverlayState;
 let clockOffset = 0;
 let refreshing = Promise.resolve();
@@ -43,6 +44,7 @@ const player = createPlayer({
   saved,
   state: () => state,
   isSkipped: (tipId) => skipped.has(tipId),
+  isVoided: (tipId) => voided.has(tipId),
   onAck: () => void api.sendAcks(saved),
 });
 
@@ -50,6 +52,7 @@ function applyState(next: OverlayState): void {
   state = next;
   clockOffset = next.now - Date.now();
   for (const tipId of next.skipped) skipped.add(tipId);
+  for (const tipId of next.voided) voided.add(tipId);
   applyStyle(next.settings);
   setVolume(next.volume);
   document.documentElement.classList.toggle('hidden', next.hidden);
@@ -97,7 +100,7 @@ function alertOf(event: StreamEvent): QueuedAlert | undefined {
       amountMinor: record.amount_minor,
       message: record.message,
     },
-    tipId: 'tip' in data && !event.replay ? record.id : undefined,
+    tipId: 'tip' in data ? record.id : undefined,
     test: event.test,
     replay: event.replay,
     expired: Date.parse(event.created_at) < limit,
@@ -118,6 +121,14 @@ async function handle(event: StreamEvent): Promise<void> {
         skipped.add(event.data.tip_id);
         player.stop(event.data.tip_id);
       }
+      return;
+    case 'remove':
+      if ('tip' in event.data) {
+        voided.add(event.data.tip.id);
+        player.remove(event.data.tip.id);
+      }
+      return;
+    case 'widget':
       return;
     default:
       treatment satisfies undefined;

@@ -7,7 +7,7 @@ import type { AlertText, ShownAlert } from './stage.ts';
 export interface QueuedAlert {
   readonly sequence: number;
   readonly text: AlertText;
-  /** The tip that this alert announces; undefined for tests and replays. */
+  /** The tip that this alert announces, also again; undefined for test alerts. */
   readonly tipId: string | undefined;
   /** A test waits until no tip does. */
   readonly test: boolean;
@@ -29,6 +29,8 @@ export interface OverlayState {
   readonly stopped: number | null;
   /** Tips whose alerts must not be shown. */
   readonly skipped: readonly string[];
+  /** Tips that must not even be shown again. */
+  readonly voided: readonly string[];
   readonly now: number;
 }
 
@@ -36,6 +38,7 @@ export interface PlayerParts {
   readonly saved: SavedState;
   readonly state: () => OverlayState;
   readonly isSkipped: (tipId: string) => boolean;
+  readonly isVoided: (tipId: string) => boolean;
   /** An acknowledgement is pending. */
   readonly onAck: () => void;
 }
@@ -45,15 +48,13 @@ export interface PlayerParts {
  * that order: that of a shown alert in the same task that adds it to the page. A test that a tip has overtaken is lost by
  * a reload, as every test is that was made before the page connected.
  */
-export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
+export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: PlayerParts) {
   let queue: QueuedAlert[] = [];
   let playing = false;
-  let current:
-    | { readonly sequence: number; readonly tipId: string | undefined; readonly shown: ShownAlert }
-    | undefined;
+  let current: { readonly alert: QueuedAlert; readonly shown: ShownAlert } | undefined;
 
   function outcomeOf({ text, tipId, replay, expired }: QueuedAlert): Ack['outcome'] {
-    if (tipId !== undefined && isSkipped(tipId)) return 'dropped';
+    if (tipId !== undefined && (isVoided(tipId) || (!replay && isSkipped(tipId)))) return 'dropped';
     if (expired) return 'expired';
     return !replay && text.amountMinor < state().settings.minimumMinor ? 'below_minimum' : 'shown';
   }
@@ -72,9 +73,9 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
   async function play(alert: QueuedAlert): Promise<void> {
     const outcome = outcomeOf(alert);
     const { settings } = state();
-    const { sequence, tipId } = alert;
+    const { sequence } = alert;
     const playing = outcome === 'shown' ? playAlert(sequence, alert.text, settings) : undefined;
-    if (playing) current = { sequence, tipId, shown: playing };
+    if (playing) current = { alert, shown: playing };
     saved.record({ sequence, outcome, ...(playing && { ms: playing.ms }) });
     onAck();
     await current?.shown.gone;
@@ -87,13 +88,17 @@ export function createPlayer({ saved, state, isSkipped, onAck }: PlayerParts) {
       queue.splice(firstTest < 0 ? queue.length : firstTest, 0, alert);
       void run();
     },
-    /** Takes the alert that is playing off the screen at once; with `tipId`, only if it is the alert of this tip. */
+    /** Takes the alert that is playing off the screen at once; with `tipId`, only if it announces this tip. */
     stop(tipId?: string): void {
-      if (tipId === undefined || current?.tipId === tipId) current?.shown.remove();
+      if (tipId === undefined || (current?.alert.tipId === tipId && !current.alert.replay)) current?.shown.remove();
+    },
+    /** Takes a tip off the screen at once, also where it is shown again. */
+    remove(tipId: string): void {
+      if (current?.alert.tipId === tipId) current.shown.remove();
     },
     /** The same for the alert of this event. */
     stopEvent(sequence: number): void {
-      if (current?.sequence === sequence) current.shown.remove();
+      if (current?.alert.sequence === sequence) current.shown.remove();
     },
     /** Goes on if the overlay is no longer paused. */
     resume: () => void run(),

@@ -4,8 +4,9 @@ import { firstId } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
-import { afterAllIds } from '../delivery/repo.ts';
+import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
+import { deliveriesOfEvent } from './event-repo.ts';
 import { createWebhookLimits } from './limits.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
@@ -131,6 +132,16 @@ export function createWebhooks({
       return { secret, previous_valid_until: toTimestamp(until) };
     },
 
+    /** Where one of the creator's events was sent, without addresses and answers: those are the apps' own. */
+    async ofEvent(creatorId: string, eventId: string): Promise<EventDelivery[]> {
+      const rows = await deliveriesOfEvent(db, creatorId, eventId);
+      return rows.map(({ app_name, status, attempts, created_at }) => {
+        const made: { at: string }[] = JSON.parse(attempts);
+        const at = made.at(-1)?.at ?? toTimestamp(created_at);
+        return { appName: app_name, status, attempts: made.length, at };
+      });
+    },
+
     /** Disables endpoints that had attempts but no success for five days. */
     disableFailing: (): Promise<void> => db.write(repo.writes.disableFailing, clock() - failingMs, clock()),
 
@@ -146,6 +157,14 @@ export function createWebhooks({
       }
     },
   };
+}
+
+export interface EventDelivery {
+  readonly appName: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  /** Of the last attempt, or of the delivery if there was none. */
+  readonly at: string;
 }
 
 const typesText = (types: readonly string[] | null): string | null => types && JSON.stringify([...new Set(types)]);

@@ -9,12 +9,15 @@ import { refreshChains } from './0007-refresh-chains.ts';
 import { tableVersions } from './0008-table-versions.ts';
 import { forgetting } from './0009-forgetting.ts';
 import { pictures } from './0010-pictures.ts';
-import { skippedAlerts } from './0011-skipped-alerts.ts';
+import { corrections } from './0011-corrections.ts';
 import { screenedTips } from './0012-screened-tips.ts';
 import { looks } from './0013-looks.ts';
+import { goals } from './0014-goals.ts';
 import { screening } from './0015-screening.ts';
 import { publicPage } from './0016-public-page.ts';
+import { supporters } from './0017-supporters.ts';
 import { liveControl } from './0018-live-control.ts';
+import { skippedAlerts } from './0019-skipped-alerts.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -28,10 +31,13 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0008-table-versions', sql: tableVersions },
   { name: '0009-forgetting', sql: forgetting },
   { name: '0010-pictures', sql: pictures },
-  { name: '0011-skipped-alerts', sql: skippedAlerts },
+  { name: '0011-corrections', sql: corrections },
   { name: '0012-screened-tips', sql: screenedTips },
-  { name: '0015-screening', sql: screening },
-  { name: '0018-live-control', sql: liveControl },
   { name: '0013-looks', sql: looks },
+  { name: '0014-goals', sql: goals },
+  { name: '0015-screening', sql: screening },
   { name: '0016-public-page', sql: publicPage },
+  { name: '0017-supporters', sql: supporters },
+  { name: '0018-live-control', sql: liveControl },
+  { name: '0019-skipped-alerts', sql: skippedAlerts },
 ];

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { formText } from '../../platform/web/form-body.ts';
+import { money, type Times } from '../../platform/web/format.ts';
+import { html } from '../../platform/web/html.ts';
+import type { Pages } from '../accounts/index.ts';
+import { limits } from '../oauth/index.ts';
+import type { Overlays } from '../overlay/index.ts';
+import type { TipRules } from '../tips/index.ts';
+import { createTipParser, newTipPath, readTypedTip, type TypedTip, tipFormView, type WrongTip } from './tip-form.ts';
+import { createTrace, type TraceParts } from './tip-trace.ts';
+import { type TipView, tipView } from './tip-views.ts';
+import { tipWords } from './tip-words.ts';
+import { tipPath, tipsHome } from './tips-views.ts';
+
+export interface TipPagesParts extends Pick<Platform, 'limiter'>, TraceParts {
+  readonly pages: Pages;
+  readonly overlays: Overlays;
+  readonly times: Times;
+  readonly rules: TipRules;
+}
+
+interface TipRoute {
+  Params: { id: string };
+}
+
+const maxReason = 255;
+
+/** /dashboard/tips/new and /dashboard/tips/{id}: enter a tip; what happened to one, void and replay. */
+export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
+  const { pages, tips, overlays, times, limiter, rules } = parts;
+  const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
+  const words = (request: FastifyRequest) => tipWords(pages.lang(request));
+  const traceOf = createTrace(parts);
+  const parse = createTipParser(rules);
+
+  interface ShownForm {
+    readonly status?: number;
+    readonly typed?: TypedTip;
+    readonly wrong?: WrongTip;
+    readonly again?: boolean;
+  }
+
+  function showForm(request: FastifyRequest, reply: FastifyReply, shown: ShownForm = {}) {
+    const { status = 200, typed, wrong = {}, again = false } = shown;
+    const t = words(request);
+    const empty = { amount: '', from: '', message: '' };
+    const body = tipFormView({
+      t,
+      csrf: pages.csrf(request, reply),
+      typed: { ...empty, ...typed, key: randomUUID() },
+      wrong,
+      again,
+    });
+    return pages.show(request, reply, { status, title: t('newTitle'), nav: 'dashboard', body });
+  }
+
+  scope.get(newTipPath, (request, reply) => {
+    pages.requireSession(request);
+    return showForm(request, reply);
+  });
+
+  scope.post(newTipPath, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const typed = readTypedTip(request);
+    const entered = parse(typed, t);
+    if ('wrong' in entered) return showForm(request, reply, { status: 422, typed, wrong: entered.wrong });
+    const { allowed } = await limiter.take(`dashboard-tip:${creatorId}`, limits.tips);
+    if (!allowed) return pages.redirect(reply, newTipPath, { tone: 'warn', text: t('tooMany') });
+    try {
+      const { tip } = await tips.record({ creatorId, app: 'creator', ...entered });
+      return pages.redirect(reply, tipPath(tip.id), { tone: 'ok', text: t('newDone') });
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'idempotency_key_reused')
+        return showForm(request, reply, { status: 422, typed, again: true });
+      throw error;
+    }
+  });
+
+  async function showTip(
+    request: FastifyRequest<TipRoute>,
+    reply: FastifyReply,
+    { status = 200, typed }: { status?: number; typed?: TipView['typed'] } = {},
+  ) {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const { tip, steps } = await traceOf(creatorId, request.params.id);
+    const replayable = tip.status === 'recorded' && (await tips.mayBeShown(creatorId, tip.id));
+    const lang = pages.lang(request);
+    return pages.show(request, reply, {
+      status,
+      title: t('title', { amount: money(tip.amount_minor) }),
+      nav: 'dashboard',
+      head: html`<link rel="stylesheet" href="${style()}">`,
+      body: tipView({ lang, csrf: pages.csrf(request, reply), times, tip, steps, replayable, typed }),
+    });
+  }
+
+  scope.get<TipRoute>(`${tipsHome}/:id`, (request, reply) => showTip(request, reply));
+
+  scope.post<TipRoute>(`${tipsHome}/:id/void`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const reason = formText(request, 'reason').trim();
+    if ([...reason].length > maxReason)
+      return showTip(request, reply, { status: 422, typed: { reason, wrong: t('voidReasonError') } });
+    await tips.void(creatorId, request.params.id, { clientId: null, reason: reason === '' ? null : reason });
+    return pages.redirect(reply, tipPath(request.params.id), { tone: 'ok', text: t('voidDone') });
+  });
+
+  scope.post<TipRoute>(`${tipsHome}/:id/replay`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const t = words(request);
+    const back = tipPath(request.params.id);
+    // The limit of an app, shared by all pages that send alerts.
+    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
+    if (!allowed) return pages.redirect(reply, back, { tone: 'warn', text: t('tooMany') });
+    await overlays.replayTip(creatorId, request.params.id);
+    return pages.redirect(reply, back, { tone: 'ok', text: t('replayDone') });
+  });
+}

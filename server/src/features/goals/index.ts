@@ -1,0 +1,3 @@
+export { goalPages } from './pages.ts';
+export { goalRoutes } from './routes.ts';
+export { createGoals, type Goals } from './service.ts';

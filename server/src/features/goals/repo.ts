@@ -1,0 +1,132 @@
+/** Goals are changed under the lock of the creator's head (events/goals-repo.ts), so that no tip is missed. */
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { appendReached, type GoalRow, goalColumns, type PreparedEvent } from '../events/index.ts';
+
+/** Later than every instant. */
+const endOfTime = Number.MAX_SAFE_INTEGER;
+
+export function openGoals(db: Reader, creatorId: string, now: number): Promise<GoalRow[]> {
+  return db.all<GoalRow>(
+    `SELECT ${goalColumns} FROM goals WHERE creator_id = $1 AND (ends_at IS NULL OR ends_at > $2) ORDER BY id`,
+    [creatorId, now],
+  );
+}
+
+/** Those that ended last, the latest first. */
+export function endedGoals(db: Reader, creatorId: string, now: number, limit: number): Promise<GoalRow[]> {
+  return db.all<GoalRow>(
+    `SELECT ${goalColumns} FROM goals WHERE creator_id = $1 AND ends_at <= $2 ORDER BY ends_at DESC, id DESC LIMIT $3`,
+    [creatorId, now, limit],
+  );
+}
+
+export interface NewGoal {
+  readonly id: string;
+  readonly title: string;
+  readonly targetMinor: number;
+  readonly startsAt: number;
+  readonly endsAt: number | null;
+  /** The sum of the tips of [startsAt, until), read while the creator's head counted so many voids. */
+  readonly summed: { readonly minor: number; readonly until: number; readonly voids: number };
+}
+
+export interface GoalLimits {
+  readonly open: number;
+  readonly ended: number;
+}
+
+type Added = { readonly goal: GoalRow; readonly sequence: number | null };
+
+/**
+ * Adds a goal with what it has raised. `reached` is the event that reports it, if that is enough already. Returns
+ * `too_many` if the creator has too many open goals, and `again` if a void has changed the sum since it was read.
+ */
+async function addGoal(
+  tx: Tx,
+  goal: NewGoal,
+  reached: PreparedEvent,
+  limits: GoalLimits,
+): Promise<Added | 'too_many' | 'again'> {
+  const { creatorId, now } = reached;
+  const { id, title, targetMinor, startsAt, endsAt, summed } = goal;
+  const head = await lockHead(tx, creatorId);
+  if (head.void_count !== summed.voids) return 'again';
+  if ((await openGoals(tx, creatorId, now)).length >= limits.open) return 'too_many';
+  const raised = summed.minor + (await sumOf(tx, creatorId, Math.max(startsAt, summed.until), endsAt ?? endOfTime));
+  const at = Math.max(now, head.last_at);
+  const row: GoalRow = {
+    id,
+    title,
+    target_minor: targetMinor,
+    raised_minor: raised,
+    starts_at: startsAt,
+    ends_at: endsAt,
+    reached_at: raised >= targetMinor ? at : null,
+  };
+  await tx.run(
+    `INSERT INTO goals (creator_id, id, title, target_minor, raised_minor, starts_at, ends_at, reached_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [creatorId, id, title, targetMinor, raised, startsAt, endsAt, row.reached_at],
+  );
+  await deleteOldest(tx, creatorId, now, limits.ended);
+  await setGoalsUntil(tx, creatorId);
+  const event = row.reached_at === null ? null : await appendReached(tx, reached, row);
+  return { goal: row, sequence: event?.sequence ?? null };
+}
+
+/** Ends a goal that has begun. No tip so far is lost to it. Returns whether it was open. */
+async function endGoal(tx: Tx, creatorId: string, id: string, now: number): Promise<boolean> {
+  const { last_at } = await lockHead(tx, creatorId);
+  const changed = await tx.run(
+    `UPDATE goals SET ends_at = $3
+     WHERE creator_id = $1 AND id = $2 AND starts_at < $3 AND (ends_at IS NULL OR ends_at > $3)`,
+    [creatorId, id, Math.max(now, last_at + 1)],
+  );
+  await setGoalsUntil(tx, creatorId);
+  return changed > 0;
+}
+
+async function deleteGoal(tx: Tx, creatorId: string, id: string): Promise<boolean> {
+  await lockHead(tx, creatorId);
+  const deleted = await tx.run('DELETE FROM goals WHERE creator_id = $1 AND id = $2', [creatorId, id]);
+  await setGoalsUntil(tx, creatorId);
+  return deleted > 0;
+}
+
+/** Keeps tips of this creator from being recorded until the write ends. */
+async function lockHead(tx: Tx, creatorId: string): Promise<{ last_at: number; void_count: number }> {
+  const head = await tx.get<{ last_at: number; void_count: number }>(
+    'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count',
+    [creatorId],
+  );
+  if (!head) throw new Error(`creator ${creatorId} has no head`);
+  return head;
+}
+
+async function setGoalsUntil(tx: Tx, creatorId: string): Promise<void> {
+  await tx.run(
+    `UPDATE creator_heads SET goals_until =
+       COALESCE((SELECT MAX(COALESCE(ends_at, ${endOfTime})) FROM goals WHERE goals.creator_id = $1), 0)
+     WHERE creator_id = $1`,
+    [creatorId],
+  );
+}
+
+async function sumOf(tx: Tx, creatorId: string, from: number, before: number): Promise<number> {
+  const row = await tx.get<{ minor: number }>(
+    `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS minor FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND voided_at IS NULL`,
+    [creatorId, from, before],
+  );
+  return row?.minor ?? 0;
+}
+
+async function deleteOldest(tx: Tx, creatorId: string, now: number, kept: number): Promise<void> {
+  await tx.run(
+    `DELETE FROM goals WHERE creator_id = $1 AND id IN
+       (SELECT id FROM goals WHERE creator_id = $1 AND ends_at <= $2 ORDER BY ends_at DESC, id DESC LIMIT 1000 OFFSET $3)`,
+    [creatorId, now, kept],
+  );
+}
+
+export const writes = defineWrites(import.meta.url, { addGoal, endGoal, deleteGoal });
