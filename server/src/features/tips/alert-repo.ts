@@ -119,7 +119,11 @@ export function skippedSince(db: Reader, creatorId: string, since: number, limit
   const newest = (column: string): string =>
     `SELECT id FROM (SELECT id FROM tips WHERE creator_id = $1 AND ${column} >= $2 AND alert_status = 'skipped'
        ORDER BY ${column} DESC LIMIT $3) AS ${column}_skipped`;
-  return db.all<{ id: string }>(`${newest('created_at')} UNION ${newest('approved_at')}`, [creatorId, since, limit]);
+  return db.all<{ id: string }>(`${newest('created_at')} UNION ${newest('approved_at')} ORDER BY id DESC LIMIT $3`, [
+    creatorId,
+    since,
+    limit,
+  ]);
 }
 
 const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
