@@ -103,7 +103,7 @@ export function createDemo(parts: DemoParts) {
       await past.record({ creatorId, app, ...tip });
       sequences.push(sequences.length + 1);
     }
-    const acks = sequences.map((sequence) => ({ sequence, outcome: 'shown' as const }));
+    const acks = sequences.map((sequence) => ({ sequence, outcome: 'shown' as const, ms: 0 }));
     await overlays.acknowledge(creatorId, randomUUID(), acks);
   }
 
