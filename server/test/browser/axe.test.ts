@@ -18,6 +18,8 @@ const pagesOf = {
   stranger: ['/', '/login', '/login/recovery', '/signup', '/docs', '/docs/overlay', '/@demo', '/nothing-here'],
   newcomer: [
     '/dashboard',
+    '/dashboard/tips/new',
+    '/dashboard/goals',
     '/dashboard/live',
     '/dashboard/overlay',
     '/dashboard/screening',
