@@ -129,7 +129,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     const own = { db, clock: at, newId: createIds(at), zone };
     return createTips({ ...own, screen, events: createEventLog({ ...own, hub }) });
   };
-  const demo = createDemo({ db, accounts, apps, grants, tokens, lastUsed, overlays, tipsAt, vault, clock });
+  const demo = createDemo({ db, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock });
   return {
     events,
     accounts,

@@ -45,13 +45,16 @@ async function prepare(t: TestContext, seconds = 30) {
     const fields = { amount: 20, name: 'SOMCHAI', displayName: null, message };
     return (await runtime.tips.record({ creatorId, app: null, ...fields })).tip;
   };
-  return { address, runtime, creatorId, browser, overlay, control, moderator, hold, tip };
+  const widget = async (path: string) => open(`${address}/overlay/${await runtime.overlays.key(creatorId)}/${path}`);
+  return { address, runtime, creatorId, browser, overlay, control, moderator, widget, hold, tip };
 }
 
 const inPart = (page: Page, part: string) => page.locator(`[data-part=${part}]`);
 
 test('what one control does shows on the overlay and on every other control at once', { skip }, async (t) => {
-  const { runtime, creatorId, overlay, control, moderator, hold, tip } = await prepare(t);
+  const { runtime, creatorId, overlay, control, moderator, widget, hold, tip } = await prepare(t);
+  const total = await widget('total');
+  await until('the widget is connected', () => runtime.streams.connected(creatorId, 'widget') === 1);
   await hold(true);
   await tip('first');
   await tip('second');
@@ -74,10 +77,12 @@ test('what one control does shows on the overlay and on every other control at o
   await moderator.getByRole('button', { name: 'Hide everything' }).click();
   await overlay.locator('.alert').waitFor({ state: 'detached' });
   await control.getByText('Everything is hidden').waitFor();
+  await total.locator('.widget').waitFor({ state: 'hidden' });
   await tip('fourth');
   await inPart(control, 'waiting').getByText('fourth').waitFor();
   assert.equal(await overlay.locator('.alert').count(), 0);
   await control.getByRole('button', { name: 'Show again' }).click();
+  await total.locator('.widget').waitFor();
   await overlay.getByText('fourth').waitFor();
 
   await control.getByRole('button', { name: 'Pause' }).click();

@@ -41,10 +41,18 @@ test(`50 mixed tips while rules change: the screen shows what it should, in orde
   const { settings } = await overlays.get(creatorId);
   const variations = settings.variations.map((each) => ({ ...each, seconds: 0.05 }));
   await overlays.saveSettings(creatorId, { ...settings, seconds: 0.05, variations });
-  const page = await (await launch(t)).newPage();
-  const { alerts, all } = await watch(page);
-  await page.goto(`${address}/overlay/${await overlays.key(creatorId)}`);
-  await until('it is connected', () => runtime.streams.connected(creatorId, 'overlay') === 1);
+  const context = await (await launch(t)).newContext();
+  const open = async (path: string) => {
+    const page = await context.newPage();
+    const seen = await watch(page);
+    await page.goto(`${address}/overlay/${await overlays.key(creatorId)}${path}`);
+    return { page, ...seen };
+  };
+  const { alerts, all } = await open('');
+  const widgets = [await open('/latest?count=10'), await open('/top?period=all&count=10')];
+  const connected = () =>
+    runtime.streams.connected(creatorId, 'overlay') + runtime.streams.connected(creatorId, 'widget');
+  await until('all are connected', () => connected() === 3);
 
   const rules = [
     { lists: [], hold: { everything: false, newNames: false, fromMinor: null } },
@@ -77,6 +85,7 @@ test(`50 mixed tips while rules change: the screen shows what it should, in orde
       if (held.length > 0 && random() < 0.2) await overlays.reject(creatorId, pick(held).id);
       const waiting = await overlays.waiting(creatorId, 50);
       if (waiting.length > 0 && random() < 0.2) await overlays.skip(creatorId, pick(waiting).id);
+      if (random() < 0.15) await tips.void(creatorId, pick(recorded), { clientId: null, reason: 'secret reason' });
     }
     await overlays.pause(creatorId, false);
     await until('all that waited are settled', async () => (await overlays.waiting(creatorId, 1)).length === 0);
@@ -103,10 +112,22 @@ test(`50 mixed tips while rules change: the screen shows what it should, in orde
   });
   await until('the last one was seen', () => alerts.length >= expected.length);
   assert.deepEqual(alerts, expected);
-  const everything = all.join('\n');
+  const everything = [all, ...widgets.map((widget) => widget.all)].flat().join('\n');
   const public_ = new Set(sent.map(({ data }) => data.tip.id));
   const kept = now.filter(({ id, alert }) => !public_.has(id) || alert.message === null);
   t.diagnostic(`${kept.length} texts must not be seen`);
+  assert.ok(!everything.includes('secret reason'));
+  const [latest] = widgets;
+  const listed = now
+    .filter(({ id, status }) => public_.has(id) && status === 'recorded')
+    .filter(({ alert }) => alert.status !== 'held');
+  const newest = listed.toReversed().slice(0, 10);
+  await until('the widget lists the latest', async () => {
+    const text = (await latest?.page.evaluate(() => document.body.innerText)) ?? '';
+    const numbers = text.match(/tip \d+/g) ?? [];
+    const wanted = newest.flatMap(({ alert }) => /tip \d+$/.exec(alert.message ?? '')?.[0] ?? []);
+    return numbers.join() === wanted.join();
+  });
   for (const { message } of kept) {
     const number = /tip \d+$/.exec(message ?? '')?.[0];
     assert.ok(!new RegExp(`${number}(?!\\d)`).test(everything), `${message} was seen`);

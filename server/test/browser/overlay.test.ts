@@ -55,14 +55,15 @@ async function prepare(runtime: Runtime, seconds: number) {
   return { creatorId, settings, key: await runtime.overlays.key(creatorId), tip };
 }
 
-/** Waits until every tip's alert has come to this. */
-async function untilAll(runtime: Runtime, creatorId: string, wanted: string): Promise<void> {
+/** Waits until the alerts of these tips, or of all, have come to this. */
+async function untilAll(runtime: Runtime, creatorId: string, wanted: string, ids?: string[]): Promise<void> {
   let others: string[] = [];
   await until(
     () => `all alerts are ${wanted}; there are ${others.join()}`,
     async () => {
       const { tips } = await runtime.tips.page(creatorId, everything, null, 100);
-      others = tips.map(({ alert }) => alert.status).filter((status) => status !== wanted);
+      const asked = tips.filter(({ id }) => !ids || ids.includes(id));
+      others = asked.map(({ alert }) => alert.status).filter((status) => status !== wanted);
       return others.length === 0;
     },
   );
@@ -136,6 +137,39 @@ test('skipped and small tips are not shown, and new settings reach an open overl
   const [sample, again] = shown.map(({ text }) => text);
   assert.match(sample ?? '', /^น้ำใจ ฿9,999\.99\n/);
   assert.equal(again, 'สมชาย ฿1,234.50\n1');
+});
+
+test('a voided tip leaves the screen at once and is never shown again, wherever it waits', { skip }, async (t) => {
+  const { address, runtime } = await serveApp(t);
+  const { key, tip, creatorId } = await prepare(runtime, 60);
+  const context = await (await launch(t)).newContext();
+  const { page, shown } = await openOverlay(context, `${address}/overlay/${key}`);
+  await until('it is connected', () => runtime.streams.connected(creatorId, 'overlay') === 1);
+  const takeBack = (id: string) => runtime.tips.void(creatorId, id, { clientId: null, reason: null });
+  const gone = () => until('the screen is empty', async () => (await page.locator('.alert').count()) === 0);
+  const { tip: playing } = await tip('playing');
+  const { tip: waiting } = await tip('waiting');
+  await page.getByText('playing').waitFor();
+  await takeBack(waiting.id);
+  await takeBack(playing.id);
+  await gone();
+  const { tip: again } = await tip('again');
+  await page.getByText('again').waitFor();
+  await untilAll(runtime, creatorId, 'shown', [again.id]);
+  await runtime.overlays.replayTip(creatorId, again.id);
+  await runtime.overlays.replayTip(creatorId, again.id);
+  // One is on the screen, two wait: all of them are of the tip that is voided while the page is away, too.
+  await page.reload();
+  await until('it is connected', () => runtime.streams.connected(creatorId, 'overlay') === 1);
+  await page.getByText('again').waitFor();
+  await takeBack(again.id);
+  await gone();
+  await tip('last');
+  await page.getByText('last').waitFor();
+  assert.deepEqual(
+    shown.map(({ text }) => text.split('\n')[1]),
+    ['playing', 'again', 'again', 'last'],
+  );
 });
 
 test('two overlays in one browser both play, also after one of them is reloaded', { skip }, async (t) => {

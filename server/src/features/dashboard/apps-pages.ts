@@ -30,7 +30,7 @@ export function connectedAppPages(
       title: t('title'),
       nav: 'apps',
       body: html`!${heading({ title: t('title'), intro: t('intro') })}
-!${body.length > 0 ? body : emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: linkButton(t('emptyAction'), '/docs') })}`,
+!${body.length > 0 ? body : emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: linkButton(t('emptyAction'), '/docs') })}`,
     });
   });
 

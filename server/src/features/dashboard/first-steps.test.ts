@@ -20,7 +20,7 @@ test('the first steps tick themselves off, one by one, and then the list is gone
     '/docs/overlay',
     '/dashboard/overlay',
     '/dashboard/profile',
-    '/dashboard/apps',
+    '/dashboard/tips/new',
     '/account#recovery',
   ]);
   await visitor.post('/dashboard/overlay/looks/ready/market');
@@ -50,7 +50,7 @@ test('a tip counts as well as an app, and the list can be hidden', async (t) => 
   const visitor = await signedInVisitor(app, creatorId);
   const fields = { amount: 5, name: 'SOMCHAI', displayName: null, message: null };
   await app.runtime.tips.record({ creatorId, app: null, ...fields });
-  assert.match((await visitor.get('/dashboard')).body, /<li class="done"><a href="\/dashboard\/apps"/);
+  assert.match((await visitor.get('/dashboard')).body, /<li class="done"><a href="\/dashboard\/tips\/new"/);
   await visitor.post('/dashboard/steps/hide');
   assert.doesNotMatch((await visitor.get('/dashboard')).body, /First steps/);
 });

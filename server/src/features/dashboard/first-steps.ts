@@ -7,6 +7,7 @@ import type { Grants } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Profiles } from '../profile/index.ts';
 import { stepWords } from './step-words.ts';
+import { newTipPath } from './tip-form.ts';
 
 export interface FirstStepsParts {
   readonly overlays: Overlays;
@@ -20,7 +21,7 @@ const places = {
   obs: '/docs/overlay',
   test: '/dashboard/overlay',
   page: '/dashboard/profile',
-  tip: '/dashboard/apps',
+  tip: newTipPath,
   codes: '/account#recovery',
 } as const;
 

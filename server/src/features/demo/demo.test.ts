@@ -21,6 +21,8 @@ test('an empty database is filled once, and the demo app can call the API', asyn
   assert.ok(all.count > 60 && month.count <= all.count);
   assert.ok((await runtime.tips.days(world.creatorId, 30)).filter(({ count }) => count > 0).length >= 29);
   assert.equal((await http.inject({ url: '/@demo', headers: { accept: 'text/html' } })).statusCode, 200);
+  const [goal] = await runtime.goals.open(world.creatorId);
+  assert.equal(goal?.raised_minor, all.total_minor);
   await runtime.grants.revoke(world.creatorId, world.clientId, 'creator');
   assert.equal(await demo.accessToken(world), undefined);
 });

@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
+import type { Goals } from '../goals/index.ts';
 import { allScopes, formatScopes, type Grants, type LastUsed, type Tokens } from '../oauth/index.ts';
 import { type Overlays, type Variations, withLook } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
@@ -10,7 +11,7 @@ import * as repo from './repo.ts';
 import { demoTips } from './world.ts';
 
 /**
- * The demo: a creator with a month of tips, looks by amount and a public page, and an app that was used, created in an
+ * The demo: a creator with a month of tips, a goal, looks by amount and a public page, and an app that was used, created in an
  * empty development database so that a first call works and every page has something to show.
  */
 export interface DemoWorld {
@@ -28,6 +29,7 @@ export interface DemoParts extends Pick<Platform, 'db' | 'vault' | 'clock'> {
   readonly tokens: Tokens;
   readonly lastUsed: LastUsed;
   readonly overlays: Overlays;
+  readonly goals: Goals;
   /** Records tips by another clock: the demo has a past. */
   readonly tipsAt: (clock: Clock) => Pick<Tips, 'record'>;
 }
@@ -41,10 +43,13 @@ const demoLooks = (draft: Variations): Variations | undefined => {
   return [small, middling, { ...large, position: 'middle', entrance: 'zoom', seconds: 10 }];
 };
 
+/** The goal began with the demo's month. */
+const goalDays = 30;
+
 const sealContext = 'demo';
 
 export function createDemo(parts: DemoParts) {
-  const { db, accounts, apps, grants, tokens, lastUsed, overlays, tipsAt, vault, clock } = parts;
+  const { db, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock } = parts;
 
   async function world(): Promise<DemoWorld | undefined> {
     const record = await repo.demoRecord(db);
@@ -77,6 +82,8 @@ export function createDemo(parts: DemoParts) {
     });
     await grants.addByOperator(creator.id, app.clientId, allScopes.join(' '));
     await recordMonth(creator.id, { id: app.clientId, name: app.name });
+    const startsAt = clock() - goalDays * 86_400_000;
+    await goals.add(creator.id, { title: 'ไมค์ใหม่ · A new microphone', targetMinor: 2_000_000, startsAt, endsAt: null });
     await overlays.looks.edit(creator.id, demoLooks);
     await overlays.looks.publish(creator.id);
     const family = await repo.familyOf(db, creator.id, app.clientId);
@@ -103,7 +110,7 @@ export function createDemo(parts: DemoParts) {
       await past.record({ creatorId, app, ...tip });
       sequences.push(sequences.length + 1);
     }
-    const acks = sequences.map((sequence) => ({ sequence, outcome: 'shown' as const }));
+    const acks = sequences.map((sequence) => ({ sequence, outcome: 'shown' as const, ms: 0 }));
     await overlays.acknowledge(creatorId, randomUUID(), acks);
   }
 

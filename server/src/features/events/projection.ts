@@ -3,7 +3,7 @@
  *
  * - Words are only those that may be shown: `name` is `alert.name`, `display_name` is null, `message` is `alert.message`.
  * - A tip that is held, rejected or blocked is not sent. Its `tip.created` says so; `alert.approved` sends it later.
- * - Of a voided tip no words are sent: it may be one that was never shown.
+ * - Of a voided tip no words are sent, nor why it was voided: it may be one that was never shown.
  * - Events stored before a field existed lack it. Readers take `display_name ?? name` and `message`.
  */
 import type { StoredEvent } from './repo.ts';
@@ -42,10 +42,16 @@ type StoredTip = Omit<Tip, 'alert'> & {
 
 function projectTip(type: string, tip: StoredTip) {
   if (type === 'tip.created' && tip.alert.status !== 'queued') return null;
-  const shown = wordsOf(tip);
-  const words = type === 'tip.voided' ? { name: '', message: null } : shown;
-  return { tip: { ...tip, ...words, display_name: null, alert: { ...tip.alert, ...words } } };
+  if (type === 'tip.voided') return { tip: { ...withWords(tip, { name: '', message: null }), void_reason: null } };
+  return { tip: withWords(tip, wordsOf(tip)) };
 }
+
+const withWords = (tip: StoredTip, words: { readonly name: string; readonly message: string | null }) => ({
+  ...tip,
+  ...words,
+  display_name: null,
+  alert: { ...tip.alert, ...words },
+});
 
 function projectAlert({ screened }: StoredEvent, alert: { name: string; display_name: string | null }) {
   const shown: ScreenedAlert | null = JSON.parse(screened ?? 'null');

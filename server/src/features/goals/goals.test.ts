@@ -8,6 +8,7 @@ import { assertLedger } from '../../../test/ledger.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { Goal } from '../events/index.ts';
+import { everything } from '../tips/index.ts';
 
 const minute = 60_000;
 
@@ -211,6 +212,29 @@ test('goals stay exact while tips, voids and new goals come at once', async (t) 
   await Promise.all(work);
   assert.deepEqual(await raised(), Array(6).fill(48_000));
   assert.deepEqual(await told().then((all) => all.map(({ id }: Goal) => id)), [first.id]);
+  await assertLedger(app.runtime.db);
+});
+
+test('a repair of the clock counts goals and lists of supporters anew', async (t) => {
+  const { app, clock, creatorId, tips, record, add, takeBack, raised } = await open(t);
+  const now = clock();
+  const day = 24 * 60 * minute;
+  await add(100_000, { endsAt: now + day });
+  clock.set(now + 2 * day);
+  await record(5); // by a clock that was wrong
+  const { tip } = await record(6);
+  await takeBack(tip.id);
+  clock.set(now);
+  const top = async () => (await tips.top(creatorId, 'day', 5)).map(({ totalMinor }) => totalMinor);
+  assert.deepEqual([await raised(), await top()], [[0], [500]]);
+  const head = await app.runtime.events.head(creatorId);
+  assert.equal(await app.runtime.events.repairClock(creatorId, head ?? { last_at: 0 }), 2 * day);
+  assert.deepEqual([await raised(), await top()], [[500], [500]]);
+  const [voided] = (await tips.page(creatorId, everything, null, 1)).tips;
+  assert.equal(voided?.voided_at, new Date(now).toISOString());
+  clock.advance(1);
+  await record(7);
+  assert.deepEqual([await raised(), await top()], [[1200], [1200]]);
   await assertLedger(app.runtime.db);
 });
 

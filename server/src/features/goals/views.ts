@@ -83,7 +83,7 @@ function goalFields({ typed, wrong }: GoalsView, t: GoalsT): Html {
   const of = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
   const length = String(maxTitle);
   return html`
-<div class="columns">
+<div class="columns goal-fields">
   !${field({ ...of('title'), label: t('goalTitle'), hint: t('goalTitleHint', { length }), maxlength: 2 * maxTitle, autocomplete: 'off' })}
   !${field({ ...of('target'), label: t('target'), inputmode: 'decimal', maxlength: 16 })}
   !${field({ ...of('starts'), label: t('starts'), hint: t('startsHint'), type: 'datetime-local' })}

@@ -55,10 +55,13 @@ export function widgetRoutes(app: FastifyInstance, parts: WidgetRoutesParts): vo
 
   app.get<WidgetRoute>('/overlay/:key/:widget/state', async ({ params, url }, reply) => {
     const { creatorId, name, options } = await read(params, url);
-    const [{ settings }, state] = await Promise.all([overlays.get(creatorId), widgets.state(creatorId, name, options)]);
+    const [{ settings, hidden }, state] = await Promise.all([
+      overlays.get(creatorId),
+      widgets.state(creatorId, name, options),
+    ]);
     return reply
       .headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-      .send({ settings, ...state });
+      .send({ settings, hidden, ...state });
   });
 }
 

@@ -17,7 +17,7 @@ async function open(t: TestContext) {
       (await app.runtime.tips.record({ creatorId, app: null, amount, name: 'SOMCHAI', displayName, message })).tip,
     takeBack: (id: string) => app.runtime.tips.void(creatorId, id, { clientId: null, reason: null }),
     state: async (path: string) => {
-      const { settings, now, refreshAt, widget, ...data } = (await get(path)).json();
+      const { settings, hidden, now, refreshAt, widget, ...data } = (await get(path)).json();
       return data;
     },
   };

@@ -45,7 +45,7 @@ export function listPage(view: View, apps: readonly AppRow[]): Html {
   const register = linkButton(t('register'), '/developers/apps/new', 'primary');
   if (apps.length === 0)
     return html`!${heading({ title: t('title'), intro: t('intro') })}
-!${emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
+!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
   const list = rows(
     apps.map((app) => ({
       title: html`<a href="/developers/apps/${app.id}">!${writtenName(app.name)}</a>`,

@@ -67,7 +67,7 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
     actions: html`!${linkButton(t('back', { app: app.name }), `/developers/apps/${app.id}`)}!${webhooks.length > 0 ? add : ''}`,
   });
   if (webhooks.length === 0)
-    return html`!${top}!${emptyState({ title: t('emptyTitle'), text: t('emptyText'), action: add })}`;
+    return html`!${top}!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: add })}`;
   const list = rows(
     webhooks.map((webhook) => ({
       title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code translate="no">${webhook.url}</code></a>`,

@@ -65,9 +65,9 @@ export const stats = (items: { label: string; value: string; note?: string }[]):
 )}
 </dl>`;
 
-/** Shown in place of an empty list: why it is empty, and what to do next. */
-export const emptyState = (o: { title: string; text: string; action?: Html }): Html => html`
-<div class="empty"><h3>${o.title}</h3><p>${o.text}</p>!${o.action ?? ''}</div>`;
+/** Shown in place of an empty list: why it is empty, and what to do next. `alone`: it stands in no card. */
+export const emptyState = (o: { title: string; text: string; action?: Html; alone?: boolean }): Html => html`
+<div class="empty">!${o.alone ? html`<h2>${o.title}</h2>` : html`<h3>${o.title}</h3>`}<p>${o.text}</p>!${o.action ?? ''}</div>`;
 
 /**
  * Each row becomes a small card at phone width. The roles repeat what the elements mean, because a browser

@@ -10,7 +10,7 @@ import { applyStyle, type StageStyle } from './stage.ts';
 import { drawWidget } from './widget-view.ts';
 
 /** How often the state is read anew, in case a hint was lost. */
-const refreshMs = 60_000;
+const refreshMs = 10_000;
 /** The least time between two refreshes. */
 const pauseMs = 250;
 /** The wait before a new attempt after the server has refused the key. */
@@ -31,8 +31,10 @@ function refresh(): void {
   refreshQueued = true;
   refreshing = refreshing.then(async () => {
     refreshQueued = false;
-    const state = await api.request<WidgetState & { settings: StageStyle }>(`${widget}/state${location.search}`);
+    type Shown = WidgetState & { settings: StageStyle; hidden: boolean };
+    const state = await api.request<Shown>(`${widget}/state${location.search}`);
     applyStyle(state.settings);
+    document.documentElement.classList.toggle('hidden', state.hidden);
     drawWidget(state, heading);
     clearTimeout(boundary);
     if (state.refreshAt !== null)
