@@ -9,6 +9,7 @@ import { answerError, type ErrorWriter, rawErrorResponse, toHttpError, useErrorH
 import { countHeader } from './headers.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { useJsonBodies } from './json-body.ts';
+import { readRequestsSingly } from './pipelining.ts';
 import { createRequestQueue, type RequestSource } from './request-queue.ts';
 import { createValidatorCompiler } from './validation.ts';
 import { isWebSocketUpgrade } from './websocket.ts';
@@ -75,6 +76,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     },
   });
 
+  readRequestsSingly(app.server);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateReply('errorCode', undefined);

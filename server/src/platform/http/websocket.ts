@@ -9,7 +9,7 @@
  * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
  *   even read.
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -38,9 +38,15 @@ export interface WebSocketOptions {
   readonly badFrame: number;
 }
 
-/** For `shouldUpgradeCallback` of the HTTP server. Requests with other upgrades (h2c, …) are served without them. */
+/**
+ * For `shouldUpgradeCallback` of the HTTP server. Requests with other upgrades (h2c, …), or with a body, are served
+ * without them.
+ */
 export const isWebSocketUpgrade = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(headers);
+
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
 const protocolErrors = [1002, 1003, 1007, 1009];
 

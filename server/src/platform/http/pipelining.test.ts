@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
+import { listen } from '../../../test/sockets.ts';
+import { readRequestsSingly } from './pipelining.ts';
+
+/** A server that notes in which iteration of the event loop each request began, and what it sent. */
+async function open(t: TestContext) {
+  let iteration = 0;
+  const begun: number[] = [];
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (begun.length === 0) count();
+    const place = begun.push(iteration) - 1;
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    bodies[place] = body;
+    response.end(request.url);
+  });
+  let timer: NodeJS.Immediate | undefined;
+  function count(): void {
+    iteration += 1;
+    timer = setImmediate(count);
+  }
+  readRequestsSingly(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  assert.ok(address && typeof address !== 'string');
+  const socket = connect(address.port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk));
+  t.after(() => {
+    clearImmediate(timer);
+    socket.destroy();
+    server.close();
+  });
+  const answers = () => received.match(/\/\d+(?=HTTP|$)/g) ?? [];
+  return { socket, begun, bodies, answers };
+}
+
+test('requests that come together begin one at a time, in order, and each is answered', async (t) => {
+  const { socket, begun, answers } = await open(t);
+  const count = 100;
+  socket.write(Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+  await until('all are answered', () => answers().length === count);
+  assert.deepEqual(
+    answers(),
+    Array.from({ length: count }, (_, i) => `/${i}`),
+  );
+  assert.equal(new Set(begun).size, count, 'each in an iteration of its own');
+});
+
+test('bodies with empty lines, and requests behind them, arrive whole', async (t) => {
+  const { socket, bodies, answers } = await open(t);
+  const body = 'one\r\n\r\ntwo\r\n\r\n\r\n\r\nthree';
+  const post = `POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const text = `${post}${post}GET /2 HTTP/1.1\r\nHost: a\r\n\r\n`;
+  for (const [i, part] of [text, text.slice(0, 70), text.slice(70)].entries()) {
+    socket.write(part);
+    if (i !== 1) await until('all are answered', () => answers().length === (i === 0 ? 3 : 6));
+  }
+  assert.deepEqual(bodies, [body, body, '', body, body, '']);
+});
+
+test('a stranger’s upgrade with requests behind it, or with a body, is no way around', async (t) => {
+  const { address } = await listen(t);
+  const [host = '', port = ''] = address.split(':');
+  const upgrade =
+    'GET /v1/socket HTTP/1.1\r\nHost: localhost:8080\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  for (const [sent, answer] of [
+    [`${upgrade}\r\n${'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(50)}`, /^HTTP\/1\.1 101 /],
+    [`${upgrade}Content-Length: 3\r\n\r\nabc`, /^HTTP\/1\.1 426 /],
+  ] as const) {
+    const socket = connect(Number(port), host);
+    t.after(() => socket.destroy());
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+    socket.write(sent);
+    await once(socket, 'close');
+    assert.match(received, answer);
+    assert.equal(received.match(/HTTP\/1\.1/g)?.length, 1, received);
+  }
+});
