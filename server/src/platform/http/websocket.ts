@@ -15,6 +15,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type HttpError, httpError } from './http-error.ts';
+import { replaceReaders } from './pipelining.ts';
 
 export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
@@ -130,17 +131,6 @@ function parseInSlices(webSocket: WebSocket, socket: Socket): void {
     for (let at = 0; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
       for (const parse of parsers) Reflect.apply(parse, socket, [chunk.subarray(at, at + sliceBytes)]);
   });
-}
-
-/**
- * Returns the former listeners. They are removed after the new one is added: an emitter without a listener for an event
- * that it had takes 800 bytes more, because V8 then keeps its events as a hash table.
- */
-function replaceReaders(socket: Socket, read: (chunk: Buffer) => void) {
-  const former = socket.listeners('data');
-  socket.on('data', read);
-  for (const listener of former) socket.off('data', listener as typeof read);
-  return former;
 }
 
 /** Ends a connection whose close frame has been written. Reads on for a while: unread bytes would reset the connection. */
