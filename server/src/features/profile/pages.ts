@@ -140,7 +140,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, cards, l
 
   scope.get<{ Params: { username: string } }>('/@:username/qr.svg', async (request, reply) => {
     const page = await publicPage(request.params.username);
-    const picture = qrPicture(addressOf(page), words(request)('qrAlt'));
+    const picture = await qrPicture(addressOf(page), words(request)('qrAlt'));
     return reply.headers({ ...pictureHeaders, 'content-type': 'image/svg+xml' }).send(picture);
   });
 

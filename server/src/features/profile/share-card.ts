@@ -36,7 +36,7 @@ export function createShareCards({ pictures, profiles }: { pictures: Pictures; p
       words(nameOf(profile), text, { left, top: 295 + down, width: 640, height: 110, bold: true }),
       words(`@${profile.username}`, muted, { left, top: 425 + down, width: 640, height: 56 }),
       words('Namjai น้ำใจ', accent, { left, top: 520 + down, width: 640, height: 52, bold: true }),
-      { kind: 'modules', rows: qrModules(address), left: 790, top: 135, size: 330 },
+      { kind: 'modules', rows: await qrModules(address), left: 790, top: 135, size: 330 },
     ];
     return pictures.draw(profile.username, { width, height, ground, layers });
   }
