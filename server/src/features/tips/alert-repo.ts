@@ -42,11 +42,12 @@ export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string):
   return sequence;
 }
 
-/** The held tips of a creator, the oldest first. */
-export function heldTips(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
+/** The tips of a creator that were recorded at or after an instant and are held, the oldest first. */
+export function heldTips(db: Reader, creatorId: string, since: number, limit: number): Promise<TipRow[]> {
   return db.all<TipRow>(
-    `SELECT ${columns} FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence LIMIT $2`,
-    [creatorId, limit],
+    `SELECT ${columns} FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'held'
+     ORDER BY created_at, sequence LIMIT $3`,
+    [creatorId, since, limit],
   );
 }
 

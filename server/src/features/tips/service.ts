@@ -60,6 +60,8 @@ export interface Voider {
 const voidableMs = 90 * 86_400_000;
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
+/** A tip is held for a day, and a little longer until a job skips it. */
+const longestHoldMs = 48 * 3_600_000;
 /** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
 const maxSkipped = 500;
 
@@ -238,7 +240,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
     /** The held tips of a creator, the oldest first. */
     held: async (creatorId: string, limit: number): Promise<Tip[]> =>
-      (await alertRepo.heldTips(db, creatorId, limit)).map(repo.toTip),
+      (await alertRepo.heldTips(db, creatorId, clock() - longestHoldMs, limit)).map(repo.toTip),
 
     voidedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.voidedSince(db, creatorId, since)).map(({ id }) => id),
