@@ -145,6 +145,17 @@ export const proofs: readonly Proof[] = [
     secondsARound: 60,
     repeat: 'runs',
   },
+  {
+    name: 'pages',
+    shows: 'axe-core finds nothing wrong with any page in both languages, schemes and widths',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/browser/axe.test.ts'],
+    rounds: 1,
+    secondsARound: 200,
+    repeat: 'runs',
+  },
 ];
 
 export const lengthOf = (proof: Proof): string =>
