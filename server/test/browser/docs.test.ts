@@ -72,7 +72,7 @@ test('with scripts code is copied and the contents are searched, still without l
     /^curl "http:\/\/localhost:\d+\/v1\/me" \\\n/,
   );
   await page.keyboard.press('/');
-  await page.keyboard.type('post /v1/tips');
+  await page.keyboard.type('post /v1/tips create');
   const left = page.locator('.contents nav li:visible');
   await left.nth(1).waitFor({ state: 'detached' });
   assert.equal(await left.textContent(), 'Record a completed tipPOST');
@@ -108,10 +108,10 @@ test('beside the text the contents stay in view; on a phone they are folded, and
 });
 
 test('every request with a token answers as its page says when it is pasted', { skip }, async () => {
-  const { creatorId, accessToken } = await makePair(app.runtime);
+  const { creatorId, clientId, accessToken } = await makePair(app.runtime);
   const { tip } = await app.runtime.tips.record({
     creatorId,
-    app: null,
+    app: { id: clientId, name: 'App' },
     amount: 1,
     name: 'MALI',
     displayName: null,
