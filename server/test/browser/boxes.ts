@@ -41,12 +41,22 @@ export function strayBoxes({ tall }: { tall: boolean }): string[] {
   return strays;
 }
 
-/** How many pixels differ between two pictures of the page outside of these boxes and a little room around them. */
-export async function differingPixels(before: Buffer, after: Buffer, boxes: readonly Box[], room = 1): Promise<number> {
-  const [a, b] = await Promise.all(
-    [before, after].map((png) => sharp(png).raw().toBuffer({ resolveWithObject: true })),
+/**
+ * How many pixels differ between two pictures of the page outside of these boxes and a little room around them. Pixels
+ * that differ in a third one, taken like the first, do not count: they change by themselves.
+ */
+export async function differingPixels(
+  before: Buffer,
+  after: Buffer,
+  boxes: readonly Box[],
+  room = 1,
+  again = before,
+): Promise<number> {
+  const [a, b, c] = await Promise.all(
+    [before, after, again].map((png) => sharp(png).raw().toBuffer({ resolveWithObject: true })),
   );
-  if (!a || !b || a.data.length !== b.data.length) return Number.POSITIVE_INFINITY;
+  if (!a || !b || !c || a.data.length !== b.data.length || a.data.length !== c.data.length)
+    return Number.POSITIVE_INFINITY;
   const { width, height, channels } = a.info;
   const inside = (x: number, y: number) =>
     boxes.some((box) => x >= box.left - room && x <= box.right + room && y >= box.top - room && y <= box.bottom + room);
@@ -56,7 +66,8 @@ export async function differingPixels(before: Buffer, after: Buffer, boxes: read
     if (a.data.compare(b.data, start, end, start, end) === 0) continue;
     for (let x = 0; x < width; x++) {
       const [from, to] = [start + x * channels, start + (x + 1) * channels];
-      if (a.data.compare(b.data, from, to, from, to) !== 0 && !inside(x, y)) count += 1;
+      const steady = a.data.compare(c.data, from, to, from, to) === 0;
+      if (steady && a.data.compare(b.data, from, to, from, to) !== 0 && !inside(x, y)) count += 1;
     }
   }
   return count;
