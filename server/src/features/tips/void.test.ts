@@ -266,3 +266,13 @@ test('the totals of days follow a void at once, also where they were read before
     [2000, 1],
   ]);
 });
+
+test('on a node whose clock is behind, a tip is voided at the time of its event', async (t) => {
+  const { app, record, voidTip, events } = await open(t);
+  const { tip } = await record();
+  app.clock.advance(-10_000);
+  const voided = (await voidTip(tip.id)).json();
+  assert.equal(voided.voided_at, (await events()).at(-1).created_at);
+  assert.ok(voided.voided_at >= tip.created_at);
+  assert.deepEqual((await voidTip(tip.id)).json(), voided, 'as it was stored');
+});
