@@ -40,6 +40,8 @@ async function assertInkInside(page: Page, what: string): Promise<void> {
 }
 
 async function inkOutside(page: Page): Promise<number> {
+  // Chromium may draw the round corners of these cards in other shades when it draws again. They are no ink.
+  await page.addStyleTag({ content: '.public > * { border: 0 !important; border-radius: 0 !important; }' });
   const boxes = await boxesOf(page, '.written, h1, h2, .notice p');
   const before = await page.screenshot({ fullPage: true });
   const style = await page.addStyleTag({ content: hideWritten });
@@ -228,9 +230,7 @@ test('security 43: names kept from before the rules stay in their box on every p
       const paths = ['/dashboard', '/dashboard/apps', '/dashboard/profile', '/developers', '/account', `/@${username}`];
       for (const path of [...paths, `/developers/apps/${app.clientId}`, `/oauth/authorize?${consent}`]) {
         await page.goto(address + path);
-        // Of the public page only the boxes: its lower half settles late on a busy machine, which changes pixels too.
-        const ink = key === 'marks above' && !path.startsWith('/@');
-        await assertInside(page, `${path.split('?')[0]} ${key} ${width}`, ink);
+        await assertInside(page, `${path.split('?')[0]} ${key} ${width}`, key === 'marks above');
       }
       await context.close();
     }

