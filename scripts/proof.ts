@@ -76,13 +76,35 @@ function chosen(): Proof {
   const proof = proofs.find((one) => one.name === name);
   if (!proof || more.length > 0)
     return refuse(more.length > 0 ? 'One proof at a time.' : `There is no proof "${name}".`);
+  if (proof.name === 'overlay' && values.seed !== undefined) refuse('overlay takes no --seed.');
   if (proof.kind === 'load' && values.rounds !== undefined) refuse(`${proof.name} takes --minutes, not --rounds.`);
   if (proof.kind === 'tests' && (values.minutes ?? values.pace ?? values.seed) !== undefined)
     refuse(`${proof.name} takes --rounds, and none of --minutes, --pace and --seed.`);
   return proof;
 }
 
-async function runLoad({ shape, minutes }: LoadProof, directory: string): Promise<Outcome> {
+/** From one alert to the next, and alerts between two samples. */
+const overlayPace = { paceMs: 3500, alerts: 17 };
+
+async function runOverlayLoad({ minutes }: LoadProof, directory: string): Promise<Outcome> {
+  const { overlayText, runOverlay } = await import('../server/test/proof/overlay.ts');
+  const { paceMs, alerts } = overlayPace;
+  const samples = Math.ceil((60_000 * number('minutes', minutes, false)) / (paceMs * alerts));
+  const report = await runOverlay({
+    scope,
+    directory,
+    samples,
+    alerts,
+    paceMs: paceMs / number('pace', 1, false),
+    seconds: 1,
+    progress: progress.show,
+  });
+  return { broken: report.broken, text: overlayText(report), report };
+}
+
+async function runLoad(proof: LoadProof, directory: string): Promise<Outcome> {
+  if (proof.load === 'overlay') return runOverlayLoad(proof, directory);
+  const { shape, minutes } = proof;
   if (shape === 'nodes' && skipWithoutRedisServer) throw new Error(skipWithoutRedisServer);
   // Loaded only now, so that the list comes at once.
   const { fullSize, runMixed } = await import('../server/test/proof/mixed.ts');

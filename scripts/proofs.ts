@@ -12,9 +12,10 @@ interface ProofRow {
   readonly inCi: number;
 }
 
-/** Mixed load against real servers (server/test/proof). */
+/** A load of its own (server/test/proof): mixed against real servers, or alerts for an overlay in Chromium. */
 export interface LoadProof extends ProofRow {
   readonly kind: 'load';
+  readonly load: 'mixed' | 'overlay';
   readonly shape: Shape;
   readonly minutes: number;
 }
@@ -42,6 +43,7 @@ export const proofs: readonly Proof[] = [
       'hostile and honest load against one process: no honest call fails, memory stays flat, nothing is lost or doubled',
     inCi: 9,
     kind: 'load',
+    load: 'mixed',
     shape: 'process',
     minutes: 60,
   },
@@ -50,7 +52,17 @@ export const proofs: readonly Proof[] = [
     shows: 'the same against two nodes on PostgreSQL and Redis',
     inCi: 9,
     kind: 'load',
+    load: 'mixed',
     shape: 'nodes',
+    minutes: 60,
+  },
+  {
+    name: 'overlay',
+    shows: 'alerts of all kinds for an hour: memory and processor time of the overlay page and the widgets stay flat',
+    inCi: 12,
+    kind: 'load',
+    load: 'overlay',
+    shape: 'process',
     minutes: 60,
   },
   {

@@ -6,25 +6,31 @@ export interface Sample {
   readonly files: number;
 }
 
-/** Ten minutes: from here on growth is told from noise. */
-const fewestSamples = 120;
 const warmUpShare = 0.2;
 const MiB = 1024 * 1024;
 
+/** How much the last third of the samples after the warm-up may lie above the first. */
+export interface Bound {
+  readonly share: number;
+  readonly more: number;
+  /** From so many samples on growth is told from noise. */
+  readonly fewest: number;
+}
+
+/** Ten minutes. */
+const fewest = 120;
+
 /**
- * How much the last third of the samples after the warm-up may lie above the first: the share for what a collector leaves
- * lying about, the rest for the pages of a database that grows meanwhile. A leak of 40 bytes for each of the million
- * requests of an hour is beyond it.
+ * The share is for what a collector leaves lying about, the rest for the pages of a database that grows meanwhile. A leak
+ * of 40 bytes for each of the million requests of an hour is beyond it.
  */
-const bounds = {
-  rss: { share: 0.1, more: 32 * MiB },
-  heap: { share: 0.15, more: 16 * MiB },
-  files: { share: 0, more: 40 },
+const serverBounds = {
+  rss: { share: 0.1, more: 32 * MiB, fewest },
+  heap: { share: 0.15, more: 16 * MiB, fewest },
+  files: { share: 0, more: 40, fewest },
 } as const;
 
-type Kind = keyof typeof bounds;
-
-export interface Growth {
+export interface Growth<Kind extends string = keyof typeof serverBounds> {
   readonly kind: Kind;
   readonly first: number;
   readonly last: number;
@@ -32,14 +38,21 @@ export interface Growth {
   readonly verdict: 'flat' | 'grows' | 'short';
 }
 
-export function growthOf(samples: readonly Sample[]): Growth[] {
+/** Of a server. */
+export const growthOf = (samples: readonly Sample[]): Growth[] =>
+  growthWithin<keyof typeof serverBounds>(samples, serverBounds);
+
+export function growthWithin<Kind extends string>(
+  samples: readonly Readonly<Record<Kind, number>>[],
+  bounds: Readonly<Record<Kind, Bound>>,
+): Growth<Kind>[] {
   const settled = samples.slice(Math.floor(samples.length * warmUpShare));
   const third = Math.floor(settled.length / 3);
   return (Object.keys(bounds) as Kind[]).map((kind) => {
     const first = median(settled.slice(0, third).map((sample) => sample[kind]));
     const last = median(settled.slice(-third).map((sample) => sample[kind]));
-    const { share, more } = bounds[kind];
-    if (samples.length < fewestSamples) return { kind, first, last, verdict: 'short' };
+    const { share, more, fewest } = bounds[kind];
+    if (samples.length < fewest) return { kind, first, last, verdict: 'short' };
     return { kind, first, last, verdict: last > first * (1 + share) + more ? 'grows' : 'flat' };
   });
 }
