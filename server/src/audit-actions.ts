@@ -113,7 +113,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'overlay/looks/repo.ts': { changeLooks: none, setVoices: none },
   'profile/repo.ts': { setAvatar: 'account.profile_changed', replaceUploaded: none },
   'screening/repo.ts': { saveRules: none },
-  'goals/repo.ts': { addGoal: none, endGoal: none, deleteGoal: none },
+  'goals/repo.ts': { addGoal: none, changeGoal: none, endGoal: none, deleteGoal: none },
   'tips/supporters-repo.ts': { countTips: none },
   'tips/void-repo.ts': { voidTip: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },

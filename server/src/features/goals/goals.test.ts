@@ -180,6 +180,30 @@ test('a tip that reaches two goals tells of both, and a goal that is reached whe
   await assertLedger(app.runtime.db);
 });
 
+test('a goal gets another title and target; lowered to what it has raised, it is reached, once', async (t) => {
+  const { app, clock, goals, creatorId, record, add, told } = await open(t);
+  const goal = await add(10_000, { endsAt: clock() + minute });
+  await record(60);
+  const to = (title: string, targetMinor: number) => goals.change(creatorId, goal.id, { title, targetMinor });
+  assert.equal(await to('Mic', 6001), true);
+  assert.deepEqual(await told(), []);
+  clock.advance(5);
+  assert.equal(await to('Mic', 6000), true);
+  const reached = { ...goal, title: 'Mic', target: 60, target_minor: 6000, raised: 60, raised_minor: 6000 };
+  const reachedAt = new Date(clock()).toISOString();
+  assert.deepEqual(await told(), [{ ...reached, reached_at: reachedAt }]);
+  await to('Microphone', 20_000);
+  await to('Microphone', 100);
+  const [changed] = await goals.open(creatorId);
+  assert.deepEqual([changed?.title, changed?.target_minor, changed?.reached_at], ['Microphone', 100, reachedAt]);
+  assert.equal((await told()).length, 1);
+  const { creatorId: other } = await makePair(app.runtime);
+  assert.equal(await goals.change(other, goal.id, { title: 'x', targetMinor: 1 }), false);
+  clock.advance(minute);
+  assert.equal(await to('too late', 1), false);
+  await assertLedger(app.runtime.db);
+});
+
 test('at most ten goals are open', async (t) => {
   const { clock, goals, creatorId, add } = await open(t);
   const input = { title: 'x', targetMinor: 1, startsAt: clock(), endsAt: null };
@@ -246,7 +270,7 @@ test('/dashboard/goals: make, end and delete, with errors beside their fields', 
   const fields = { title: '<b>Mic</b>', target: '฿1,000', starts: '2026-11-15T11:00', ends: '' };
   assert.equal((await visitor.post('/dashboard/goals', fields)).headers.location, '/dashboard/goals');
   const page = await visitor.get('/dashboard/goals');
-  assert.match(page.body, /&#60;b&#62;Mic[\s\S]*฿99\.50 of ฿1,000\.00[\s\S]*9 %/);
+  assert.match(page.body, /&#60;b&#62;Mic[\s\S]*฿99\.50 of ฿1,000\.00[\s\S]*9%/);
   for (const [change, field] of [
     [{ title: '' }, 'title'],
     [{ title: 'x'.repeat(61) }, 'title'],
@@ -264,6 +288,15 @@ test('/dashboard/goals: make, end and delete, with errors beside their fields', 
     assert.match(refused.body, new RegExp(`id="field-${field}-error"`), JSON.stringify(change));
   }
   const [goal] = await goals.open(creatorId);
+  const edit = `/dashboard/goals/${goal?.id}`;
+  const refused = await visitor.post(edit, { title: 'Mike', target: '-5' });
+  assert.equal(refused.statusCode, 422);
+  assert.match(
+    refused.body,
+    new RegExp(`<details[^>]* open>[\\s\\S]*value="Mike"[\\s\\S]*id="target-${goal?.id}-error"`),
+  );
+  await visitor.post(edit, { title: 'Mike', target: '200' });
+  assert.match((await visitor.get('/dashboard/goals')).body, /The goal is saved[\s\S]*Mike[\s\S]*฿99\.50 of ฿200\.00/);
   const other = await signedInVisitor(app, (await makePair(app.runtime)).creatorId);
   assert.equal((await other.post(`/dashboard/goals/${goal?.id}/delete`)).statusCode, 404);
   await other.post(`/dashboard/goals/${goal?.id}/end`);

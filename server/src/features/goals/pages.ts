@@ -4,9 +4,9 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
-import { emptyForm, parseGoal, readTyped, type Typed, type Wrong } from './form.ts';
+import { emptyForm, parseChange, parseGoal, readTyped } from './form.ts';
 import type { Goals } from './service.ts';
-import { goalsView, home } from './views.ts';
+import { type GoalsView, goalsView, home } from './views.ts';
 import { goalWords } from './words.ts';
 
 export interface GoalPagesParts extends Pick<Platform, 'clock' | 'zone'> {
@@ -29,7 +29,7 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
   async function show(
     request: FastifyRequest,
     reply: FastifyReply,
-    { status = 200, ...shown }: { status?: number; typed?: Typed; wrong?: Wrong } = {},
+    { status = 200, ...shown }: { status?: number } & Partial<Pick<GoalsView, 'typed' | 'wrong' | 'changing'>> = {},
   ) {
     const { creatorId } = pages.requireSession(request);
     const now = clock();
@@ -49,7 +49,7 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
     return pages.show(request, reply, { status, title: words(request)('title'), nav: 'goals', head, body });
   }
 
-  const done = (request: FastifyRequest, reply: FastifyReply, what: 'added' | 'endDone' | 'removeDone') =>
+  const done = (request: FastifyRequest, reply: FastifyReply, what: 'added' | 'changed' | 'endDone' | 'removeDone') =>
     pages.redirect(reply, home, { tone: 'ok', text: words(request)(what) });
 
   scope.get(home, (request, reply) => show(request, reply));
@@ -63,6 +63,16 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
     const goal = await goals.add(creatorId, parsed);
     if (!goal) return pages.redirect(reply, home, { tone: 'warn', text: t('tooMany') });
     return done(request, reply, 'added');
+  });
+
+  scope.post<GoalRoute>(`${home}/:id`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const { id } = request.params;
+    const typed = readTyped(request);
+    const parsed = parseChange(typed, words(request));
+    if ('wrong' in parsed) return show(request, reply, { status: 422, changing: { id, typed, wrong: parsed.wrong } });
+    if (await goals.change(creatorId, id, parsed)) return done(request, reply, 'changed');
+    return pages.redirect(reply, home, { tone: 'warn', text: words(request)('endLate') });
   });
 
   scope.post<GoalRoute>(`${home}/:id/end`, async (request, reply) => {

@@ -74,6 +74,27 @@ async function addGoal(
   return { goal: row, sequence: event?.sequence ?? null };
 }
 
+/** Gives an open goal another title and target. `reached` is the event that reports it, if it is reached by that. */
+async function changeGoal(
+  tx: Tx,
+  id: string,
+  { title, targetMinor }: Pick<NewGoal, 'title' | 'targetMinor'>,
+  reached: PreparedEvent,
+): Promise<Added | undefined> {
+  const { creatorId, now } = reached;
+  const { last_at } = await lockHead(tx, creatorId);
+  const changed = await tx.get<GoalRow>(
+    `UPDATE goals SET title = $3, target_minor = $4
+     WHERE creator_id = $1 AND id = $2 AND (ends_at IS NULL OR ends_at > $5) RETURNING ${goalColumns}`,
+    [creatorId, id, title, targetMinor, now],
+  );
+  if (!changed) return undefined;
+  if (changed.reached_at !== null || changed.raised_minor < targetMinor) return { goal: changed, sequence: null };
+  const goal: GoalRow = { ...changed, reached_at: Math.max(now, last_at) };
+  await tx.run('UPDATE goals SET reached_at = $3 WHERE creator_id = $1 AND id = $2', [creatorId, id, goal.reached_at]);
+  return { goal, sequence: (await appendReached(tx, reached, goal)).sequence };
+}
+
 /** Ends a goal that has begun. No tip so far is lost to it. Returns whether it was open. */
 async function endGoal(tx: Tx, creatorId: string, id: string, now: number): Promise<boolean> {
   const { last_at } = await lockHead(tx, creatorId);
@@ -129,4 +150,4 @@ async function deleteOldest(tx: Tx, creatorId: string, now: number, kept: number
   );
 }
 
-export const writes = defineWrites(import.meta.url, { addGoal, endGoal, deleteGoal });
+export const writes = defineWrites(import.meta.url, { addGoal, changeGoal, endGoal, deleteGoal });

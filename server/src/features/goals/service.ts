@@ -10,9 +10,12 @@ export interface GoalsParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   readonly onChange: (creatorId: string) => void;
 }
 
-export interface GoalInput {
+export interface GoalChange {
   readonly title: string;
   readonly targetMinor: number;
+}
+
+export interface GoalInput extends GoalChange {
   readonly startsAt: number;
   readonly endsAt: number | null;
 }
@@ -55,6 +58,16 @@ export function createGoals({ db, clock, newId, events, sumTips, onChange }: Goa
         onChange(creatorId);
         return toGoal(added.goal);
       }
+    },
+
+    /** Changes title and target. What was reached stays reached. Returns whether the goal was open. */
+    async change(creatorId: string, id: string, input: GoalChange): Promise<boolean> {
+      const event = events.prepare({ creatorId, type: 'goal.reached' });
+      const changed = await db.write(repo.writes.changeGoal, id, input, event);
+      if (!changed) return false;
+      if (changed.sequence !== null) events.announce(creatorId, changed.sequence);
+      onChange(creatorId);
+      return true;
     },
 
     /** Returns whether the goal was open and had begun. */

@@ -5,6 +5,7 @@ import {
   confirm,
   definitions,
   emptyState,
+  fold,
   heading,
   linkButton,
   table,
@@ -16,7 +17,7 @@ import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Goal } from '../events/index.ts';
-import { maxTitle, type Typed, type Wrong } from './form.ts';
+import { changeForm, maxTitle, type Typed, type TypedChange, type Wrong } from './form.ts';
 import { type GoalsT, goalWords } from './words.ts';
 
 export interface GoalsView {
@@ -28,6 +29,8 @@ export interface GoalsView {
   readonly ended: readonly Goal[];
   readonly typed: Typed;
   readonly wrong: Wrong;
+  /** The change of a goal that could not be made. */
+  readonly changing?: { readonly id: string; readonly typed: TypedChange; readonly wrong: Wrong };
 }
 
 export const home = '/dashboard/goals';
@@ -65,11 +68,28 @@ function goalCard(goal: Goal, o: GoalsView, t: GoalsT): Html {
   const body = html`
 <div class="goal">
   <progress max="${goal.target_minor}" value="${Math.max(0, Math.min(goal.raised_minor, goal.target_minor))}" aria-label="${displayName(goal.title)}"></progress>
-  <p><strong>${amounts}</strong> <span>${t('percent', { percent: String(percentOf(goal)) })}</span> !${state}</p>
+  <p><strong>${amounts}</strong> <span>${t('percent', { percent: percentOf(goal).toLocaleString('en-US') })}</span> !${state}</p>
 </div>
 !${definitions(facts)}`;
-  const actions = html`!${begun ? end : ''}!${removal(goal, o, t)}`;
+  const actions = html`!${changeFold(goal, o, t)}!${begun ? end : ''}!${removal(goal, o, t)}`;
   return card({ title: displayName(goal.title), body, actions });
+}
+
+function changeFold(goal: Goal, { csrf, changing }: GoalsView, t: GoalsT): Html {
+  const failed = changing?.id === goal.id ? changing : undefined;
+  const typed = failed?.typed ?? changeForm(goal);
+  const of = (name: keyof TypedChange) => ({
+    id: `${name}-${goal.id}`,
+    name,
+    value: typed[name],
+    error: failed?.wrong[name],
+  });
+  const fields = html`
+!${field({ ...of('title'), label: t('goalTitle'), maxlength: 2 * maxTitle, autocomplete: 'off' })}
+!${field({ ...of('target'), label: t('target'), hint: goal.reached_at === null ? undefined : t('staysReached'), inputmode: 'decimal', maxlength: 16 })}
+<div class="actions">!${button(t('saveChange'))}</div>`;
+  const body = form({ action: `${home}/${goal.id}`, csrf, body: fields });
+  return fold({ summary: t('change'), body, open: failed !== undefined });
 }
 
 const removal = (goal: Goal, { csrf }: GoalsView, t: GoalsT): Html =>

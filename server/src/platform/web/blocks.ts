@@ -112,8 +112,8 @@ export const confirm = (o: { summary: string; text: string; action: Html; open?:
 </details>`;
 
 /** Something that is seldom needed, folded away behind a button. */
-export const fold = (o: { summary: string; body: Html }): Html => html`
-<details class="confirm">
+export const fold = (o: { summary: string; body: Html; open?: boolean }): Html => html`
+<details class="confirm"!${attributes({ open: o.open })}>
   <summary class="button plain">${o.summary}</summary>
   <div class="confirm-body calm">!${o.body}</div>
 </details>`;
