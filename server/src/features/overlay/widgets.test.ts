@@ -3,7 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { until } from '../../../../sdk/test/until.ts';
 import { makeCreator } from '../../../test/factories.ts';
+import { makeManyTips } from '../../../test/many-tips.ts';
 import { listen } from '../../../test/sockets.ts';
+import { execute } from '../../../test/sql.ts';
 
 async function open(t: TestContext) {
   const app = await listen(t);
@@ -163,4 +165,17 @@ test('security 46: held, rejected and blocked tips are in no list, masked words 
   await takeBack(approved.id);
   await takeBack(rejected.id);
   assert.deepEqual(await names(), ['**** Ann', '**** Ann']);
+});
+
+test('thousands of tips that are held hide no older one from the latest', async (t) => {
+  const { runtime, creatorId, state } = await open(t);
+  await makeManyTips(runtime, creatorId, 3000);
+  await execute(runtime.db, "UPDATE tips SET alert_status = 'held' WHERE creator_id = $1 AND sequence > 3", [
+    creatorId,
+  ]);
+  const { tips } = await state('latest/state');
+  assert.deepEqual(
+    tips.map(({ name }: { name: string }) => name),
+    ['TIP 3', 'TIP 2', 'TIP 1'],
+  );
 });

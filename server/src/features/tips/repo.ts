@@ -72,15 +72,14 @@ export function tipsPage(
   return db.all<TipRow>(pages[status ?? 'all'], [creatorId, from ?? 0, start.createdAt, start.sequence, limit]);
 }
 
-/** How many of the newest tips are searched for those that may stand in public lists. */
-const searchedTips = 1000;
-
-export function latestListed(db: Reader, creatorId: string, limit: number): Promise<TipRow[]> {
+/** The newest of a creator's last `searched` tips that may stand in public lists. */
+export function latestListed(db: Reader, creatorId: string, limit: number, searched: number): Promise<TipRow[]> {
   return db.all<TipRow>(
-    `SELECT ${columns} FROM
-       (SELECT * FROM tips WHERE creator_id = $1 ORDER BY created_at DESC, sequence DESC LIMIT ${searchedTips}) AS newest
-     WHERE ${listed} ORDER BY created_at DESC, sequence DESC LIMIT $2`,
-    [creatorId, limit],
+    `SELECT ${columns} FROM tips
+     WHERE creator_id = $1 AND ${listed} AND created_at >= COALESCE(
+       (SELECT created_at FROM tips WHERE creator_id = $1 ORDER BY created_at DESC, sequence DESC LIMIT 1 OFFSET $3), 0)
+     ORDER BY created_at DESC, sequence DESC LIMIT $2`,
+    [creatorId, limit, searched - 1],
   );
 }
 

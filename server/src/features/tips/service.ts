@@ -64,6 +64,8 @@ const pruneBatch = 500;
 const longestHoldMs = 48 * 3_600_000;
 /** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
 const maxSkipped = 500;
+/** How many of the newest tips are searched for those that may stand in public lists: the most if the first are too few. */
+const searched = { first: 1000, most: 20_000 };
 
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
@@ -202,8 +204,11 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     },
 
     /** The newest tips that may stand in public lists. */
-    latest: async (creatorId: string, limit: number): Promise<Tip[]> =>
-      (await repo.latestListed(db, creatorId, limit)).map(repo.toTip),
+    async latest(creatorId: string, limit: number): Promise<Tip[]> {
+      const near = await repo.latestListed(db, creatorId, limit, searched.first);
+      const rows = near.length < limit ? await repo.latestListed(db, creatorId, limit, searched.most) : near;
+      return rows.map(repo.toTip);
+    },
 
     /** Who has tipped most today, this month or in all; the first is the first. */
     top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
