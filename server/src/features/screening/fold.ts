@@ -23,6 +23,10 @@ export interface Unit {
   readonly isThai: boolean;
   /** What stands between the unit before and this one. */
   readonly gap: number;
+  /** How many characters that may stand for a letter fill the gap: `f**k`. 0 if anything else is in it. */
+  readonly masks: number;
+  /** All of them are asterisks or the like; a dot has other uses. */
+  readonly isStarred: boolean;
   /** The place in the original text. */
   readonly start: number;
   readonly end: number;
@@ -31,6 +35,7 @@ export interface Unit {
 interface Folded {
   /** The gap that the character is, if it is no unit. */
   readonly gap: number;
+  readonly mask: number;
   readonly units: readonly Pick<Unit, 'readings' | 'isLetter' | 'isSign' | 'isThai'>[];
 }
 
@@ -47,16 +52,26 @@ export const isThaiMark = (code: number): boolean => thaiMark.test(String.fromCh
 export function fold(text: string): Unit[] {
   const units: Unit[] = [];
   let gap = noGap;
+  let masks = 0;
+  let weakest = star;
   let at = 0;
   for (const character of text) {
     const start = at;
     at += character.length;
-    const { gap: own, units: folded } = foldCharacter(character);
+    const { gap: own, mask, units: folded } = foldCharacter(character);
     gap = Math.max(gap, own);
+    if (own !== noGap) {
+      masks += 1;
+      weakest = Math.min(weakest, mask);
+    }
     for (const unit of folded) {
       const { readings, isLetter, isSign, isThai } = unit;
-      const added = { readings, isLetter, isSign, isThai, gap, start, end: at };
+      const known = weakest === noMask ? 0 : masks;
+      const isStarred = weakest === star;
+      const added = { readings, isLetter, isSign, isThai, gap, masks: known, isStarred, start, end: at };
       gap = noGap;
+      masks = 0;
+      weakest = star;
       if (!joinThai(units, added)) units.push(added);
     }
   }
@@ -99,7 +114,13 @@ function joinThai(units: Unit[], unit: Unit): boolean {
   return false;
 }
 
-const gapOnly = (gap: number): Folded => ({ gap, units: [] });
+const noMask = 0;
+const dot = 1;
+const star = 2;
+const maskOf = (character: string): number =>
+  /^[*＊∗⁎✱•●#]$/.test(character) ? star : /^[._]$/.test(character) ? dot : noMask;
+
+const gapOnly = (gap: number, mask = noMask): Folded => ({ gap, mask, units: [] });
 
 /** Folded characters. There are more than a million characters: those beyond the bound are folded each time. */
 const known = new Map<string, Folded>();
@@ -121,7 +142,7 @@ function foldAnew(character: string): Folded {
     ? character
     : (enclosedLetter(character) ?? character.normalize('NFKD'));
   const units = [...decomposed].flatMap((part) => foldPart(part));
-  return units.length > 0 ? { gap: noGap, units } : gapOnly(punctuation);
+  return units.length > 0 ? { gap: noGap, mask: noMask, units } : gapOnly(punctuation, maskOf(character));
 }
 
 type FoldedUnit = Folded['units'][number];

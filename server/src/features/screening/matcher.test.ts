@@ -68,7 +68,15 @@ test('the span of a finding is of the original text', () => {
 
 test('a text that was made to be slow is not', () => {
   const words = ['illlli', 'lilili', 'i l i l i l', 'aaaaaab', '!!!!!!x'];
-  for (const text of ['!'.repeat(255), 'l'.repeat(255), '| '.repeat(127), 'il1!'.repeat(63), 'a'.repeat(255)]) {
+  for (const text of [
+    '!'.repeat(255),
+    'l'.repeat(255),
+    '| '.repeat(127),
+    'il1!'.repeat(63),
+    'a'.repeat(255),
+    'a*'.repeat(127),
+    'i***'.repeat(63),
+  ]) {
     const began = performance.now();
     find(words, text, { anywhere: true });
     assert.ok(performance.now() - began < 1000, `${text.slice(0, 4)} took ${performance.now() - began} ms`);
@@ -92,4 +100,17 @@ test('links and long numbers are found, ordinary texts are not', () => {
   for (const text of ['0812345678', '081-234-5678', '๐๘๑ ๒๓๔ ๕๖๗๘', '1 2 3 4 5 6 7'])
     assert.equal(findNumbers(text).length, 1, text);
   for (const text of ['123456', '2026-11', '100,000 baht', '10 20 30']) assert.deepEqual(findNumbers(text), [], text);
+});
+
+test('asterisks, dots and underscores may stand for letters between the first and the last', () => {
+  for (const text of ['d*ck', 'D*CK!', 'd**k', 'd#ck', 'd_ck', 'd.ck', 'd..k']) assert.ok(found(['dick'], text), text);
+  assert.deepEqual(find(['bitch'], 'you b***h, really'), ['b***h']);
+  assert.ok(found(['*fuck*'], 'motherf*cker'));
+  assert.ok(found(['cum'], 'c*m'));
+  assert.ok(found(['ควย'], 'ไอ้ค*ย') && found(['เย็ด'], 'เย*ด'));
+  for (const text of ['d*', 'd***', 'd * ck', 'd***ck', 'deck', '2*ck', 'wind.ck.org', 'd. ck', 'd…ck'])
+    assert.ok(!found(['dick'], text), text);
+  assert.ok(!found(['cum'], 'c.m'), 'a dot is usual in short words');
+  assert.ok(!found(['ass'], 'extra*sauce', { anywhere: true }));
+  assert.ok(!found(['ควย'], 'โชค*ยินดีด้วย'));
 });

@@ -6,6 +6,8 @@
  *   it has no spaces between words.
  * - Punctuation between letters is passed over. A space is only if the pieces are not all words themselves (`fu ck` and
  *   `f u c k` are found, `pen is` is not), or where the phrase has one.
+ * - Asterisks, dots and underscores may also stand for one letter each, if the first and the last letter are left:
+ *   `d*ck`, `b***h`, `d.ck`. Dots only in a whole word of four letters or more, at least half of which are left.
  * - At least half of the letters found are letters: `a55` is a number, `a55hole` is not.
  * - What lies within an exception is not found.
  * - The work for one text is bounded, whatever it says.
@@ -98,13 +100,16 @@ interface Search {
   readonly gaps: Gap[];
   first: number;
   steps: number;
+  /** The letters of the match that is tried for which an asterisk or a dot stands. */
+  stars: number;
+  dots: number;
   /** The last unit of the longest match of each list. */
   longest: Map<number, number> | undefined;
 }
 
 function search(trie: Trie<Word>, units: readonly Unit[]): Finding[] {
   const found: Finding[] = [];
-  const state: Search = { trie, units, gaps: [], first: 0, steps: 0, longest: undefined };
+  const state: Search = { trie, units, gaps: [], first: 0, steps: 0, stars: 0, dots: 0, longest: undefined };
   for (let first = 0; first < units.length; first++) {
     const unit = units[first];
     if (!unit) break;
@@ -135,37 +140,63 @@ function visit(state: Search, node: number, last: number, depth: number, letters
     if (child !== 0) visit(state, child, last + 1, depth + 1, letters + (unit.isLetter ? 1 : 0));
   }
   if (unit.isSign) visit(state, node, last + 1, depth, letters);
+  if (unit.masks > 0 && unit.isLetter) {
+    const masks = unit.isStarred ? 'stars' : 'dots';
+    state[masks] += unit.masks;
+    visitMasked(state, node, unit.masks, last + 1, depth, letters);
+    state[masks] -= unit.masks;
+  }
   if (isSpace) gaps.pop();
 }
 
+/** Passes over `masks` letters of the words, whatever they are, and goes on with the unit `next`. */
+function visitMasked(state: Search, node: number, masks: number, next: number, depth: number, letters: number): void {
+  const { trie, units } = state;
+  if (++state.steps > maxSteps) return;
+  if (masks === 0) {
+    for (const reading of units[next]?.readings ?? []) {
+      const child = childOf(trie, node, reading);
+      if (child !== 0) visit(state, child, next, depth + 1, letters + 1);
+    }
+    return;
+  }
+  const from = trie.firstChild[node] ?? 0;
+  for (let child = from; child < from + (trie.childCount[node] ?? 0); child++)
+    visitMasked(state, child, masks - 1, next, depth + 1, letters);
+}
+
 function noteMatches(state: Search, node: number, last: number, letters: number): void {
-  const { trie, units, first, gaps } = state;
+  const { trie } = state;
   for (const word of trie.words.get(node) ?? []) {
     if (last <= (state.longest?.get(word.list) ?? -1)) continue;
-    if (!isMatch(word, units, first, last, gaps, letters)) continue;
+    if (!isMatch(state, word, last, letters)) continue;
     state.longest ??= new Map();
     state.longest.set(word.list, last);
   }
 }
 
-function isMatch(
-  word: Word,
-  units: readonly Unit[],
-  first: number,
-  last: number,
-  gaps: readonly Gap[],
-  letters: number,
-): boolean {
-  if (letters * 2 < word.length) return false;
+function isMatch(state: Search, word: Word, last: number, letters: number): boolean {
+  const { units, first, gaps, stars, dots } = state;
+  if ((letters + stars) * 2 < word.length) return false;
   const begins = isBoundary(units[first - 1], units[first]);
   const ends = isBoundary(units[last], units[last + 1]);
   if (!(begins || word.beginsAnywhere) || !(ends || word.endsAnywhere)) return false;
+  if (stars + dots > 0 && !isMasked(state, word, begins, ends)) return false;
   if (isContraction(units, first, last) || splitsSyllable(units, first, last)) return false;
   const spread = gaps.filter(({ depth }) => !word.spaces.includes(depth)).map(({ at }) => at);
   if (spread.length === 0) return true;
   const pieces = piecesOf(units, first, last, spread);
   if (pieces.every(isOneLetter) && pieces.length > 2) return begins || units[first]?.isThai === true;
   return begins && ends && word.length >= shortWord && !pieces.every((piece) => commonWords.has(piece));
+}
+
+/** Whether the word may be one with masked letters. Its last unit is a letter. */
+function isMasked({ units, first, dots }: Search, { length }: Word, begins: boolean, ends: boolean): boolean {
+  const begin = units[first];
+  if (!begin?.isLetter || length <= fewestLetters) return false;
+  if (dots > 0) return begins && ends && length >= shortWord;
+  if (begin.isThai) return begins || ends;
+  return length >= shortWord || (begins && ends);
 }
 
 /** A Thai letter may have marks. */
