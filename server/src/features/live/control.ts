@@ -15,6 +15,8 @@ export interface ControlState {
   readonly volume: number;
   readonly playing: PlayingAlert | undefined;
   readonly held: readonly Tip[];
+  /** Also of those that are not listed. */
+  readonly heldCount: number;
   readonly waiting: readonly Tip[];
   /** Alerts that were shown, newest first. */
   readonly shown: readonly RecentAlert[];
@@ -23,24 +25,28 @@ export interface ControlState {
 export type Control = ReturnType<typeof createControl>;
 
 /** The longest lists; what is left over follows when something is settled. */
-const maxListed = 50;
+export const maxListed = 50;
+/** Held tips are listed by so many more at a time. */
+export const heldStep = 50;
+export const maxHeld = 500;
 const maxShown = 5;
 
 export function createControl({ overlays, tips, presence }: ControlParts) {
   return {
-    async state(creatorId: string): Promise<ControlState> {
-      const [{ paused, hidden, volume }, connected, playing, held, waiting, recent] = await Promise.all([
+    async state(creatorId: string, listedHeld: number = heldStep): Promise<ControlState> {
+      const [{ paused, hidden, volume }, connected, playing, held, heldCount, waiting, recent] = await Promise.all([
         overlays.get(creatorId),
         presence.connected(creatorId),
         overlays.playing(creatorId),
-        tips.held(creatorId, maxListed),
+        tips.held(creatorId, listedHeld),
+        tips.countHeld(creatorId),
         overlays.waiting(creatorId, maxListed),
         overlays.recent(creatorId, maxListed),
       ]);
       const shown = recent
         .filter(({ sequence, tip }) => sequence !== playing?.sequence && tip?.status === 'shown')
         .slice(0, maxShown);
-      return { connected, paused, hidden, volume, playing, held, waiting, shown };
+      return { connected, paused, hidden, volume, playing, held, heldCount, waiting, shown };
     },
   };
 }

@@ -71,6 +71,31 @@ test('the control lists what is held, waits and plays, and every action does wha
   assert.deepEqual([state.paused, state.hidden], [false, false]);
 });
 
+test('all held tips are counted, and those beyond the first fifty can be listed', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId, hold, tip } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  await hold(true);
+  const held = [];
+  for (let i = 0; i < 120; i++) held.push(await tip(`held ${i}.`));
+  const listed = async (query: string) => {
+    const body = part((await visitor.get(home + query)).body, 'held');
+    assert.match(body, /Held: 120/);
+    return { body, count: body.match(/>held \d+\.</g)?.length };
+  };
+  const first = await listed('');
+  assert.equal(first.count, 50);
+  assert.match(first.body, /Held after these: 70[\s\S]*live\?held[^"]*100"/);
+  assert.equal((await listed('?held=100')).count, 100);
+  const all = await listed('?held=150');
+  assert.equal(all.count, 120);
+  assert.doesNotMatch(all.body, /Held after these/);
+  for (const query of ['?held=x', '?held=-1', '?held=50&held=100']) assert.equal((await listed(query)).count, 50);
+  const last = held.at(-1)?.id;
+  assert.equal((await visitor.post(`${home}/approve/${last}`)).statusCode, 303);
+  assert.match((await visitor.get(home)).body, /Held: 119/);
+});
+
 test('what plays is forgotten once its time is over', async (t) => {
   const app = await buildApp(t);
   const { creatorId, tip } = await prepare(app);

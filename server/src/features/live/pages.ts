@@ -8,7 +8,7 @@ import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Streams } from '../sockets/index.ts';
-import type { Control } from './control.ts';
+import { type Control, heldStep, maxHeld } from './control.ts';
 import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
 import { type Moderators, maxLinks } from './moderators.ts';
 import { openControlStream } from './stream.ts';
@@ -29,6 +29,12 @@ const home = '/dashboard/live';
 const maxControls = 40;
 /** What all moderators of one creator may ask for. */
 const moderatorLimit = { limit: 1200, windowMs: 60_000 };
+
+/** How many held tips the address asks for. */
+function listedHeld(request: FastifyRequest): number {
+  const asked = Number((request.query as { held?: unknown }).held);
+  return Number.isInteger(asked) ? Math.min(maxHeld, Math.max(heldStep, asked)) : heldStep;
+}
 
 /** Who uses a control, and where its forms go. */
 interface Operator {
@@ -63,7 +69,8 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, links: Links = {}) {
     const { creatorId, base, moderator } = operator;
     const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
-    const view = liveView({ t, csrf, base, moderator, state: await control.state(creatorId), now: clock() });
+    const state = await control.state(creatorId, listedHeld(request));
+    const view = liveView({ t, csrf, base, moderator, state, now: clock() });
     const { status = 200, ...shown } = links;
     const own = moderator
       ? ''

@@ -1,10 +1,10 @@
-import { badge, button, heading, notice, written } from '../../platform/web/blocks.ts';
+import { badge, button, heading, linkButton, notice, written } from '../../platform/web/blocks.ts';
 import { displayName, displayText } from '../../platform/web/browser/text.ts';
 import { money } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Tip } from '../tips/index.ts';
-import type { ControlState } from './control.ts';
+import { type ControlState, heldStep, maxHeld, maxListed } from './control.ts';
 import type { T } from './words.ts';
 
 export interface LiveView {
@@ -28,7 +28,7 @@ export function liveView(o: LiveView): Html {
   <p class="visually-hidden" role="status" data-news></p>
   <div data-part="switches">!${switches(o)}</div>
   <section class="card" data-part="playing" aria-labelledby="playing">!${playing(o)}</section>
-  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.held.length}">!${held(o)}</section>
+  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o)}</section>
   <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o)}</section>
   <section class="card" data-part="shown" aria-labelledby="shown">!${shown(o)}</section>
 </div>`;
@@ -123,7 +123,16 @@ function held(o: LiveView): Html {
 !${act(o, `reject/${tip.id}`, t('reject'), { kind: 'danger', name: t('rejectName', { name }) })}`;
     return item(o, tipItem(tip), changes(o, tip), actions);
   });
-  return html`!${title('held', t('heldCount', { count: items.length }))}!${list(items, t('noneHeld'))}`;
+  return html`!${title('held', t('heldCount', { count: state.heldCount }))}!${list(items, t('noneHeld'))}!${moreHeld(o)}`;
+}
+
+/** The oldest are listed. A link lists more of them. */
+function moreHeld({ t, base, state }: LiveView): Html {
+  const left = state.heldCount - state.held.length;
+  if (left <= 0) return '';
+  const next = Math.min(maxHeld, state.held.length + heldStep);
+  const more = linkButton(t('listMore'), `${base}?held=${next}`);
+  return html`<p class="hint">${t('heldLeft', { count: left })}</p>!${state.held.length < maxHeld ? more : ''}`;
 }
 
 /** What screening has changed. A moderator sees only what would be shown. */
@@ -141,7 +150,7 @@ function waiting(o: LiveView): Html {
     const name = t('skipName', { name: displayName(tip.alert.name) });
     return item(o, tipItem(tip), '', act(o, `skip/${tip.id}`, t('skip'), { kind: 'plain', name }));
   });
-  return html`!${title('waiting', t('waitingCount', { count: items.length }))}!${list(items, t('noneWaiting'))}`;
+  return html`!${title('waiting', t('waitingCount', { count: items.length < maxListed ? items.length : `${maxListed}+` }))}!${list(items, t('noneWaiting'))}`;
 }
 
 function shown(o: LiveView): Html {

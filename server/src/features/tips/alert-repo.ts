@@ -51,6 +51,15 @@ export function heldTips(db: Reader, creatorId: string, since: number, limit: nu
   );
 }
 
+/** How many those are. */
+export async function countHeld(db: Reader, creatorId: string, since: number): Promise<number> {
+  const row = await db.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'held'`,
+    [creatorId, since],
+  );
+  return row?.count ?? 0;
+}
+
 const queuedSql = (since: string): string =>
   `SELECT ${columns}, COALESCE(approved_at, created_at) AS queued_at FROM tips
    WHERE creator_id = $1 AND ${since} AND alert_status = 'queued'`;

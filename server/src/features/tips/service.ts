@@ -247,6 +247,8 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     held: async (creatorId: string, limit: number): Promise<Tip[]> =>
       (await alertRepo.heldTips(db, creatorId, clock() - longestHoldMs, limit)).map(repo.toTip),
 
+    countHeld: (creatorId: string): Promise<number> => alertRepo.countHeld(db, creatorId, clock() - longestHoldMs),
+
     voidedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.voidedSince(db, creatorId, since)).map(({ id }) => id),
 

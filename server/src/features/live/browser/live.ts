@@ -60,7 +60,10 @@ function end(page: Document): void {
 }
 
 async function fetchPage(): Promise<void> {
-  const response = await fetch(base, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(timeoutMs) });
+  const response = await fetch(base + location.search, {
+    headers: { accept: 'text/html' },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
   if (response.redirected) return location.reload(); // to sign in again
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   if (response.status === 404) return end(page);
