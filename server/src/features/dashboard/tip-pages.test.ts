@@ -174,3 +174,27 @@ test('a tip is played again from its page', async (t) => {
   assert.equal((await visitor.post(`/dashboard/tips/${id}/replay`)).headers.location, `/dashboard/tips/${id}`);
   assert.deepEqual(await types(), ['tip.created', 'alert.replayed']);
 });
+
+test('a held tip says so, shows what the public would see, and leads to live control; a blocked one says why', async (t) => {
+  const { app, creator, visitor, tip } = await open(t);
+  const { creatorId } = creator;
+  const { screening, overlays } = app.runtime;
+  const list = { id: 'l', title: 'Words', words: ['hello'], except: [], match: 'words', action: 'mask' } as const;
+  await screening.change(creatorId, (rules) => ({
+    ...rules,
+    lists: [list],
+    hold: { ...rules.hold, everything: true },
+  }));
+  const { id } = await tip();
+  const held = (await visitor.get(`/dashboard/tips/${id}`)).body;
+  assert.match(held, /Message in public[\s\S]*\*{5}[\s\S]*Held for your approval/);
+  assert.match(held, /href="\/dashboard\/live">Decide in live control/);
+  await overlays.approve(creatorId, id);
+  const approved = (await visitor.get(`/dashboard/tips/${id}`)).body;
+  assert.match(approved, /Held for your approval[\s\S]*Approved/);
+  assert.doesNotMatch(approved, /Decide in live control/);
+  await screening.change(creatorId, (rules) => ({ ...rules, lists: [], blockedNames: ['<i>สมชาย</i>'] }));
+  const blocked = (await visitor.get(`/dashboard/tips/${(await tip()).id}`)).body;
+  assert.match(blocked, /Not shown on the overlay[\s\S]*You have blocked this supporter/);
+  assert.doesNotMatch(blocked, /Held for your approval/);
+});

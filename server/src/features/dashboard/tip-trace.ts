@@ -9,9 +9,9 @@ export type TraceStep = { readonly at: string } & (
   | {
       readonly kind: 'overlay';
       readonly outcome: 'shown' | 'skipped';
-      readonly detail: { readonly reason: SkipReason | null };
+      readonly detail: { readonly reason: SkipReason | 'blocked' | null };
     }
-  | { readonly kind: 'approved'; readonly outcome: null; readonly detail: Readonly<Record<string, never>> }
+  | { readonly kind: 'held' | 'approved'; readonly outcome: null; readonly detail: Readonly<Record<string, never>> }
   | {
       readonly kind: 'webhook';
       readonly outcome: Awaited<ReturnType<Webhooks['ofEvent']>>[number]['status'];
@@ -38,8 +38,13 @@ export function createTrace({ tips, events, webhooks }: TraceParts) {
       { at: tip.created_at, kind: 'recorded', outcome: null, detail: { source: tip.source } },
     ];
     if (own?.sequence === sequence) {
-      const { id, created_at: at } = JSON.parse(own.body);
+      const { id, created_at: at, data } = JSON.parse(own.body);
       steps.push({ at, kind: 'event', outcome: null, detail: { sequence } });
+      const screened = data.tip.alert?.status;
+      if (screened === 'held') steps.push({ at, kind: 'held', outcome: null, detail: {} });
+      // Skipped from the start: no event tells of it.
+      if (screened === 'skipped')
+        steps.push({ at, kind: 'overlay', outcome: 'skipped', detail: { reason: 'blocked' } });
       for (const { appName, status, attempts, at } of await webhooks.ofEvent(creatorId, id))
         steps.push({ at, kind: 'webhook', outcome: status, detail: { appName, attempts } });
     }

@@ -47,7 +47,8 @@ export function tipView(o: TipView): Html {
   const { tip } = o;
   const t = tipWords(o.lang);
   const replay = buttonForm({ action: `${tipPath(tip.id)}/replay`, csrf: o.csrf, label: t('replay') });
-  const actions = html`!${linkButton(t('back'), tipsHome)}!${o.replayable ? replay : ''}`;
+  const decide = tip.alert.status === 'held' ? linkButton(t('decide'), '/dashboard/live', 'primary') : '';
+  const actions = html`!${linkButton(t('back'), tipsHome)}!${decide}!${o.replayable ? replay : ''}`;
   return html`
 !${heading({ title: t('title', { amount: money(tip.amount_minor) }), actions })}
 !${card({ title: t('tip'), body: definitions(facts(o, t)), ...(tip.status === 'voided' ? {} : { actions: voidForm(o, t) }) })}
@@ -61,11 +62,21 @@ function facts({ tip, lang, times }: TipView, t: TipT): [string, Html][] {
     ...(displayName === null ? [] : [[t('name'), writtenName(tip.name)] satisfies [string, Html]]),
     [t('amount'), html`${money(tip.amount_minor)}`],
     [t('message'), message ? written(message) : html`${t('noMessage')}`],
+    ...screened(tip, t),
     [t('when'), times.time(new Date(tip.created_at), lang)],
     [t('recordedBy'), sourceName(tip, dashboardWords(lang))],
     [t('counts'), status === 'voided' ? badge(t('no'), 'warn') : badge(t('yes'), 'ok')],
     [t('alert'), badge(t(alert.status), tones[alert.status])],
   ];
+}
+
+/** What screening lets the public see, where it is not what was sent. */
+function screened({ name, display_name: displayName, message, alert }: Tip, t: TipT): [string, Html][] {
+  const rows: [string, Html][] = [];
+  if (alert.name !== (displayName ?? name)) rows.push([t('shownName'), writtenName(alert.name)]);
+  if (message && alert.message !== message)
+    rows.push([t('shownMessage'), alert.message === null ? badge(t('hiddenMessage'), 'warn') : written(alert.message)]);
+  return rows;
 }
 
 function voidForm({ tip, csrf, typed }: TipView, t: TipT): Html {
@@ -93,7 +104,8 @@ const reasons = {
   rejected: 'becauseRejected',
   held_too_long: 'becauseHeldTooLong',
   voided: 'becauseVoided',
-} as const satisfies Record<SkipReason, string>;
+  blocked: 'becauseBlocked',
+} as const satisfies Record<SkipReason | 'blocked', string>;
 
 const webhookTitles = {
   pending: 'webhookPending',
@@ -110,6 +122,8 @@ function stepRow(step: TraceStep, { lang, times }: TipView, t: TipT): { title: H
       return { title: html`${t('stepRecorded')}`, aside };
     case 'event':
       return { title: html`${t('stepEvent', { sequence: String(step.detail.sequence) })}`, aside };
+    case 'held':
+      return { title: html`${t('stepHeld')}`, aside };
     case 'approved':
       return { title: html`${t('stepApproved')}`, aside };
     case 'overlay': {
