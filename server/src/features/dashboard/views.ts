@@ -34,7 +34,10 @@ export function overview({ totals, days, tips, lang, times }: Overview): Html {
 !${card({
     title: t('recent'),
     body: html`!${tips.length > 0 ? quickSearch(t) : ''}!${live('tips', tips.length > 0 ? newest() : nothingYet())}`,
-    actions: html`!${linkButton(t('searchAll'), tipsHome)}!${linkButton(t('export'), `${tipsHome}.csv`)}`,
+    actions:
+      tips.length > 0
+        ? html`!${linkButton(t('searchAll'), tipsHome)}!${linkButton(t('export'), `${tipsHome}.csv`)}`
+        : '',
   })}
 <p class="visually-hidden" role="status" data-live-news="${t('news', { amount: '{amount}', name: '{name}' })}"></p>`;
 

@@ -90,7 +90,8 @@ export function nowCard(o: NowView): Html {
 function addressCard(o: OverlayView, t: T): Html {
   const shown = o.address
     ? copyable({ id: 'address', label: t('address'), value: o.address, copy: t('copy'), copied: t('copied') })
-    : post(o, 'address', html`<div class="actions">!${button(t('show'), { kind: 'plain' })}</div>`);
+    : '';
+  const show = o.address ? '' : post(o, 'address', button(t('show')));
   const replace = confirm({
     summary: t('replace'),
     text: t('replaceText'),
@@ -99,7 +100,8 @@ function addressCard(o: OverlayView, t: T): Html {
   return card({
     title: t('address'),
     intro: t('addressText'),
-    body: html`!${shown}!${replace}`,
+    body: shown,
+    actions: html`!${show}!${replace}`,
     id: 'overlay-address',
   });
 }
