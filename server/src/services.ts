@@ -95,7 +95,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     authUrl: config.authUrl,
     timeZone: config.timeZone,
   });
-  const cards = createShareCards({ pictures, profiles });
+  const cards = createShareCards({ pictures, profiles, limiter });
   const screening = createScreening({ db, clock, recentNames: (creatorId) => tips.recentNames(creatorId) });
   const { screen } = screening;
   const tips: Tips = createTips({ db, events, screen, clock, newId, zone });

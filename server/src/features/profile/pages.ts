@@ -4,11 +4,12 @@ import { readOn } from '../../platform/http/errors.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formFile } from '../../platform/web/form-body.ts';
-import { html } from '../../platform/web/html.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import { avatarBytes, avatarHeaders } from './avatar-file.ts';
+import { createDrawings } from './drawings.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import { previewTags, publicView } from './public-views.ts';
 import { qrPicture } from './qr.ts';
@@ -27,6 +28,8 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
 const uploadLimit = { limit: 10, windowMs: 60_000 };
 /** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
 const retryAfter = { 'retry-after': '5' };
+/** QR codes that are kept in memory, of a few kilobytes each. */
+const maxCodes = 500;
 const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixels'>> = {
   kind: 'pictureType',
   pixels: 'picturePixels',
@@ -35,6 +38,7 @@ const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixe
 /** /dashboard/profile, the public page /@username, and avatars. */
 export function profilePages(scope: FastifyInstance, { pages, profiles, cards, limiter }: ProfilePagesParts): void {
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
+  const codes = createDrawings<Html>(limiter, maxCodes);
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
   const words = (request: FastifyRequest) => profileWords(pages.lang(request));
 
@@ -140,13 +144,14 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, cards, l
 
   scope.get<{ Params: { username: string } }>('/@:username/qr.svg', async (request, reply) => {
     const page = await publicPage(request.params.username);
-    const picture = await qrPicture(addressOf(page), words(request)('qrAlt'));
+    const [address, title] = [addressOf(page), words(request)('qrAlt')];
+    const picture = await codes.get(`${address} ${title}`, request.ip, () => qrPicture(address, title));
     return reply.headers({ ...pictureHeaders, 'content-type': 'image/svg+xml' }).send(picture);
   });
 
   scope.get<{ Params: { username: string } }>('/@:username/card.png', async (request, reply) => {
     const page = await publicPage(request.params.username);
-    const picture = await cards.draw(page, addressOf(page)).catch((error) => {
+    const picture = await cards.draw(page, addressOf(page), request.ip).catch((error) => {
       throw busy(error);
     });
     return reply.headers({ ...pictureHeaders, 'content-type': 'image/png' }).send(Buffer.from(picture));

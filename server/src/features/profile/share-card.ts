@@ -1,6 +1,8 @@
 import { escapeMarkup, type Layer } from '../../platform/drawing.ts';
 import type { Pictures } from '../../platform/pictures.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
+import { createDrawings } from './drawings.ts';
 import { qrModules } from './qr.ts';
 import type { PageLook, Profile } from './schemas.ts';
 import type { Profiles, PublicPage } from './service.ts';
@@ -17,13 +19,18 @@ const colours: Readonly<Record<PageLook, { ground: string; text: string; muted: 
 /** Pictures of pages that are kept in memory, those asked for last. */
 const maxKept = 100;
 
+export interface ShareCardsParts extends Pick<Platform, 'limiter'> {
+  readonly pictures: Pictures;
+  readonly profiles: Pick<Profiles, 'avatar'>;
+}
+
 export type ShareCards = ReturnType<typeof createShareCards>;
 
 /** The pictures that chat apps show of public pages. Each is drawn once and kept until its page changes. */
-export function createShareCards({ pictures, profiles }: { pictures: Pictures; profiles: Pick<Profiles, 'avatar'> }) {
-  const kept = new Map<string, Promise<Uint8Array>>();
+export function createShareCards({ pictures, profiles, limiter }: ShareCardsParts) {
+  const drawings = createDrawings<Uint8Array>(limiter, maxKept);
 
-  async function draw({ profile, look }: PublicPage, address: string): Promise<Uint8Array> {
+  async function draw({ profile, look }: PublicPage, address: string, owner: string): Promise<Uint8Array> {
     const avatarId = profile.avatar_url?.split('/').at(-1);
     const avatar = avatarId === undefined ? undefined : await profiles.avatar(avatarId);
     const { ground, text, muted, accent } = colours[look];
@@ -38,19 +45,15 @@ export function createShareCards({ pictures, profiles }: { pictures: Pictures; p
       words('Namjai น้ำใจ', accent, { left, top: 520 + down, width: 640, height: 52, bold: true }),
       { kind: 'modules', rows: await qrModules(address), left: 790, top: 135, size: 330 },
     ];
-    return pictures.draw(profile.username, { width, height, ground, layers });
+    return pictures.draw(owner, { width, height, ground, layers });
   }
 
   return {
-    draw(page: PublicPage, address: string): Promise<Uint8Array> {
+    /** `asker` is the address of whoever asks: strangers who ask for much wait for themselves, whosever pages they are. */
+    draw(page: PublicPage, address: string, asker: string): Promise<Uint8Array> {
       const { display_name, username, avatar_url } = page.profile;
       const key = JSON.stringify([address, display_name, username, avatar_url, page.look]);
-      const drawn = kept.get(key) ?? draw(page, address);
-      kept.delete(key);
-      kept.set(key, drawn);
-      for (const [oldest] of kept) if (kept.size > maxKept) kept.delete(oldest);
-      drawn.catch(() => kept.delete(key));
-      return drawn;
+      return drawings.get(key, asker, (network) => draw(page, address, network));
     },
   };
 }
