@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../../sdk/test/until.ts';
+import { withLook } from '../../src/features/overlay/index.ts';
 import { makeCreator } from '../factories.ts';
 import { asTip, hostileTexts } from '../hostile-texts.ts';
 import { violations } from './axe.ts';
@@ -93,6 +94,33 @@ test('widgets show tips, voids, goals and new colours by themselves, and a day t
   await shows(month, '');
   await shows(total, 'This month ฿0');
   await shows(all, 'Top supporters แอน ฿100 Cat ฿5');
+});
+
+test('a widget wears the look of the alerts, or of the alert of an amount', { skip }, async (t) => {
+  const { runtime, creatorId, show, tip } = await open(t);
+  const { looks } = runtime.overlays;
+  await tip('แอน', 100);
+  await looks.edit(creatorId, (draft) => {
+    const [small] = withLook(draft, 'arcade');
+    const [large] = withLook(draft, 'letter');
+    return small && large && [small, { ...large, fromMinor: 50_000 }];
+  });
+  await looks.publish(creatorId);
+  const styleOf = async (path: string) => {
+    const page = await show(path);
+    await page.locator('.widget').waitFor();
+    return page.evaluate(() => {
+      const { backgroundColor, fontFamily, webkitTextStrokeWidth, textShadow } = getComputedStyle(
+        document.querySelector('.widget') as Element,
+      );
+      return [backgroundColor, fontFamily.split(',')[0], webkitTextStrokeWidth !== '0px', textShadow !== 'none'];
+    });
+  };
+  const [ground, ...arcade] = await styleOf('latest');
+  assert.match(String(ground), /0\.8\)$/, 'glass');
+  assert.deepEqual(arcade, ['"Chakra Petch"', false, true]);
+  assert.deepEqual(await styleOf('latest?look=500'), ['rgba(0, 0, 0, 0)', 'Mali', true, false]);
+  assert.deepEqual((await styleOf('latest?look=499.99'))[1], '"Chakra Petch"');
 });
 
 test('widgets: axe-core finds nothing, in both languages', { skip }, async (t) => {

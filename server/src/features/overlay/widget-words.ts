@@ -27,9 +27,9 @@ export const widgetCardWords = messages({
   en: {
     title: 'Widgets',
     intro:
-      'Each is a page of its own for OBS, beside the alerts and in the same colours. They follow every tip, void and goal by themselves.',
+      'Each is a page of its own for OBS, beside the alerts and in their look. They follow every tip, void and goal by themselves.',
     hidden: 'Show the address above, and those of the widgets appear here.',
-    hint: 'Add &count=3 to show fewer or more, up to 10.',
+    hint: 'Add &count=3 to show fewer or more, up to 10, and &look=500 for the look of a tip of ฿500.',
     goal: 'Goal bar',
     latest: 'Latest tips',
     topDay: 'Top supporters of the day',
@@ -41,9 +41,9 @@ export const widgetCardWords = messages({
   },
   th: {
     title: 'วิดเจ็ต',
-    intro: 'แต่ละวิดเจ็ตมีที่อยู่ของตัวเองสำหรับ OBS ใช้สีเดียวกับการแจ้งเตือน และอัปเดตเองตามทิป การยกเลิก และเป้าหมาย',
+    intro: 'แต่ละวิดเจ็ตมีที่อยู่ของตัวเองสำหรับ OBS ใช้หน้าตาเดียวกับการแจ้งเตือน และอัปเดตเองตามทิป การยกเลิก และเป้าหมาย',
     hidden: 'กดแสดงที่อยู่ด้านบน แล้วที่อยู่ของวิดเจ็ตจะแสดงที่นี่',
-    hint: 'เติม &count=3 ท้ายที่อยู่ เพื่อกำหนดจำนวนรายการ ไม่เกิน 10',
+    hint: 'เติม &count=3 ท้ายที่อยู่เพื่อกำหนดจำนวนรายการ ไม่เกิน 10 และเติม &look=500 เพื่อใช้หน้าตาของทิป ฿500',
     goal: 'แถบเป้าหมาย',
     latest: 'ทิปล่าสุด',
     topDay: 'ผู้สนับสนุนอันดับต้นประจำวัน',

@@ -29,6 +29,15 @@ export function applyStyle({ position, variations, ...colours }: StageStyle): vo
   page.style.setProperty('--font', `"${fonts[variations?.[0]?.font ?? 'plex']}"`);
 }
 
+/** Gives the whole page one look: its colours, letters, card and shadow. */
+export function applyLook({ font, card, shadow, ...colours }: Variation): void {
+  const { documentElement: page } = document;
+  setColours(page, colours);
+  page.style.setProperty('--outline', outlineColour(colours.text));
+  page.style.setProperty('--font', `"${fonts[font]}"`);
+  Object.assign(page.dataset, { card, shadow });
+}
+
 function setColours(
   { style }: HTMLElement,
   { accent, text, background }: Pick<SingleLook, 'accent' | 'text' | 'background'>,

@@ -6,7 +6,8 @@ import { connectEvents } from '../../../../../sdk/src/socket.ts';
 import type { WidgetState } from '../widgets.ts';
 import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
-import { applyStyle, type StageStyle } from './stage.ts';
+import { applyLook } from './stage.ts';
+import { type SingleLook, type Variation, variationFor } from './variation.ts';
 import { drawWidget } from './widget-view.ts';
 
 /** How often the state is read anew, in case a hint was lost. */
@@ -20,6 +21,8 @@ const maxTimerMs = 2 ** 31 - 1;
 
 const [, , key = '', widget = ''] = location.pathname.split('/');
 const { creator = '', heading = '' } = document.body.dataset;
+/** The widget looks like the alert of this amount. */
+const lookMinor = Math.round(Number(new URLSearchParams(location.search).get('look')) * 100) || 0;
 const api = createOverlayApi(`/overlay/${key}`);
 let refreshing = Promise.resolve();
 let refreshQueued = false;
@@ -31,9 +34,9 @@ function refresh(): void {
   refreshQueued = true;
   refreshing = refreshing.then(async () => {
     refreshQueued = false;
-    type Shown = WidgetState & { settings: StageStyle; hidden: boolean };
+    type Shown = WidgetState & { settings: SingleLook & { variations?: readonly Variation[] }; hidden: boolean };
     const state = await api.request<Shown>(`${widget}/state${location.search}`);
-    applyStyle(state.settings);
+    applyLook(variationFor(state.settings, lookMinor));
     document.documentElement.classList.toggle('hidden', state.hidden);
     drawWidget(state, heading);
     clearTimeout(boundary);
