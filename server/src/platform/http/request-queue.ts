@@ -1,8 +1,9 @@
 /**
  * Which requests begin when many arrive at once. Invariants:
  *
- * - In one iteration of the event loop at most `max.atOnce` requests begin. So an answer that takes several iterations (a
- *   write, a signature) does not wait for hundreds of requests at each of them.
+ * - In one iteration of the event loop as many requests begin as take about `max.ms`, by what the last ones took, and at
+ *   most `max.atOnce`. So an answer that takes several iterations (a write, a signature) does not wait for hundreds of
+ *   requests at each of them.
  * - While connections arrive it is only a few: Node.js accepts one in an iteration, in order of arrival, so each newcomer
  *   waits for as many iterations as there are others before it.
  * - The others begin in rotation between addresses, and between the credentials of one address. So whoever sends hundreds
@@ -24,22 +25,31 @@ export interface RequestQueue<Request> {
   connected(): void;
 }
 
-/** A request costs 0.05 to 0.2 ms before its answer or its first wait. As many as share a commit begin together. */
-const defaultMax = { atOnce: 64, besideNewConnection: 2 };
+/** Most requests cost 0.05 ms before their answer or first wait, an error page 0.4 ms. */
+const defaultMax = { atOnce: 64, besideNewConnection: 2, ms: 3 };
 
 export function createRequestQueue<Request>(
   sourceOf: (request: Request) => RequestSource,
   max = defaultMax,
+  now: () => number = () => performance.now(),
 ): RequestQueue<Request> {
   /** For each waiting request of an address the queue of that address. */
   const addresses = new RoundRobin<RoundRobin<() => void>>();
   let left = max.atOnce;
   let [scheduled, anyConnected] = [false, false];
+  let [begun, begunAt] = [0, 0];
+  /** What a request took on average, with all that ran in the same iterations. */
+  let averageMs = 0;
 
   function nextIteration(): void {
     scheduled = false;
-    left = anyConnected ? max.besideNewConnection : max.atOnce;
-    if (anyConnected) schedule();
+    if (begun > 0) averageMs += ((now() - begunAt) / begun - averageMs) / 4;
+    begun = 0;
+    left = Math.min(max.atOnce, Math.max(max.besideNewConnection, Math.round(max.ms / averageMs)));
+    if (anyConnected) {
+      left = max.besideNewConnection;
+      schedule();
+    }
     anyConnected = false;
     while (left > 0) {
       const begin = addresses.take()?.take();
@@ -49,13 +59,17 @@ export function createRequestQueue<Request>(
     }
   }
 
+  /** While this is scheduled the loop does not wait for anything, so the time until then is one of work. */
   function schedule(): void {
-    if (!scheduled) setImmediate(nextIteration);
+    if (scheduled) return;
     scheduled = true;
+    begunAt = now();
+    setImmediate(nextIteration);
   }
 
   function count(): void {
     left -= 1;
+    begun += 1;
     schedule();
   }
 
