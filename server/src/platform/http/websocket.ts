@@ -72,6 +72,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     autoPong: false,
   };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
+  const destroyInTurn = createDestroyer();
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
@@ -109,19 +110,23 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       socket.off('error', destroy);
       reply.hijack();
       parseInSlices(webSocket, socket);
-      return acceptedWebSocket(webSocket, socket);
+      return acceptedWebSocket(webSocket, socket, destroyInTurn);
     },
   };
 }
 
 /** Apart from `accept`: a function made there would hold request and reply in memory as long as the connection lives. */
-function acceptedWebSocket(webSocket: WebSocket, socket: Socket): AcceptedWebSocket {
+function acceptedWebSocket(
+  webSocket: WebSocket,
+  socket: Socket,
+  destroyInTurn: (socket: Socket) => void,
+): AcceptedWebSocket {
   return {
     webSocket,
     socket,
     close(code, reason, withinMs) {
       webSocket.close(code, reason);
-      hangUp(socket, withinMs);
+      hangUp(socket, withinMs, destroyInTurn);
     },
   };
 }
@@ -134,19 +139,34 @@ function parseInSlices(webSocket: WebSocket, socket: Socket): void {
 }
 
 /** Ends a connection whose close frame has been written. Reads on for a while: unread bytes would reset the connection. */
-function hangUp(socket: Socket, withinMs: number): void {
+function hangUp(socket: Socket, withinMs: number, destroyInTurn: (socket: Socket) => void): void {
   let left = maxIgnoredBytes;
   replaceReaders(socket, (chunk) => {
     left -= chunk.length;
     if (left < 0) socket.pause();
   });
   socket.end();
-  const timer = setTimeout(() => socket.destroy(), withinMs);
+  const timer = setTimeout(destroyInTurn, withinMs, socket);
   // Before `ws` hears of it, which would parse what is left unread.
   socket.prependOnceListener('close', () => {
     clearTimeout(timer);
     socket.read();
   });
+}
+
+/**
+ * Destroys one in an iteration of the event loop: it takes 0.4 ms where the client's bytes are left unread, and clients
+ * that were closed together are due together.
+ */
+function createDestroyer(): (socket: Socket) => void {
+  const due: Socket[] = [];
+  function destroyNext(): void {
+    due.shift()?.destroy();
+    if (due.length > 0) setImmediate(destroyNext);
+  }
+  return (socket) => {
+    if (due.push(socket) === 1) setImmediate(destroyNext);
+  };
 }
 
 function destroy(this: Socket): void {
