@@ -59,9 +59,10 @@ export async function webhookCalls(runtime: Runtime, receiver: string, deliverie
   const pair = await makePair(runtime);
   const { id } = await runtime.webhooks.add(pair.clientId, { url: receiver, types: null, description: null });
   await recordTips(runtime, pair.creatorId, deliveries);
-  const sent = { before: null, status: 'succeeded', limit: deliveries } as const;
-  const page = async () => (await runtime.webhooks.deliveries.page(pair.clientId, id, sent)).deliveries;
-  await until('all is delivered', async () => (await page()).length === deliveries);
+  const all = { before: null, status: null, limit: deliveries } as const;
+  const page = async () => (await runtime.webhooks.deliveries.page(pair.clientId, id, all)).deliveries;
+  const delivered = async () => (await page()).filter(({ status }) => status === 'succeeded').length;
+  await until('all is delivered', async () => (await delivered()) === deliveries);
   const path = `/v1/webhooks/${id}`;
   const call = (end: string, body: object = {}): FloodRequest => ({
     method: 'POST',
