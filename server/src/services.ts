@@ -73,6 +73,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const tokenEndpoint = createTokenEndpoint({
     db,
     clock,
+    limiter,
     newId,
     tokens,
     access,
