@@ -158,6 +158,17 @@ export const proofs: readonly Proof[] = [
     repeat: 'runs',
   },
   {
+    name: 'live-control',
+    shows: 'what is pressed on live control is on the overlay within 300 ms, in the median of each button',
+    inCi: 2,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/browser/live-delay.test.ts'],
+    rounds: 12,
+    secondsARound: 2,
+    repeat: 'inside',
+  },
+  {
     name: 'pages',
     shows: 'axe-core finds nothing wrong with any page in both languages, schemes and widths',
     inCi: 1,

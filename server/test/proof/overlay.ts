@@ -234,7 +234,7 @@ function createAlerts({ overlays, tips, events }: Runtime, creatorId: string) {
     await until('it is shown', async () => (await tips.byId(creatorId, tip.id)).alert.status === 'shown');
     if (number % 5 === 2) await overlays.skip(creatorId, tip.id);
     if (number % 11 === 4) await tips.void(creatorId, tip.id, { clientId: null, reason: null });
-    if (number % 13 === 8) await overlays.replayTip(creatorId, tip.id);
+    else if (number % 13 === 8) await overlays.replayTip(creatorId, tip.id);
     return lastShown();
   };
 }
