@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import sharp from 'sharp';
 import { until } from '../../../sdk/test/until.ts';
+import { type Font, fonts } from '../../src/features/overlay/browser/variation.ts';
 import { withLook } from '../../src/features/overlay/index.ts';
 import { makeCreator } from '../factories.ts';
 import { asTip, hostileTexts } from '../hostile-texts.ts';
@@ -121,6 +123,43 @@ test('a widget wears the look of the alerts, or of the alert of an amount', { sk
   assert.deepEqual(arcade, ['"Chakra Petch"', false, true]);
   assert.deepEqual(await styleOf('latest?look=500'), ['rgba(0, 0, 0, 0)', 'Mali', true, false]);
   assert.deepEqual((await styleOf('latest?look=499.99'))[1], '"Chakra Petch"');
+});
+
+/** How many pixels differ much: edges of letters may differ a little between two pictures. */
+async function markedPixels(before: Buffer, after: Buffer): Promise<number> {
+  const [a, b] = await Promise.all([before, after].map((png) => sharp(png).greyscale().raw().toBuffer()));
+  return a && b ? a.filter((value, index) => Math.abs(value - (b[index] ?? 0)) > 80).length : Number.NaN;
+}
+
+test('no font loses the tone marks and low vowels of Thai, on the overlay and on widgets', { skip }, async (t) => {
+  const { runtime, creatorId, browser, url, clock } = await open(t);
+  const words = 'น้ำใจปู่ ญี่ปุ่น ฐูฟื้น';
+  const tip = { creatorId, app: null, amount: 20, name: 'SOMCHAI', displayName: words, message: words };
+  await runtime.goals.add(creatorId, { title: words, targetMinor: 9_000, startsAt: clock(), endsAt: null });
+  await runtime.tips.record(tip);
+  for (const font of Object.keys(fonts) as Font[]) {
+    await runtime.overlays.looks.edit(creatorId, (draft) =>
+      draft.map((look) => ({ ...look, font, entrance: 'fade' as const, seconds: 60 })),
+    );
+    await runtime.overlays.looks.publish(creatorId);
+    const context = await browser.newContext({ viewport: { width: 480, height: 300 }, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    for (const path of ['', 'latest', 'goal']) {
+      await page.goto(url(path).replace(/\/$/, ''));
+      if (path === '') await runtime.tips.record(tip);
+      await page.locator('.alert, .widget').first().waitFor();
+      await page.evaluate(() => document.fonts.ready);
+      await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+      const drawn = await page.screenshot();
+      await page.evaluate(() => {
+        for (const box of document.querySelectorAll<HTMLElement>('.alert p, .name, .label, .message'))
+          box.style.overflow = 'visible';
+      });
+      const clipped = await markedPixels(drawn, await page.screenshot());
+      assert.ok(clipped < 4, `${font} loses ${clipped} pixels on ${path || 'the overlay'}`);
+    }
+    await context.close();
+  }
 });
 
 test('widgets: axe-core finds nothing, in both languages', { skip }, async (t) => {
