@@ -45,7 +45,7 @@ const addOptions = (command: Command): Command =>
 
 /** Checks the options by the rules of the API, then looks for the creator. */
 async function readInput(options: TriggerOptions, { config, accounts }: Runtime) {
-  const [{ tipFields }, { Type }, { createChecker }] = await Promise.all([
+  const [{ tipFields }, { Type }, { createCheck }] = await Promise.all([
     import('../features/tips/index.ts'),
     import('../platform/http/type.ts'),
     import('../platform/http/validation.ts'),
@@ -53,7 +53,7 @@ async function readInput(options: TriggerOptions, { config, accounts }: Runtime)
   const { amount, name, message, display_name } = tipFields(config);
   const { displayName = null, message: text = null } = options;
   const typed = { amount: Number(options.amount), name: options.name, message: text, display_name: displayName };
-  const problems = createChecker()(Type.Object({ amount, name, message, display_name }))(typed);
+  const problems = createCheck(Type.Object({ amount, name, message, display_name }))(typed);
   if (problems.length > 0)
     throw new Failure(
       'validation_failed',

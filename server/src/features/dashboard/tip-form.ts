@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../platform/http/type.ts';
-import { createChecker } from '../../platform/http/validation.ts';
+import { createCheck } from '../../platform/http/validation.ts';
 import { button, card, heading, linkButton, notice } from '../../platform/web/blocks.ts';
 import { type FormTexts, formTexts } from '../../platform/web/form-body.ts';
 import { money, readMoney } from '../../platform/web/format.ts';
@@ -33,9 +33,8 @@ export const readTypedTip = (request: FastifyRequest): TypedTip => formTexts(req
 /** Checks what was typed by the rules of the API. */
 export function createTipParser(rules: TipRules) {
   const { amount, name, message, display_name } = tipFields(rules);
-  const check = createChecker();
-  const checkName = check(Type.Object({ name }));
-  const checkRest = check(Type.Object({ amount, message, display_name }));
+  const checkName = createCheck(Type.Object({ name }));
+  const checkRest = createCheck(Type.Object({ amount, message, display_name }));
   const isName = (text: string): boolean => checkName({ name: text }).length === 0;
 
   return (typed: TypedTip, t: TipT): EnteredTip | { wrong: WrongTip } => {

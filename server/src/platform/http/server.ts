@@ -11,7 +11,8 @@ import { type HttpError, httpError } from './http-error.ts';
 import { useJsonBodies } from './json-body.ts';
 import { readRequestsSingly } from './pipelining.ts';
 import { createRequestQueue, type RequestSource } from './request-queue.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { compileSerializer } from './serialization.ts';
+import { compileValidator } from './validation.ts';
 import { isWebSocketUpgrade } from './websocket.ts';
 
 export interface HttpParts {
@@ -80,7 +81,8 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateReply('errorCode', undefined);
-  app.setValidatorCompiler(createValidatorCompiler());
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(compileSerializer);
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app, elsewhere);

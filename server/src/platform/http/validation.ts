@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { hasControls } from '../names.ts';
 import { isBlank } from '../web/browser/text.ts';
@@ -15,22 +15,25 @@ interface ObjectSchema {
 /** Returns the rules of the schema that the data breaks. */
 export type Check = (data: unknown) => ErrorDetail[];
 
-export function createChecker(): (schema: object) => Check {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, allowUnionTypes: true });
-  // Keywords of our own, for rules that JSON Schema cannot express well.
-  ajv.addVocabulary(['x-rule']);
-  ajv.addKeyword({
-    keyword: 'x-decimals',
-    type: 'number',
-    validate: hasDecimals,
-    error: { message: 'too many decimals' },
-  });
-  ajv.addKeyword({ keyword: 'x-not-blank', type: 'string', validate: isNotBlank, error: { message: 'blank' } });
-  ajv.addKeyword({ keyword: 'x-no-controls', type: 'string', validate: hasNoControls, error: { message: 'controls' } });
-  return (schema) => {
-    const validate = ajv.compile(schema);
-    const shorten = createShortener(schema);
-    return (data) => (validate(shorten(data)) ? [] : (validate.errors ?? []).map((error) => toDetail(error, schema)));
+const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, allowUnionTypes: true });
+// Keywords of our own, for rules that JSON Schema cannot express well.
+ajv.addVocabulary(['x-rule']);
+ajv.addKeyword({
+  keyword: 'x-decimals',
+  type: 'number',
+  validate: hasDecimals,
+  error: { message: 'too many decimals' },
+});
+ajv.addKeyword({ keyword: 'x-not-blank', type: 'string', validate: isNotBlank, error: { message: 'blank' } });
+ajv.addKeyword({ keyword: 'x-no-controls', type: 'string', validate: hasNoControls, error: { message: 'controls' } });
+
+/** The schema is compiled when it is first used: compiling all of them would take a tenth of the server's start. */
+export function createCheck(schema: object): Check {
+  const shorten = createShortener(schema);
+  let validate: ValidateFunction | undefined;
+  return (data) => {
+    validate ??= ajv.compile(schema);
+    return validate(shorten(data)) ? [] : (validate.errors ?? []).map((error) => toDetail(error, schema));
   };
 }
 
@@ -48,30 +51,29 @@ function createShortener({ properties = {} }: ObjectSchema): (data: unknown) => 
   };
 }
 
-export function createValidatorCompiler(): FastifySchemaCompiler<ObjectSchema> {
-  const checker = createChecker();
-  return ({ schema, httpPart }) => {
-    // Compiled at the first request: compiling all schemas would take a tenth of the server's start.
-    let check: Check | undefined;
-    const integers = httpPart === 'body' ? [] : integerNames(schema);
-    return (data: unknown) => {
-      if (integers.length > 0) readIntegers(integers, data);
-      check ??= checker(schema);
-      const broken = check(data);
-      return broken.length === 0 ? { value: data } : { error: validationFailed(...broken) };
-    };
+export const compileValidator: FastifySchemaCompiler<ObjectSchema> = ({ schema, httpPart }) => {
+  const check = createCheck(schema);
+  const integers = httpPart === 'body' ? [] : integerNames(schema);
+  return (data: unknown) => {
+    if (integers.length > 0) readIntegers(integers, data);
+    const broken = check(data);
+    return broken.length === 0 ? { value: data } : { error: validationFailed(...broken) };
   };
-}
-
-/** `multipleOf: 0.01` refuses good amounts such as 0.07, because it divides binary fractions. */
-const hasDecimals = (places: number, value: number): boolean => {
-  const factor = 10 ** places;
-  return Math.round(value * factor) / factor === value;
 };
 
-const isNotBlank = (_: boolean, value: string): boolean => !isBlank(value);
+/** `multipleOf: 0.01` refuses good amounts such as 0.07, because it divides binary fractions. */
+function hasDecimals(places: number, value: number): boolean {
+  const factor = 10 ** places;
+  return Math.round(value * factor) / factor === value;
+}
 
-const hasNoControls = (_: boolean, value: string): boolean => !hasControls(value);
+function isNotBlank(_: boolean, value: string): boolean {
+  return !isBlank(value);
+}
+
+function hasNoControls(_: boolean, value: string): boolean {
+  return !hasControls(value);
+}
 
 const integerNames = ({ properties = {} }: ObjectSchema): string[] =>
   Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
