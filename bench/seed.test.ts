@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryDirectory } from '../server/test/build-app.ts';
 import { withStore } from '../server/test/store.ts';
+import { temporaryDirectory } from '../server/test/temporary-directory.ts';
 import { storeEnv } from './lib/namjai.ts';
 import { seedTips } from './lib/seed-tips.ts';
 

@@ -9,6 +9,7 @@ import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { makeMigrated } from '../server/test/migrated.ts';
 import { startPostgres } from '../server/test/postgres.ts';
 import { openTestRedis, skipWithoutRedis } from '../server/test/redis.ts';
 import { recordingOf } from './statements.ts';
@@ -40,6 +41,7 @@ const files = globSync(given.length > 0 ? given : everything[shape], { exclude: 
 if (files.length === 0) throw new Error(`no file matches ${given.join(' ')}`);
 
 if (given.length === 0) rmSync(recordingOf(shape), { force: true });
+const endings: (() => Promise<void> | void)[] = [];
 if (shape === 'embedded') await runFiles(shape);
 else if (skipWithoutRedis) console.log(`ℹ tests on PostgreSQL and Redis skipped: ${skipWithoutRedis}`);
 else {
@@ -64,6 +66,7 @@ function recordStatements(shape: Shape): void {
 }
 
 async function runFiles(shape: Shape): Promise<void> {
+  process.env.TEST_MIGRATED = await makeMigrated({ after: (end) => endings.push(end) }, shape === 'nodes');
   if (given.length === 0) recordStatements(shape);
   const events = run({ files, concurrency: 3 });
   events.on('test:fail', ({ todo }) => {
@@ -72,4 +75,5 @@ async function runFiles(shape: Shape): Promise<void> {
   const report = events.compose(spec);
   report.pipe(process.stdout);
   await new Promise((resolve) => report.once('end', resolve));
+  for (const end of endings) await end();
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { temporaryDirectory } from '../../server/test/build-app.ts';
+import { temporaryDirectory } from '../../server/test/temporary-directory.ts';
 import { rows } from '../rows/index.ts';
 import { chart } from './chart.ts';
 import { type Line, line, type Report } from './report.ts';

@@ -1,15 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { type App, createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { migrate } from '../src/platform/db/migrate.ts';
 import { createMemoryLimiter } from '../src/platform/limiter/memory.ts';
 import { createLog } from '../src/platform/log.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime.ts';
+import { makeMigrated } from './migrated.ts';
 import { freshDatabase } from './postgres.ts';
 import { openTestRedis, type TestRedis } from './redis.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A clock that only the test advances. */
 export interface TestClock {
@@ -38,12 +38,6 @@ export interface TestApp extends App {
   readonly env: Record<string, string>;
 }
 
-export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'namjai-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 /**
  * The database of the tests: SQLite, or with TEST_SHAPE=nodes a database of a real PostgreSQL
  * and a real Redis, so that every test holds both shapes of the program to the same promises.
@@ -52,20 +46,10 @@ export const onNodes = process.env.TEST_SHAPE === 'nodes';
 
 let redis: Promise<TestRedis> | undefined;
 let migrated: Promise<string> | undefined;
-const endings: (() => Promise<void>)[] = [async () => (await redis)?.stop()];
+const endings: (() => Promise<void> | void)[] = [async () => (await redis)?.stop()];
 after(async () => {
   for (const end of endings) await end();
 });
-
-/** The name of a database with today's schema, to be copied: that is quicker than making it for every test. */
-async function makeMigrated(): Promise<string> {
-  const url = await freshDatabase({ after: (end) => endings.push(end) });
-  const { openPostgres } = await import('../src/platform/db/postgres.ts');
-  const db = openPostgres({ url });
-  await migrate(db);
-  await db.close();
-  return new URL(url).pathname.slice(1);
-}
 
 /** Settings of an empty store. */
 export async function storageSettings(
@@ -73,9 +57,13 @@ export async function storageSettings(
   directory = temporaryDirectory(t),
 ): Promise<Record<string, string>> {
   const SECRET_KEY = 'a key that only these tests know';
-  if (!onNodes) return { SECRET_KEY, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
+  migrated ??= makeMigrated({ after: (end) => endings.push(end) }, onNodes);
+  if (!onNodes) {
+    const file = join(directory, 'namjai.db');
+    copyFileSync(await migrated, file);
+    return { SECRET_KEY, DATABASE_URL: `sqlite:${file}` };
+  }
   redis ??= openTestRedis();
-  migrated ??= makeMigrated();
   return { SECRET_KEY, DATABASE_URL: await freshDatabase(t, await migrated), REDIS_URL: (await redis).url };
 }
 

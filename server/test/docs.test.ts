@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { sdkTypes } from '../../scripts/sdk-types.ts';
 import { renderMarkdown } from '../src/features/docs/markdown.ts';
-import { temporaryDirectory } from './build-app.ts';
 import { withTables } from './docs-tables.ts';
 import { startServer } from './server-process.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const papers = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root });

@@ -8,8 +8,8 @@ import { until } from '../../../sdk/test/until.ts';
 import { positions } from '../../src/features/overlay/browser/variation.ts';
 import { type ReadyMade, readyMade } from '../../src/features/overlay/looks/rules.ts';
 import type { Runtime } from '../../src/runtime.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makeCreator } from '../factories.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures there, to be looked at. */

@@ -10,10 +10,10 @@ import { readConfig } from '../../src/config.ts';
 import { everything } from '../../src/features/tips/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createRuntime, type Runtime } from '../../src/runtime.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makeCreator } from '../factories.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { range } from '../sockets.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 interface Shown {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rounds } from '../../../sdk/test/rounds.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { assertLedger } from '../ledger.ts';
 import { startServer } from '../server-process.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { postTips } from '../tip-load.ts';
 
 const kills = rounds(20);

@@ -4,12 +4,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { assertLedger } from '../ledger.ts';
 import { startServer } from '../server-process.ts';
 import { fillDisk, needsMount, smallDisk } from '../small-disk.ts';
 import { startStopwatch } from '../stopwatch.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { postTips } from '../tip-load.ts';
 
 const needsStrace = {

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../../../sdk/test/rounds.ts';
 import type { Runtime } from '../../src/runtime.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makeApp, makeCreator, makePair, type Pair } from '../factories.ts';
 import { startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const kills = rounds(50);
 

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../../../sdk/test/rounds.ts';
 import { seed, seeded } from '../../../sdk/test/seeded.ts';
 import { until } from '../../../sdk/test/until.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { startChaosReceiver } from '../chaos-receivers.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { range } from '../sockets.ts';
 import { execute } from '../sql.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
 import { subscribe } from '../subscribers.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { postTips } from '../tip-load.ts';
 
 const subscribers = 200;

@@ -12,7 +12,6 @@ import {
   webhookCalls,
   wrongSignIns,
 } from '../attacks.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makeCreator } from '../factories.ts';
 import { type Answers, type FloodRequest, flood } from '../flood.ts';
 import { lockCreatorRow } from '../locked-row.ts';
@@ -22,6 +21,7 @@ import { startReceiver } from '../receiver.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
 import { type ServerProcess, startServer } from '../server-process.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { assertUnharmed, createVictim, type PrepareAttack } from '../victim.ts';
 
 /** The attacker names addresses as a proxy does, and has a receiver of webhooks on this machine. */

@@ -5,11 +5,11 @@ import { Webhook } from 'standardwebhooks';
 import { rounds } from '../../../sdk/test/rounds.ts';
 import { until } from '../../../sdk/test/until.ts';
 import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { basic, makePair } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const kills = rounds(5);
 

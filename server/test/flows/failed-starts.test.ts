@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { namjai } from '../namjai.ts';
 import { freePort, startServer } from '../server-process.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 async function setUp(t: TestContext) {
   const directory = temporaryDirectory(t);

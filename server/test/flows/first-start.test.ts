@@ -4,10 +4,10 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { temporaryDirectory } from '../build-app.ts';
 import { namjai } from '../namjai.ts';
 import { startServer } from '../server-process.ts';
 import { execute } from '../sql.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const run = promisify(execFile);
 

@@ -8,12 +8,12 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makePair } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { freshDatabase } from '../postgres.ts';
 import { startServer } from '../server-process.ts';
 import { withStore } from '../store.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const program = fileURLToPath(new URL('../../bin/namjai.js', import.meta.url));
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient, events, NamjaiError, verifyWebhook } from '@namjai/sdk';
-import { temporaryDirectory } from '../build-app.ts';
 import { basic } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';
 import { startServer } from '../server-process.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 test('the SDK does with the real program what its README says: calls, pages, events and webhooks', async (t) => {
   const database = `sqlite:${join(temporaryDirectory(t), 'data', 'namjai.db')}`;

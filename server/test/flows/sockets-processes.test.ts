@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from '../../../sdk/test/until.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { makePair, type Pair } from '../factories.ts';
 import { startServer } from '../server-process.ts';
 import { connect, range } from '../sockets.ts';
 import { startStopwatch } from '../stopwatch.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
 import { type Subscriber, subscribe } from '../subscribers.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const program = fileURLToPath(new URL('../../bin/namjai.js', import.meta.url));
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seed } from '../../../sdk/test/seeded.ts';
-import { temporaryDirectory } from '../build-app.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { runMixed, smallSize } from './mixed.ts';
 import { reportText } from './report.ts';
 import { createScope } from './scope.ts';

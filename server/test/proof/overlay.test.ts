@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { skip } from '../browser/launch.ts';
-import { temporaryDirectory } from '../build-app.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { overlayText, runOverlay } from './overlay.ts';
 import { createScope } from './scope.ts';
 
