@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
+import { buildApp } from '../../../test/build-app.ts';
 import { listen } from '../../../test/sockets.ts';
 import { readRequestsSingly } from './pipelining.ts';
 
@@ -51,6 +52,28 @@ test('requests that come together begin one at a time, in order, and each is ans
     Array.from({ length: count }, (_, i) => `/${i}`),
   );
   assert.equal(new Set(begun).size, count, 'each in an iteration of its own');
+});
+
+test('the server itself reads them so', async (t) => {
+  const app = await buildApp(t);
+  await app.http.listen({ port: 0, host: '127.0.0.1' });
+  const address = app.http.server.address();
+  assert.ok(address && typeof address !== 'string');
+  let iteration = 0;
+  const arrived: number[] = [];
+  app.http.server.prependListener('request', () => void arrived.push(iteration));
+  let timer = setImmediate(function count() {
+    iteration += 1;
+    timer = setImmediate(count);
+  });
+  const socket = connect(address.port, '127.0.0.1').resume();
+  t.after(() => {
+    clearImmediate(timer);
+    socket.destroy();
+  });
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(50));
+  await until('all have arrived', () => arrived.length === 50);
+  assert.equal(new Set(arrived).size, 50, 'each in an iteration of its own');
 });
 
 test('bodies with empty lines, and requests behind them, arrive whole', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { buildApp } from '../../../test/build-app.ts';
 import { createRequestQueue } from './request-queue.ts';
 
 const sourceOf = (name: string) => ({ address: name.charAt(0), credential: name.charAt(1) });
@@ -60,4 +61,24 @@ test('requests that take long begin one after the other, and many together again
   }
   assert.deepEqual(counts.slice(0, 2), [8, 4]);
   assert.deepEqual([counts[19], counts[40]], [1, 8], String(counts));
+});
+
+test('security 42: requests of the server go through the queue', async (t) => {
+  const { http } = await buildApp(t);
+  await http.inject('/healthz');
+  const iterations: number[] = [];
+  let answered = 0;
+  const all = Promise.all(
+    Array.from({ length: 300 }, async () => {
+      await http.inject('/healthz');
+      answered += 1;
+    }),
+  );
+  for (let before = 0; answered < 300; before = answered) {
+    await nextIteration();
+    iterations.push(answered - before);
+  }
+  await all;
+  // At most 64 begin in an iteration, and one that is counted here may hold the end of one and all of the next.
+  assert.ok(Math.max(...iterations) <= 128, iterations.join(' '));
 });
