@@ -192,6 +192,10 @@ test('a held tip says so, shows what the public would see, and leads to live con
   await overlays.approve(creatorId, id);
   const approved = (await visitor.get(`/dashboard/tips/${id}`)).body;
   assert.match(approved, /Held for your approval[\s\S]*Approved/);
+  const shown = [{ sequence: 2, outcome: 'shown' as const, ms: 5000 }];
+  await overlays.acknowledge(creatorId, '00000000-0000-4000-8000-000000000001', shown);
+  const after = (await visitor.get(`/dashboard/tips/${id}`)).body;
+  assert.match(after, />Approved<[\s\S]*Shown on the overlay/, 'also where both came in the same instant');
   assert.doesNotMatch(approved, /Decide in live control/);
   await screening.change(creatorId, (rules) => ({ ...rules, lists: [], blockedNames: ['<i>สมชาย</i>'] }));
   const blocked = (await visitor.get(`/dashboard/tips/${(await tip()).id}`)).body;

@@ -48,11 +48,11 @@ export function createTrace({ tips, events, webhooks }: TraceParts) {
       for (const { appName, status, attempts, at } of await webhooks.ofEvent(creatorId, id))
         steps.push({ at, kind: 'webhook', outcome: status, detail: { appName, attempts } });
     }
-    if (tip.alert.shown_at !== null)
-      steps.push({ at: tip.alert.shown_at, kind: 'overlay', outcome: 'shown', detail: { reason: null } });
     const about = later.filter(({ body }) => body.includes(tipId)).map(({ body }) => JSON.parse(body));
     const approved = about.find(({ type, data }) => type === 'alert.approved' && data.tip.id === tipId);
     if (approved) steps.push({ at: approved.created_at, kind: 'approved', outcome: null, detail: {} });
+    if (tip.alert.shown_at !== null)
+      steps.push({ at: tip.alert.shown_at, kind: 'overlay', outcome: 'shown', detail: { reason: null } });
     const skipped = about.find(({ type, data }) => type === 'alert.skipped' && data.tip_id === tipId);
     if (skipped)
       steps.push({
