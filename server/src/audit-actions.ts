@@ -98,7 +98,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'oauth/token/authorization-code.ts': { redeemCode: 'grant.connected' },
   // A refresh is routine: apps refresh their tokens every hour.
   'oauth/token/refresh-token.ts': { redeemRefreshToken: none },
-  'overlay/outcome-repo.ts': { settle: none, approve: none, acknowledge: none, expire: none },
+  'overlay/outcome-repo.ts': { settle: none, approve: none, acknowledge: none, expire: none, replay: none },
   'overlay/repo.ts': {
     insertOverlay: 'overlay_key.created',
     setKey: 'overlay_key.replaced',

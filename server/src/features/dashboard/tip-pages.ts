@@ -88,7 +88,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const { tip, steps } = await traceOf(creatorId, request.params.id);
-    const replayable = tip.status === 'recorded' && (await tips.mayBeShown(creatorId, tip.id));
+    const replayable = await tips.mayBeShown(creatorId, tip.id);
     const lang = pages.lang(request);
     return pages.show(request, reply, {
       status,

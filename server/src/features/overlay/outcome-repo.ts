@@ -3,7 +3,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type SkipReason } from '../events/index.ts';
 import { addKnownName } from '../screening/index.ts';
-import { type AlertStatus, approveAlert, expireAlerts, settleAlert as settleTip } from '../tips/index.ts';
+import { type AlertStatus, approveAlert, expireAlerts, replayAlert, settleAlert as settleTip } from '../tips/index.ts';
 
 /** An alert that a page has put on the screen, and until when. */
 interface Playing {
@@ -187,4 +187,4 @@ async function acknowledge(
   return newest;
 }
 
-export const writes = defineWrites(import.meta.url, { settle, approve, acknowledge, expire });
+export const writes = defineWrites(import.meta.url, { settle, approve, acknowledge, expire, replay: replayAlert });

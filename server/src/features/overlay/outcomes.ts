@@ -82,13 +82,6 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     return event?.sequence === sequence ? { ...JSON.parse(event.body), screened: event.screened } : undefined;
   }
 
-  /** Held, rejected, blocked and voided tips are not replayed. */
-  async function replayableTip(creatorId: string, tipId: string): Promise<Tip> {
-    const tip = await tips.byId(creatorId, tipId);
-    if (tip.status === 'recorded' && (await tips.mayBeShown(creatorId, tipId))) return tip;
-    throw new ApiError('not_found', { message: 'The alert of this tip is not shown.' });
-  }
-
   function announce(creatorId: string, sequence: number | null): void {
     if (sequence !== null) events.announce(creatorId, sequence);
   }
@@ -132,10 +125,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     return sequence !== null;
   }
 
-  /** The creator replays the alert of a tip. */
+  /** The creator replays the alert of a tip. Held, rejected, blocked and voided tips are not replayed. */
   async function replayTip(creatorId: string, tipId: string): Promise<void> {
-    const tip = await replayableTip(creatorId, tipId);
-    await events.append({ creatorId, type: 'alert.replayed', replay: true }, { tip });
+    const event = events.prepare({ creatorId, type: 'alert.replayed', replay: true });
+    const sequence = await db.write(repo.writes.replay, event, tipId);
+    if (sequence === null) throw new ApiError('not_found', { message: 'The alert of this tip is not shown.' });
+    announce(creatorId, sequence);
   }
 
   async function acknowledgeNow(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {

@@ -138,11 +138,24 @@ export function skippedSince(db: Reader, creatorId: string, since: number, limit
 
 const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
 
-/** Whether the alert is neither held nor was refused. */
+/** The alert is neither held nor was refused: a condition of SQL on `tips`. */
+const showable = `voided_at IS NULL AND alert_status <> 'held'
+  AND (alert_reason IS NULL OR alert_reason NOT IN (${neverShown.map((reason) => `'${reason}'`).join(', ')}))`;
+
+/** Whether the alert may be shown, now or again. */
 export async function mayBeShown(db: Reader, creatorId: string, tipId: string): Promise<boolean> {
-  const row = await db.get<{ alert_status: string; alert_reason: string | null }>(
-    'SELECT alert_status, alert_reason FROM tips WHERE creator_id = $1 AND id = $2',
-    [creatorId, tipId],
+  const row = await db.get(`SELECT id FROM tips WHERE creator_id = $1 AND id = $2 AND ${showable}`, [creatorId, tipId]);
+  return row !== undefined;
+}
+
+/**
+ * Appends `alert.replayed` with the tip as it is now. Returns its sequence, or nothing if the alert may not be shown. The
+ * update changes nothing: it locks the tip, so that it cannot be voided or rejected before the event is in the log.
+ */
+export async function replayAlert(tx: Tx, event: PreparedEvent, tipId: string): Promise<number | null> {
+  const row = await tx.get<TipRow>(
+    `UPDATE tips SET alert_reason = alert_reason WHERE creator_id = $1 AND id = $2 AND ${showable} RETURNING ${columns}`,
+    [event.creatorId, tipId],
   );
-  return row !== undefined && row.alert_status !== 'held' && !neverShown.some((reason) => reason === row.alert_reason);
+  return row ? (await appendEvent(tx, event, () => JSON.stringify({ tip: toTip(row) }))).sequence : null;
 }

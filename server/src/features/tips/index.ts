@@ -1,4 +1,4 @@
-export { approveAlert, expireAlerts, settleAlert } from './alert-repo.ts';
+export { approveAlert, expireAlerts, replayAlert, settleAlert } from './alert-repo.ts';
 export type { DayTotal } from './days.ts';
 export { everything, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
