@@ -89,3 +89,18 @@ test('another creator’s lists are not there', async (t) => {
   assert.deepEqual((await app.runtime.screening.get(mali.creatorId)).lists, [list]);
   assert.deepEqual((await app.runtime.screening.get(nok.creatorId)).lists, []);
 });
+
+test('the long forms of strangers are not read', async (t) => {
+  const { http, runtime } = await buildApp(t);
+  const headers = { origin: runtime.config.authUrl, 'content-type': 'application/x-www-form-urlencoded' };
+  for (const path of ['names', 'lists/any']) {
+    const payload = 'a'.repeat(2_000_000);
+    const { statusCode, headers: got } = await http.inject({
+      method: 'POST',
+      url: `${home}/${path}`,
+      headers,
+      payload,
+    });
+    assert.deepEqual([statusCode, String(got.location).startsWith('/login')], [303, true], path);
+  }
+});

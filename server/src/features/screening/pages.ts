@@ -16,13 +16,16 @@ export interface ScreeningPagesParts {
   readonly screening: Screening;
 }
 
-/** Two thousand Thai words in a form. */
-const longForm = { bodyLimit: 2 * 1024 * 1024 };
-
 /** /dashboard/screening: what of a tip is shown in public. */
 export function screeningPages(scope: FastifyInstance, { pages, screening }: ScreeningPagesParts): void {
   const style = pages.assets.add(new URL('./screening.css', import.meta.url));
   const words = (request: FastifyRequest) => screeningWords(pages.lang(request));
+
+  /** Two thousand Thai words in a form. Before the body: nobody else's megabytes are read. */
+  const longForm = {
+    bodyLimit: 2 * 1024 * 1024,
+    onRequest: async (request: FastifyRequest) => void pages.requireSession(request),
+  };
 
   type Shown = Pick<ScreeningView, 'typed' | 'wrong' | 'tried' | 'open'> & { readonly status?: number };
 

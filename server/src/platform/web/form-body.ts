@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseFields, parseParts } from '../http/form-fields.ts';
 import { httpError, validationFailed } from '../http/http-error.ts';
 
 /**
@@ -21,13 +22,9 @@ export function useFormBodies(scope: FastifyInstance): void {
 }
 
 async function parse(type: string, body: Buffer): Promise<Fields> {
-  if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return new URLSearchParams(body.toString('utf8'));
-  if (!/^multipart\/form-data\s*;/i.test(type)) throw httpError('unsupported_media_type');
-  try {
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
-  } catch {
-    throw validationFailed({ field: null, message: 'must be a well-formed form' });
-  }
+  if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return parseFields(body.toString('utf8'));
+  if (/^multipart\/form-data\s*;/i.test(type)) return parseParts(body, type);
+  throw httpError('unsupported_media_type');
 }
 
 const fieldsOf = ({ body }: FastifyRequest): Fields =>

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ApiError, validationFailed } from '../../../errors.ts';
+import { parseFields } from '../../../platform/http/form-fields.ts';
 import { isJson, parseJson, useBodies } from '../../../platform/http/json-body.ts';
 
 /** Bodies of /v1/oauth/* are JSON (the spec) or forms (ordinary OAuth libraries). A field must not be sent twice. */
@@ -22,7 +23,7 @@ const isForm = (contentType: string): boolean => /^application\/x-www-form-urlen
 
 function parseForm(body: Buffer): Record<string, string> {
   if (!isUtf8(body)) throw validationFailed({ field: null, message: 'must be UTF-8' });
-  const fields = [...new URLSearchParams(body.toString('utf8'))];
+  const fields = [...parseFields(body.toString('utf8'))];
   refuseDuplicates(fields.map(([name]) => name));
   return Object.fromEntries(fields);
 }
