@@ -27,7 +27,7 @@ interface ListSpec extends Target {
   readonly requests: readonly FloodRequest[];
 }
 
-/** Each connection follows its own chains of refresh tokens in turn, so that each pair stays below its limit. */
+/** Each connection follows its own chain of refresh tokens. */
 export interface RefreshSpec extends Target {
   readonly kind: 'refresh';
   readonly path: string;
@@ -69,16 +69,14 @@ function inTurn(list: readonly FloodRequest[]): Workload {
 function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
   if (chains.length < connections) throw new Error('each connection needs a chain');
   const tokens = chains.map(({ token }) => token);
-  /** The chain of each connection that is next. */
-  const next = Array.from({ length: connections }, (_, connection) => connection);
   return {
     next(connection) {
-      const { clientId, clientSecret } = at(chains, at(next, connection));
+      const { clientId, clientSecret } = at(chains, connection);
       const fields = {
         grant_type: 'refresh_token',
         client_id: clientId,
         client_secret: clientSecret,
-        refresh_token: at(tokens, at(next, connection)),
+        refresh_token: at(tokens, connection),
       };
       return form === 'json'
         ? requestBytes('POST', path, { 'content-type': 'application/json' }, JSON.stringify(fields))
@@ -91,9 +89,7 @@ function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
     },
     answered(connection, { bytes, bodyAt }) {
       const token = /"refresh_token":"([^"]+)"/.exec(bytes.toString('latin1', bodyAt))?.[1];
-      if (token !== undefined) tokens[at(next, connection)] = token;
-      const following = at(next, connection) + connections;
-      next[connection] = following < chains.length ? following : connection;
+      if (token !== undefined) tokens[connection] = token;
     },
   };
 }

@@ -6,8 +6,6 @@ import { atLeast, type Row } from '../lib/row.ts';
 import type { RefreshSpec } from '../lib/workloads.ts';
 
 const connections = 64;
-/** Of each creator: an app may refresh about 60 times a minute for one. */
-const apps = 64;
 
 export const refresh: Row = {
   name: 'refresh',
@@ -16,10 +14,10 @@ export const refresh: Row = {
   measuredAs: 'requests/s ÷ node-oidc-provider with its in-memory adapter',
   goal: atLeast(3),
   cheap: true,
-  lasts: { setup: 20, round: 6 },
+  lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
-    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, apps));
+    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, 1));
     const ours = await startNamjai(bench, env);
     const peer = await startPeer(bench, 'oidc-provider');
     const load = createLoad(bench);

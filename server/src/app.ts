@@ -124,7 +124,7 @@ export function createApp(runtime: Runtime): App {
     screeningPages(scope, { pages, screening: runtime.screening });
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
-    authorizePages(scope, { pages, accounts, apps, grants, vault, clock, limiter, issuer: config.authUrl });
+    authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });
     docsPages(scope, { pages, document });

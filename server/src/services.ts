@@ -73,7 +73,6 @@ export function createServices(platform: Platform & { readonly config: Config })
   const tokenEndpoint = createTokenEndpoint({
     db,
     clock,
-    limiter,
     newId,
     tokens,
     access,

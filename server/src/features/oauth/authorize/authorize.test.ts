@@ -388,14 +388,3 @@ test('a suspended app is turned away by redirect, a deleted one by a page', asyn
   await runtime.grants.deleteApp(owner.creatorId, clientId);
   assert.equal((await visitor.get(authorizeUrl(clientId))).statusCode, 400);
 });
-
-test('a creator approves ten times a minute; more is a 429 page and makes no code', async (t) => {
-  const { runtime, visitor, clientId } = await setup(t);
-  for (let i = 0; i < 10; i++)
-    assert.equal((await decide(visitor, authorizeUrl(clientId), 'approve')).statusCode, 303, `approval ${i}`);
-  const refused = await decide(visitor, authorizeUrl(clientId), 'approve');
-  assert.equal(refused.statusCode, 429);
-  assert.match(String(refused.headers['retry-after']), /^\d+$/);
-  assert.equal((await decide(visitor, authorizeUrl(clientId), 'deny')).statusCode, 303);
-  assert.equal(await countOf(runtime, 'authorization_codes'), 10);
-});

@@ -13,7 +13,7 @@ import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
 import { consentPage } from './views.ts';
 import { words } from './words.ts';
 
-export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock' | 'limiter'> {
+export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock'> {
   readonly pages: Pages;
   readonly accounts: Accounts;
   readonly apps: Apps;
@@ -23,12 +23,10 @@ export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock' | 'limi
 
 /** The decision on an older consent page is not accepted: the page is shown again. */
 const ticketMs = 3_600_000;
-/** Approvals of one creator: what each makes is kept for months. */
-const approvalLimit = { limit: 10, windowMs: 60_000 };
 
 /** Only the POST changes anything. It approves exactly what the consent page showed. */
 export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
-  const { pages, accounts, apps, grants, vault, clock, limiter, issuer } = parts;
+  const { pages, accounts, apps, grants, vault, clock, issuer } = parts;
 
   scope.get(
     '/oauth/authorize',
@@ -69,8 +67,6 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
       const authorization = await checkAuthorize(ticketQuery(ticket), apps);
       checkDecision(formText(request, 'decision'), authorization);
       checkUpToDate(ticket, authorization, clock());
-      const { allowed, resetSeconds } = await limiter.take(`approve:${session.creatorId}`, approvalLimit);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
       const code = await grants.approve(session.creatorId, { ...authorization, clientId: authorization.app.id });
       return reply.redirect(responseUrl(authorization, issuer, { code }), 303);
     }),

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type AppRow, type Apps, basicCredentials, type Credentials } from '../../apps/index.ts';
-import { OAuthError, tooManyRequests } from './errors.ts';
+import { OAuthError } from './errors.ts';
 
 /** RFC 6749, section 2.3: an app authenticates by HTTP Basic or by fields of the body, never both. */
 export interface ClientFields {
@@ -15,7 +15,7 @@ export async function authenticateClient(apps: Apps, request: FastifyRequest, bo
   if ('app' in verdict) return verdict.app;
   switch (verdict.refused) {
     case 'throttled':
-      throw tooManyRequests(verdict.retryAfterSeconds);
+      throw new OAuthError('too_many_requests', undefined, { 'retry-after': String(verdict.retryAfterSeconds) });
     case 'suspended':
       throw new OAuthError('invalid_client', 'The app is suspended.', challenge);
     case 'invalid':

@@ -25,7 +25,7 @@ const table = {
   too_many_requests: [
     429,
     'rate_limited',
-    'Too many failed client authentications, or refreshes for one creator. Wait for the seconds in the header Retry-After.',
+    'Too many failed client authentications. Wait for the seconds in the header Retry-After.',
   ],
   server_error: [500, 'internal_error', 'Something went wrong on our side.'],
   temporarily_unavailable: [502, 'upstream_failed', 'The storage cannot be reached or written right now. Try again.'],
@@ -40,9 +40,6 @@ export class OAuthError extends ApiError {
     this.error = error;
   }
 }
-
-export const tooManyRequests = (retryAfterSeconds: number, description?: string): OAuthError =>
-  new OAuthError('too_many_requests', description, { 'retry-after': String(retryAfterSeconds) });
 
 export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
   const name = error instanceof OAuthError ? error.error : nameOf(error);

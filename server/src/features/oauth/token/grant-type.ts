@@ -1,5 +1,5 @@
 /**
- * The shape of every grant type: read the request → authenticate the client → admit → load → checks → consume → issue.
+ * The shape of every grant type: read the request → authenticate the client → load → checks → consume → issue.
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
  * - The signing key is loaded before a code or token is consumed.
@@ -19,7 +19,7 @@ import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { Consumption } from './repo.ts';
 import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
 
-export interface TokenParts extends Pick<Platform, 'db' | 'clock' | 'limiter'>, NewFamilyParts {
+export interface TokenParts extends Pick<Platform, 'db' | 'clock'>, NewFamilyParts {
   readonly tokens: Tokens;
   readonly grants: Grants;
   /** A second use within this time counts as a concurrent request. */
@@ -42,10 +42,6 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   readonly credential: string;
   /** Runs before the client is authenticated. Throws for a missing or malformed field. */
   read(body: Body<Field>): Request;
-  /** Rejects for an authenticated app that asks too often. Nothing is consumed then. */
-  admit?(parts: TokenParts, request: Request, clientId: string): Promise<void>;
-  /** Counts what `admit` limits. */
-  consumed?(parts: TokenParts, request: Request, clientId: string, creatorId: string): Promise<void>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: TokenParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume. Its function calls `redeem`. */
@@ -117,7 +113,6 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
       const request = steps.read(body);
       return async (parts, clientId) => {
         const { db, clock, grants, raceMs } = parts;
-        await steps.admit?.(parts, request, clientId);
         const sign = await parts.tokens.signer('access');
         const now = clock();
         const { refreshToken, values } = steps.create(parts, now);
@@ -127,7 +122,6 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         const { consumption, creatorId, grantId, familyId, scope } = redeemed;
         if (consumption === 'reused') grants.announce(creatorId);
         if (consumption !== 'consumed') throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
-        await steps.consumed?.(parts, request, clientId, creatorId);
         return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
       };
     },

@@ -11,7 +11,6 @@ import {
   type Refusal,
   redeem,
 } from './grant-type.ts';
-import { checkRefreshLimit, countRefresh } from './refresh-limit.ts';
 import { type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
@@ -66,8 +65,6 @@ export const refreshToken = defineGrantType({
   example: { summary: 'Refresh', value: { ...exampleCredentials, refresh_token: 'njr_…' } },
   errors: ['invalid_scope'],
   read: (body): Refresh => ({ key: refreshKey(required(body, 'refresh_token')), scope: body.scope || undefined }),
-  admit: (parts, { key }, clientId) => checkRefreshLimit(parts, key, clientId),
-  consumed: (parts, { key }, clientId, creatorId) => countRefresh(parts, key, clientId, creatorId),
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };

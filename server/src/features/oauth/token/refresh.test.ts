@@ -182,35 +182,3 @@ test('suspension refuses without using anything up: creator 400, app 401; restor
     tokens = tokensOf(await refresh(http, client, tokens.refresh_token));
   }
 });
-
-test('an app that refreshes in a loop gets 429, which uses nothing up; others and later refreshes go on', async (t) => {
-  const { http, app, clock, creator, client, first } = await connected(t);
-  const loop = async (start: string) => {
-    for (let token = start, refreshes = 0; ; refreshes += 1) {
-      assert.ok(refreshes < 500, 'not refused');
-      const answer = await refresh(http, client, token);
-      if (answer.statusCode !== 200) return { answer, token, refreshes };
-      token = tokensOf(answer).refresh_token;
-    }
-  };
-  const { answer, token, refreshes } = await loop(first.refresh_token);
-  assertRefused(answer, 429, 'too_many_requests');
-  assert.match(String(answer.headers['retry-after']), /^\d+$/);
-  assert.ok(refreshes >= 8, `${refreshes} refreshes`);
-  // Another family of the same app and creator shares the count: it gets as far as the next token that is looked up.
-  const twin = await connect(app, creator, client);
-  assertRefused((await loop(twin.refresh_token)).answer, 429, 'too_many_requests');
-  // Another creator of the same app, and another app of the same creator, have counts of their own.
-  for (const [who, by] of [
-    [(await parties(app)).creator, client],
-    [creator, await makeApp(app.runtime)],
-  ] as const) {
-    let other = await connect(app, who, by);
-    for (let i = 0; i < 8; i++) other = tokensOf(await refresh(http, by, other.refresh_token));
-  }
-  // As programs do: when the access token ends.
-  clock.advance(3_600_000);
-  const last = tokensOf(await refresh(http, client, token));
-  assertRefused(await refresh(http, client, first.refresh_token), 400, 'invalid_grant');
-  await assertDead(app, last.access_token);
-});

@@ -96,11 +96,6 @@ export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshToken
   );
 }
 
-/** Whose token it is, if it has not been rotated. */
-export function unusedRefreshToken(db: Reader, key: string): Promise<{ creator_id: string } | undefined> {
-  return db.get('SELECT creator_id FROM refresh_tokens WHERE hash = $1 AND used_at IS NULL', [key]);
-}
-
 interface Rotation {
   readonly key: string;
   readonly creatorId: string;
