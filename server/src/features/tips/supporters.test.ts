@@ -62,6 +62,11 @@ test('the day’s and the month’s lists begin anew in the platform’s zone, w
     ['Bee', 400, 1],
     ['Ann', 100, 1],
   ]);
+  clock.set('2026-11-01T17:00:00.000Z'); // without a tip since the lists were read
+  assert.deepEqual(await top('day'), []);
+  assert.deepEqual(await top('month'), [['Cat', 800, 1]]);
+  clock.set('2026-11-30T17:00:00.000Z');
+  assert.deepEqual(await top('month'), []);
 });
 
 test('a long history is counted at the first look, and by all who look at once', async (t) => {
