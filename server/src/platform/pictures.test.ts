@@ -45,6 +45,27 @@ test('security 45: a picture of more than 40 megapixels is refused before it is 
   assert.ok((await pictures.encodeAnew('owner', await solid(6000, 6000).png().toBuffer(), 512)).bytes.length < 10_000);
 });
 
+test('an animation of few pixels in countless frames is refused before one is decoded', async () => {
+  const pictures = createPictures();
+  const started = performance.now();
+  await assert.rejects(pictures.encodeAnimated('owner', tinyFrames(200_000), 800), refusedFor('pixels'));
+  assert.ok(performance.now() - started < 3000, 'at once');
+  const { bytes } = await pictures.encodeAnimated('owner', tinyFrames(900), 800);
+  assert.equal((await sharp(bytes, { animated: true }).metadata()).pages, 900);
+});
+
+/** A GIF with frames of one pixel, 23 bytes each. */
+function tinyFrames(count: number): Buffer {
+  const text = (ascii: string) => [...Buffer.from(ascii)];
+  const head = [...text('GIF89a'), 1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255];
+  const endless = [0x21, 0xff, 11, ...text('NETSCAPE2.0'), 3, 1, 0, 0, 0];
+  const frame = (pixel: number) =>
+    Buffer.from([0x21, 0xf9, 4, 0, 2, 0, 0, 0, 0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, pixel, 1, 0]);
+  const [black, white] = [frame(0x44), frame(0x4c)];
+  const frames = Array.from({ length: count }, (_, i) => (i % 2 === 0 ? black : white));
+  return Buffer.concat([Buffer.from([...head, ...endless]), ...frames, Buffer.from([0x3b])]);
+}
+
 test('a picture is turned as its camera says, and made smaller, never larger', async () => {
   const pictures = createPictures();
   const sideways = await solid(300, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer();

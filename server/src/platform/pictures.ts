@@ -31,6 +31,8 @@ export class PictureError extends Error {
 }
 
 const maxPixels = 40_000_000;
+/** A frame counts as at least so many pixels: each has a cost of its own, and one of a few bytes would be free. */
+const leastFramePixels = 40_000;
 const maxSeconds = 10;
 const maxWaiting = 4;
 const formats = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp' } as const;
@@ -71,7 +73,7 @@ export function createPictures() {
     try {
       const { width, height, pages = 1, pageHeight = height, format } = await open(bytes, options).metadata();
       if (format !== animatedFormats[type]) throw new PictureError('kind');
-      if (width * pageHeight * pages > maxPixels) throw new PictureError('pixels');
+      if (Math.max(width * pageHeight, leastFramePixels) * pages > maxPixels) throw new PictureError('pixels');
       const small = open(bytes, { ...options, limitInputPixels: maxPixels })
         .autoOrient()
         .resize(edge, edge, { fit: 'inside', withoutEnlargement: true })
