@@ -174,14 +174,20 @@ function enclosedLetter(character: string): string | undefined {
   return row === undefined ? undefined : String.fromCharCode(97 + code - row);
 }
 
-/** Equal for names that read alike: letters only, none of them twice in a row. */
+/** White space and what does not show. */
+const unseen = /[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+
+/**
+ * Equal for names that read alike: no letter twice in a row, digits as letters. A digit counts as often as it stands:
+ * GUEST_1 and GUEST_11 are two. A name without letters and digits is its signs.
+ */
 export function nameKey(name: string): string {
   let key = '';
   let last = 0;
-  for (const { readings } of fold(name)) {
+  for (const { readings, isLetter, isSign } of fold(name)) {
     const [code = 0] = readings;
-    if (code !== last) key += String.fromCharCode(code);
+    if (code !== last || !(isLetter || isSign)) key += String.fromCharCode(code);
     last = code;
   }
-  return key;
+  return key === '' ? name.normalize('NFKC').replace(unseen, '') : key;
 }

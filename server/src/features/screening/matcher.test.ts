@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nameKey } from './fold.ts';
 import { createMatcher } from './matcher.ts';
 import { findLinks, findNumbers } from './patterns.ts';
 
@@ -100,6 +101,47 @@ test('links and long numbers are found, ordinary texts are not', () => {
   for (const text of ['0812345678', '081-234-5678', '๐๘๑ ๒๓๔ ๕๖๗๘', '1 2 3 4 5 6 7'])
     assert.equal(findNumbers(text).length, 1, text);
   for (const text of ['123456', '2026-11', '100,000 baht', '10 20 30']) assert.deepEqual(findNumbers(text), [], text);
+});
+
+test('links and numbers are found however they are spread out or written, and masked as a whole', () => {
+  const spread = (text: string, between: string) => [...text].join(between);
+  for (const text of [
+    spread('evil.com', '\u200b'),
+    'evil\u00ad.c\u2060om',
+    'evil․com',
+    '𝐞𝐯𝐢𝐥.𝐜𝐨𝐦',
+    'evil.ⓒⓞⓜ',
+    't.me/scam',
+    'x.com',
+    'เว็บ.com',
+  ])
+    assert.deepEqual(findLinks(text), [{ start: 0, end: text.length }], text);
+  for (const text of ['e.g. to', 'a. Me too', 'U.S.A. in', 'p.s. me']) assert.deepEqual(findLinks(text), [], text);
+  for (const text of [
+    spread('0812345678', '\u200b'),
+    spread('0812345678', '_'),
+    spread('0812345678', '*'),
+    '①②③④⑤⑥⑦',
+    '⁰⁸¹²³⁴⁵⁶⁷⁸',
+    '0️⃣8️⃣1️⃣2️⃣3️⃣4️⃣5️⃣',
+  ])
+    assert.equal(findNumbers(text)[0]?.start, 0, text);
+  assert.deepEqual(findNumbers(`ab ${spread('0812345', '\u200b')} c`), [{ start: 3, end: 16 }]);
+});
+
+test('names that read alike have one key, others their own', () => {
+  for (const [one, other] of [
+    ['OLD FRIEND', 'old_friend'],
+    ['ＴＲＯＬＬ', 'tr0\u200blll'],
+  ] as const)
+    assert.equal(nameKey(one), nameKey(other), other);
+  for (const [one, other] of [
+    ['GUEST_1', 'GUEST_11'],
+    ['PLAYER 10', 'PLAYER 100'],
+    ['♥', '★'],
+    ['😀', '😡'],
+  ] as const)
+    assert.notEqual(nameKey(one), nameKey(other), other);
 });
 
 test('asterisks, dots and underscores may stand for letters between the first and the last', () => {

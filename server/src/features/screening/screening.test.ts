@@ -84,6 +84,23 @@ test('a new name is held until one of its tips is approved; names of earlier tip
   assert.equal((await send(app, pair, { name: 'NEWCOMER' })).alert.status, 'queued');
 });
 
+test('a name that was masked is known as it was sent, and one without letters only by itself', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  await setRules(app, pair, { lists: [list('mask', 'darn')] });
+  assert.equal((await send(app, pair, { name: 'DARN FAN' })).alert.name, '**** FAN');
+  const hold = { everything: false, newNames: true, fromMinor: null };
+  await setRules(app, pair, { lists: [list('mask', 'darn')], hold });
+  assert.equal((await send(app, pair, { name: 'DARN FAN' })).alert.status, 'queued');
+  const heart = await send(app, pair, { name: 'AA', display_name: '♥' });
+  await app.runtime.overlays.approve(pair.creatorId, heart.id);
+  assert.equal((await send(app, pair, { name: 'AA', display_name: '♥' })).alert.status, 'queued');
+  assert.equal((await send(app, pair, { name: 'AA', display_name: '😡' })).alert.status, 'held');
+  await setRules(app, pair, { blockedNames: ['😡'] });
+  assert.equal((await send(app, pair, { name: 'AA', display_name: '😡' })).alert.status, 'skipped');
+  assert.equal((await send(app, pair, { name: 'AA', display_name: '😀' })).alert.status, 'queued');
+});
+
 test('a tip that was screened by rules of another version is screened anew, with and without a key', async (t) => {
   const app = await buildApp(t);
   const pair = await makePair(app.runtime);

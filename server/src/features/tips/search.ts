@@ -81,12 +81,13 @@ export function createSearch({ db, queue }: SearchParts) {
       return { tips: toTips(rows), next: null, far: false };
     },
 
-    /** The names of the newest tips that were not kept from the screen. */
+    /** The names of the newest tips that were not kept from the screen, as they were sent. */
     async recentNames(creatorId: string): Promise<string[]> {
       const names = new Set<string>();
       let read = 0;
       for await (const part of batches(creatorId, anyTip, null)) {
-        for (const { alert } of toTips(part.found)) if (!keptBack.includes(alert.status)) names.add(alert.name);
+        for (const { alert_status, display_name, name } of part.found)
+          if (!keptBack.includes(alert_status)) names.add(display_name ?? name);
         read += part.read;
         if (read >= maxRead) break;
       }
