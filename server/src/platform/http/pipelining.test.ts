@@ -27,6 +27,11 @@ async function open(t: TestContext) {
     timer = setImmediate(count);
   }
   readRequestsSingly(server);
+  let reads = 0;
+  const countRead = () => {
+    reads += 1;
+  };
+  server.on('connection', (connection) => connection.on('data', countRead));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   assert.ok(address && typeof address !== 'string');
@@ -39,7 +44,7 @@ async function open(t: TestContext) {
     server.close();
   });
   const answers = () => received.match(/\/\d+(?=HTTP|$)/g) ?? [];
-  return { socket, begun, bodies, answers };
+  return { socket, begun, bodies, answers, reads: () => reads };
 }
 
 test('requests that come together begin one at a time, in order, and each is answered', async (t) => {
@@ -86,6 +91,42 @@ test('bodies with empty lines, and requests behind them, arrive whole', async (t
     if (i !== 1) await until('all are answered', () => answers().length === (i === 0 ? 3 : 6));
   }
   assert.deepEqual(bodies, [body, body, '', body, body, '']);
+});
+
+test('empty lines in a body of known length cost nothing, and elsewhere little', async (t) => {
+  const { socket, bodies, answers, reads } = await open(t);
+  const lines = 4000;
+  const body = 'a\r\n\r\n'.repeat(lines);
+  const get = 'GET /1 HTTP/1.1\r\nHost: a\r\n\r\n';
+  const known = `POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  for (const [name, sent, requests, most] of [
+    ['known length', known, 1, 20],
+    ['pipelined', `${get}${known}${known}`, 3, 20],
+    ['unknown length', `POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`, 1, lines / 20],
+    ['before a request', `${'\r\n'.repeat(lines)}${get}`, 1, 20],
+  ] as const) {
+    const [all, before] = [answers().length + requests, reads()];
+    socket.write(sent);
+    await until('all are answered', () => answers().length === all);
+    assert.ok(reads() - before <= most, `${name}: read ${reads() - before} times`);
+  }
+  assert.deepEqual(bodies, [body, '', body, body, body, '']);
+});
+
+test('the end of a head that is split leads to no second request in an iteration', async (t) => {
+  const { socket, begun, answers } = await open(t);
+  const get = 'GET /1 HTTP/1.1\r\nHost: a\r\n\r\n';
+  const head = 'POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n';
+  for (const cut of [1, 2, 3, 4]) {
+    const [all, first] = [answers().length + 41, begun.length];
+    socket.write(head.slice(0, -cut));
+    await until('it has been sent', () => socket.writableLength === 0);
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.write(`${head.slice(-cut)}${'a'.repeat(1996)}\r\n\r\n${get.repeat(40)}`);
+    await until('all are answered', () => answers().length === all);
+    assert.equal(new Set(begun.slice(first)).size, 41, `cut ${cut} bytes before its end`);
+  }
 });
 
 test('a stranger’s upgrade with requests behind it, or with a body, is no way around', async (t) => {

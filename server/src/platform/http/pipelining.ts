@@ -6,20 +6,33 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The end of a request's head. A body may contain it too, and is then read in a few iterations more. */
+/** The end of a request's head. A body may contain it too. */
 const endOfHead = '\r\n\r\n';
+/** How many empty lines in a body of unknown length, each of which may be the end of a head, are read in an iteration. */
+const maxSlices = 32;
+
+interface Reading {
+  /** How many bytes of the last request's body, as far as its length is known, are still to come. No request is in them. */
+  bodyLeft: number;
+  /** The length of the body of the request that has just begun. */
+  begun: number | undefined;
+  /** The end of a head may have begun in the bytes before, so where it is is not known. */
+  split: boolean;
+  upgraded: boolean;
+}
 
 export function readRequestsSingly(server: Server): void {
-  const upgraded = new WeakSet<Socket>();
+  const readings = new WeakMap<Socket, Reading>();
 
   server.on('connection', (socket: Socket) => {
+    const reading: Reading = { bodyLeft: 0, begun: undefined, split: false, upgraded: false };
+    readings.set(socket, reading);
+    const parse = (bytes: Buffer): void => {
+      for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
+    };
     const parsers = replaceReaders(socket, (chunk) => {
-      if (upgraded.has(socket)) return;
-      const first = chunk.indexOf(endOfHead);
-      const more = first >= 0 && chunk.indexOf(endOfHead, first + endOfHead.length) >= 0;
-      const end = more ? first + endOfHead.length : chunk.length;
-      for (const parse of parsers) Reflect.apply(parse, socket, [more ? chunk.subarray(0, end) : chunk]);
-      if (!more || socket.destroyed) return;
+      const end = readUpToRequest(chunk, reading, parse);
+      if (end >= chunk.length || socket.destroyed) return;
       // Node pauses a client that does not read its answers, and resumes it itself.
       const held = socket.isPaused();
       socket.pause();
@@ -28,8 +41,46 @@ export function readRequestsSingly(server: Server): void {
     });
   });
 
+  const begin = ({ socket, headers }: IncomingMessage): void => {
+    const reading = readings.get(socket);
+    if (reading) reading.begun = Number(headers['content-length'] ?? 0);
+  };
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, begin);
   // From here on the bytes are no requests.
-  server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => void upgraded.add(socket));
+  server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => {
+    const reading = readings.get(socket);
+    if (reading) reading.upgraded = true;
+  });
+}
+
+/** Parses up to the end of the first request that begins in the chunk, and returns where that is. */
+function readUpToRequest(chunk: Buffer, reading: Reading, parse: (bytes: Buffer) => void): number {
+  let at = 0;
+  for (let slices = 0; slices < maxSlices && at < chunk.length && !reading.upgraded; slices += 1) {
+    const bodyEnd = at + reading.bodyLeft;
+    const found = chunk.indexOf(endOfHead, bodyEnd);
+    const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
+    const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
+    const end = isLast ? chunk.length : endOfLineBreaks(chunk, headEnd);
+    reading.begun = undefined;
+    parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
+    const { begun } = reading;
+    if (begun === undefined) reading.bodyLeft = Math.max(0, bodyEnd - end);
+    else reading.bodyLeft = reading.split || found < 0 ? 0 : Math.max(0, begun - (end - headEnd));
+    reading.split = isLineBreak(chunk[end - 1]) && !chunk.subarray(at, end).subarray(-4).every(isLineBreak);
+    at = end;
+    if (begun !== undefined && chunk.length - at > reading.bodyLeft) break;
+  }
+  return at;
+}
+
+const isLineBreak = (byte: number | undefined): boolean => byte === 0x0d || byte === 0x0a;
+
+/** Line breaks before a request mean nothing: many of them are one slice. */
+function endOfLineBreaks(chunk: Buffer, from: number): number {
+  let end = from;
+  while (isLineBreak(chunk[end])) end += 1;
+  return end;
 }
 
 /**
