@@ -44,7 +44,7 @@ export function createControl({ overlays, tips, presence }: ControlParts) {
         overlays.recent(creatorId, maxListed),
       ]);
       const shown = recent
-        .filter(({ sequence, tip }) => sequence !== playing?.sequence && tip?.status === 'shown')
+        .filter(({ sequence, tip }) => sequence !== playing?.sequence && tip?.status === 'shown' && !tip.voided)
         .slice(0, maxShown);
       return { connected, paused, hidden, volume, playing, held, heldCount, waiting, shown };
     },

@@ -96,6 +96,32 @@ test('all held tips are counted, and those beyond the first fifty can be listed'
   assert.match((await visitor.get(home)).body, /Held: 119/);
 });
 
+test('a tip that is skipped or voided while it plays leaves every control, and a page that missed the hint finds it', async (t) => {
+  const app = await buildApp(t);
+  const { runtime } = app;
+  const { creatorId, tip } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  const body = async (name: string) => part((await visitor.get(home)).body, name);
+  const [skipped, voided] = [await tip('skipped one'), await tip('voided one')];
+  const play = (sequence: number) =>
+    runtime.overlays.acknowledge(creatorId, page, [{ sequence, outcome: 'shown', ms: 5000 }]);
+  await play(1);
+  await visitor.post(`${home}/skip/${voided.id}`);
+  assert.match(await body('playing'), /skipped one/, 'another tip does not stop it');
+  await visitor.post(`${home}/skip/${skipped.id}`);
+  assert.doesNotMatch(await body('playing'), /skipped one/);
+  assert.equal((await runtime.overlays.get(creatorId)).stopped, 1);
+
+  const shown = await tip('shown one');
+  const { sequence } = await runtime.tips.withSequence(creatorId, shown.id);
+  await play(sequence);
+  assert.match(await body('playing'), /shown one/);
+  await runtime.tips.void(creatorId, shown.id, { clientId: null, reason: null });
+  assert.doesNotMatch(await body('playing'), /shown one/);
+  assert.doesNotMatch(await body('shown'), /shown one/, 'and cannot be replayed');
+  assert.match(await body('shown'), /skipped one/);
+});
+
 test('what plays is forgotten once its time is over', async (t) => {
   const app = await buildApp(t);
   const { creatorId, tip } = await prepare(app);

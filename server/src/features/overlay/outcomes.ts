@@ -55,6 +55,8 @@ export interface PlayingAlert {
   readonly until: number;
   readonly test: boolean;
   readonly replay: boolean;
+  /** `null` for a test alert. */
+  readonly tipId: string | null;
   readonly name: string;
   readonly message: string | null;
   readonly amountMinor: number;
@@ -250,7 +252,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       return tips.queuedSince(creatorId, ageLimit(await row(creatorId)), limit);
     },
 
-    /** What a page has on its screen now, as far as is known. */
+    /** What a page has on its screen now, as far as is known. A void takes a tip off the screen. */
     async playing(creatorId: string): Promise<PlayingAlert | undefined> {
       const { playing_sequence: sequence, playing_until: until } = await row(creatorId);
       if (sequence === null || until <= clock()) return undefined;
@@ -259,7 +261,9 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       const { data, test, replay } = JSON.parse(event.body);
       const { amount_minor: amountMinor } = data.tip ?? data.alert ?? {};
       if (amountMinor === undefined) return undefined;
-      return { sequence, until, test, replay, amountMinor, ...shownWords(event) };
+      const tipId: string | null = data.tip?.id ?? null;
+      if (tipId !== null && (await tips.byId(creatorId, tipId)).status === 'voided') return undefined;
+      return { sequence, until, test, replay, tipId, amountMinor, ...shownWords(event) };
     },
 
     replayTip,

@@ -72,11 +72,13 @@ function setVolume(tx: Tx, creatorId: string, volume: number): Promise<number> {
   return tx.run('UPDATE overlays SET volume = $2 WHERE creator_id = $1', [creatorId, volume]);
 }
 
-/** What plays is taken off the screen. */
-function stopPlaying(tx: Tx, creatorId: string): Promise<number> {
-  return tx.run('UPDATE overlays SET stopped_sequence = playing_sequence, playing_until = 0 WHERE creator_id = $1', [
-    creatorId,
-  ]);
+/** What plays is taken off the screen; with `sequence`, only if it is the alert of that event. */
+function stopPlaying(tx: Tx, creatorId: string, sequence: number | null): Promise<number> {
+  return tx.run(
+    `UPDATE overlays SET stopped_sequence = playing_sequence, playing_until = 0
+     WHERE creator_id = $1 AND playing_sequence = COALESCE($2, playing_sequence)`,
+    [creatorId, sequence],
+  );
 }
 
 /** Open overlays, and how many of them run a page from before the present protocol. */

@@ -93,7 +93,7 @@ export function createOverlays(parts: OverlaysParts) {
   /** Takes what is playing off the screen of every page. It was shown, so no status changes. */
   async function stop(creatorId: string): Promise<void> {
     await row(creatorId);
-    await db.write(repo.writes.stopPlaying, creatorId);
+    await db.write(repo.writes.stopPlaying, creatorId, null);
     switched(creatorId, stopHint);
   }
 
@@ -120,9 +120,12 @@ export function createOverlays(parts: OverlaysParts) {
 
     /** Skips the tip's alert if it is queued, or else stops it if it is playing. Returns whether it was queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
-      const skipped = await outcomes.skip(creatorId, tipId);
-      if (!skipped) hub.publish(overlayTopic(creatorId), `${stopHint}:${tipId}`);
-      return skipped;
+      if (await outcomes.skip(creatorId, tipId)) return true;
+      const playing = await outcomes.playing(creatorId);
+      if (playing?.tipId === tipId && !playing.replay)
+        await db.write(repo.writes.stopPlaying, creatorId, playing.sequence);
+      switched(creatorId, `${stopHint}:${tipId}`);
+      return false;
     },
 
     key: async (creatorId: string): Promise<string> => {
