@@ -67,6 +67,17 @@ const picture = async () =>
 const wav = (length = 100) =>
   new Uint8Array(Buffer.concat([Buffer.from('RIFF\0\0\0\0WAVEfmt '), Buffer.alloc(length)]));
 
+test('a form of a look that another page has removed changes no other look', async (t) => {
+  const { save, looks, visitor } = await creatorAt(t);
+  await visitor.get(home);
+  await visitor.post(`${home}/add`, { amount: '100' });
+  await visitor.post(`${home}/10000/remove`);
+  const before = (await looks()).draft;
+  const answer = await save(10_000, { template: 'for large tips {name}' });
+  assert.deepEqual([answer.statusCode, answer.headers.location], [303, home]);
+  assert.deepEqual((await looks()).draft, before);
+});
+
 test('settings from before are the first look, and pages from before get what they know', async (t) => {
   const { runtime, creatorId, state, looks } = await creatorAt(t);
   const before = {

@@ -140,7 +140,9 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
       const fromMinor = fromOf(request.params.from);
       const typed = readTyped(request);
       const refuse = (wrong: Wrong) => show(request, reply, { status: 422, fromMinor, typed, wrong });
-      const before = find((await looks.get(creatorId)).draft, fromMinor);
+      const before = (await looks.get(creatorId)).draft.find((each) => each.fromMinor === fromMinor);
+      // Another page has removed it or changed its amount: no other look takes what was meant for it.
+      if (!before) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
       const [picture, sound] = [formFile(request, 'picture_file'), formFile(request, 'sound_file')];
       const uploaded = { picture: picture !== undefined, sound: sound !== undefined };
       const parsed = parseVariation(typed, before, uploaded, t);

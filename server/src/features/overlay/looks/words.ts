@@ -132,6 +132,7 @@ export const looksWords = messages({
     restoreConfirm: 'Bring it back',
     restored: 'The version before is live again.',
     nothing: 'There was nothing to change.',
+    gone: 'No look is from this amount any more. Nothing was changed.',
   },
   th: {
     title: 'หน้าตาการแจ้งเตือน',
@@ -264,6 +265,7 @@ export const looksWords = messages({
     restoreConfirm: 'ย้อนกลับเลย',
     restored: 'เวอร์ชันก่อนกลับมาใช้งานแล้ว',
     nothing: 'ไม่มีอะไรต้องเปลี่ยน',
+    gone: 'ไม่มีแบบที่เริ่มจากจำนวนนี้แล้ว จึงไม่ได้เปลี่ยนอะไร',
   },
 });
 
