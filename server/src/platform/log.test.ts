@@ -28,6 +28,11 @@ test('security 52: an address in the log holds no credential, wherever it was pu
   for (const [url, logged] of cases) assert.equal(redactUrl(url), logged);
 });
 
+test('a path that is too long is not logged, so that strangers cannot fill the disk with it', () => {
+  for (const path of ['a'.repeat(60_000), '%'.repeat(60_000), `x/njo_${random}/`.repeat(100), '%u0025'.repeat(10_000)])
+    assert.equal(redactUrl(`/${path}?lang=th`), '/[too long]?lang=…');
+});
+
 test('security 52: an address without a credential is logged as it came', () => {
   for (const url of [
     '/docs?lang',

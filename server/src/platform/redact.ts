@@ -93,7 +93,12 @@ const whole = new RegExp(`${prefix}(?:[0-9a-z]{10})?[A-Za-z0-9]{43}(?![\\w+=-])`
 const broken = new RegExp(`${prefix}.*`, 's');
 const longSegment = /[\w+=-]{32,}/g;
 
+/** None of ours is nearly as long. To write what strangers send would fill the disk, and cutting it could spare a key. */
+const maxPath = 1024;
+const tooLong = '/[too long]';
+
 function redactPath(path: string): string {
+  if (path.length > maxPath) return tooLong;
   if (path.length < 10 || !/^\/+overlay|^\/+moderate|[%#;=&]|nj|whsec|eyJ|[\w+=-]{32}/i.test(path)) return path;
   const decoded = decodeFully(path);
   if (decoded === undefined) return redacted;

@@ -13,3 +13,11 @@ test('32 levels are read and one more is refused; brackets in texts or side by s
   for (const flat of [`["${'{['.repeat(100)}\\""]`, `[${'{},'.repeat(100)}{}]`, `{"a":[${'[],'.repeat(100)}[]]}`])
     assert.deepEqual(parse(flat), JSON.parse(flat));
 });
+
+test('security 25: a body that breaks a rule thousands of times is told fifty of them', () => {
+  const body = Buffer.from(`[${'"\\u0000",'.repeat(7000)}1]`);
+  assert.throws(
+    () => parseJson(body),
+    ({ details }: { details?: unknown[] }) => details?.length === 50,
+  );
+});

@@ -8,6 +8,8 @@ import { type ErrorDetail, type HttpError, httpError, validationFailed } from '.
  * surrogates, absurd nesting) is refused here, before any schema sees it.
  */
 const maxDepth = 32;
+/** A body has room for 8,000. */
+const maxProblems = 50;
 
 export function useJsonBodies(app: FastifyInstance): void {
   useBodies(app, (body, contentType) => {
@@ -46,7 +48,8 @@ export function parseJson(body: Buffer): unknown {
   }
   // Only an escape can bring NUL or half a surrogate pair into valid UTF-8, or disguise a key.
   if (text.includes('\\u') || text.includes('__proto__')) {
-    const problems = [...unsafeParts(value, null)];
+    const problems: ErrorDetail[] = [];
+    for (const problem of unsafeParts(value, null)) if (problems.push(problem) === maxProblems) break;
     if (problems.length > 0) throw validationFailed(...problems);
   }
   return value;

@@ -70,6 +70,26 @@ test('security 25: of thousands of query parameters the first hundred count', as
   assert.equal(await ask(others(10_000)), 200);
 });
 
+test('paths that nobody can decode wait in the queue like all others', async (t) => {
+  const { http } = await buildApp(t);
+  await http.ready();
+  for (const url of ['/nothing', '/%zz']) {
+    const answered = new Map<number, number>();
+    let iteration = 0;
+    let timer = setImmediate(function count() {
+      iteration += 1;
+      timer = setImmediate(count);
+    });
+    const answers = Array.from({ length: 300 }, async () => {
+      assert.equal((await http.inject(url)).statusCode, 404);
+      answered.set(iteration, (answered.get(iteration) ?? 0) + 1);
+    });
+    await Promise.all(answers);
+    clearImmediate(timer);
+    assert.ok(Math.max(...answered.values()) <= 64, `${url}: ${[...answered.values()]}`);
+  }
+});
+
 test('a target that is no path is an unknown path', async (t) => {
   const app = await buildApp(t);
   const port = await listen(app);

@@ -59,12 +59,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     // A closing server still answers requests; /readyz tells the balancer to send no more.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(request, reply);
-      // No hook runs for a path that the router cannot decode.
-      reply.raw.once('finish', () => logAccess(request, reply, reply.elapsedTime));
-      return answerError(toHttpError(error, request, log), request, reply);
-    },
+    frameworkErrors: (error, request, reply) => refuseUnrouted(error, request, reply),
     clientErrorHandler(error, socket) {
       if (!socket.writable || (socket.bytesWritten > 0 && error.code === 'ECONNRESET')) return socket.destroy();
       const code =
@@ -103,6 +98,20 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
     else done(problem);
+  }
+  /** No hook runs for a path that the router cannot decode. */
+  function refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const { socket } = request.raw;
+    if (!connections.arrived(socket)) return;
+    requests.enter(request, () => {
+      if (request.raw.destroyed) return;
+      setCommonHeaders(request, reply);
+      reply.raw.once('finish', () => {
+        connections.answered(socket);
+        logAccess(request, reply, reply.elapsedTime);
+      });
+      answerError(toHttpError(error, request, log), request, reply);
+    });
   }
   app.addHook('onResponse', (request, reply, done) => {
     connections.answered(request.raw.socket);

@@ -52,6 +52,9 @@ test('the language comes from the switch, then the cookie, then the app that sen
     ['en', { cookie: 'lang=en' }, '/?lang=<script>'],
     ['th', { 'accept-language': 'en' }, '/?ui_locales=de%20th-TH%20en'],
     ['en', { cookie: 'lang=en' }, '/?ui_locales=th'],
+    // What is too long is not read to its end.
+    ['en', { 'accept-language': `${'de,'.repeat(20_000)}th` }],
+    ['en', {}, `/?ui_locales=${'de+'.repeat(20_000)}th`],
   ];
   for (const [lang, headers, url] of cases) {
     assert.equal((await answer(headers, url)).lang, lang, JSON.stringify({ headers, url }));
