@@ -60,6 +60,22 @@ test('a clock that is behind the history shows the history’s days', async (t) 
   assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.totalMinor, 500);
 });
 
+test('after a repair of the clock the days are summed anew', async (t) => {
+  const { runtime, clock } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const record = () =>
+    runtime.tips.record({ creatorId, app: null, amount: 5, name: 'NOK', displayName: null, message: null });
+  await record();
+  clock.advance(2 * 86_400_000);
+  await record();
+  assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.count, 1);
+  clock.advance(-2 * 86_400_000);
+  await runtime.events.repairClock(creatorId, (await runtime.events.head(creatorId)) ?? assert.fail());
+  assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.count, 2);
+  await record();
+  assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.count, 3);
+});
+
 test('what was summed before is not read again', async (t) => {
   const { runtime, clock } = await buildApp(t);
   const { creatorId } = await makeCreator(runtime);

@@ -8,6 +8,7 @@
  *   new ones. A day after the newest event is empty.
  * - A void changes totals of the past. The creator's head counts voids: what was cached under another count is dropped.
  *   The count is read before the sums, so a void in between can only make them be dropped needlessly.
+ * - A repair of the clock moves tips back, and the newest event with them: what was cached up to a later one is dropped.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
@@ -28,6 +29,8 @@ interface PartialTotal extends DayTotal {
 
 interface Cached {
   readonly voids: number;
+  /** The time of the newest event, up to which the totals go. */
+  readonly lastAt: number;
   readonly totals: ReadonlyMap<number, PartialTotal>;
 }
 
@@ -73,9 +76,9 @@ export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
 export function createDays({ db, zone, queue }: DaysParts) {
   const cache = new Map<string, Cached>();
 
-  function store(creatorId: string, voids: number, totals: readonly PartialTotal[]): void {
+  function store(creatorId: string, { last_at: lastAt, void_count: voids }: DaysHead, totals: readonly PartialTotal[]) {
     cache.delete(creatorId);
-    cache.set(creatorId, { voids, totals: new Map(totals.map((total) => [total.startsAt, total])) });
+    cache.set(creatorId, { voids, lastAt, totals: new Map(totals.map((total) => [total.startsAt, total])) });
     const [oldest] = cache.keys();
     if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
   }
@@ -89,7 +92,7 @@ export function createDays({ db, zone, queue }: DaysParts) {
   return async (creatorId: string, asOf: number, head: DaysHead, count: number): Promise<DayTotal[]> => {
     const { last_at: lastAt, void_count: voids } = head;
     const found = cache.get(creatorId);
-    const cached = found?.voids === voids ? found.totals : undefined;
+    const cached = found?.voids === voids && found.lastAt <= lastAt ? found.totals : undefined;
     const starts = zone.lastDays(asOf, count);
     const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
@@ -100,7 +103,7 @@ export function createDays({ db, zone, queue }: DaysParts) {
       finalTotals.push(total);
       days.push(day);
     }
-    store(creatorId, voids, finalTotals);
+    store(creatorId, head, finalTotals);
     return days;
   };
 }
