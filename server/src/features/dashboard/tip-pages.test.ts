@@ -202,3 +202,24 @@ test('a held tip says so, shows what the public would see, and leads to live con
   assert.match(blocked, /Not shown on the overlay[\s\S]*You have blocked this supporter/);
   assert.doesNotMatch(blocked, /Held for your approval/);
 });
+
+test('what was decided about a tip is told however much happened before it was decided', async (t) => {
+  const { app, creator, visitor, tip } = await open(t);
+  const { creatorId } = creator;
+  const { screening, overlays, alerts } = app.runtime;
+  const hold = (everything: boolean) =>
+    screening.change(creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything } }));
+  await hold(true);
+  const [approved, rejected] = [await tip(), await tip()];
+  await hold(false);
+  for (let i = 0; i < 210; i++) await alerts.send({ creatorId });
+  app.clock.advance(1000);
+  await overlays.approve(creatorId, approved.id);
+  await overlays.reject(creatorId, rejected.id);
+  const page = async (id: string) => (await visitor.get(`/dashboard/tips/${id}`)).body;
+  assert.match(await page(approved.id), /Held for your approval[\s\S]*Approved/);
+  assert.match(
+    await page(rejected.id),
+    /Held for your approval[\s\S]*Not shown on the overlay[\s\S]*You or a moderator rejected it/,
+  );
+});

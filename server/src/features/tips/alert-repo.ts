@@ -136,6 +136,19 @@ export function skippedSince(db: Reader, creatorId: string, since: number, limit
   ]);
 }
 
+/** What was decided about the alert of a tip: when it was approved, and why it was skipped. */
+export interface Decision {
+  approved_at: number | null;
+  alert_reason: StoredSkipReason | null;
+}
+
+export function decisionOf(db: Reader, creatorId: string, tipId: string): Promise<Decision | undefined> {
+  return db.get<Decision>('SELECT approved_at, alert_reason FROM tips WHERE creator_id = $1 AND id = $2', [
+    creatorId,
+    tipId,
+  ]);
+}
+
 const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
 
 /** The alert is neither held nor was refused: a condition of SQL on `tips`. */

@@ -233,6 +233,9 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await alertRepo.skippedSince(db, creatorId, since, maxSkipped)).map(({ id }) => id),
 
+    /** When the alert of a tip was approved, and why it was skipped. */
+    decisionOf: (creatorId: string, id: string) => alertRepo.decisionOf(db, creatorId, id),
+
     /** Whether the creator's rules and choices let the tip be shown, now or before. */
     mayBeShown: (creatorId: string, id: string): Promise<boolean> => alertRepo.mayBeShown(db, creatorId, id),
 
