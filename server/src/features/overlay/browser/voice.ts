@@ -42,13 +42,17 @@ const voiceFor = (language: string): SpeechSynthesisVoice | undefined =>
     ?.getVoices()
     .find(({ lang }) => primary(lang) === language);
 
-/** The languages that this browser can read. Some browsers find their voices only after a while. */
+/**
+ * The languages that this browser can read, by their codes of two or three letters; some engines name others, or none.
+ * Some browsers find their voices only after a while.
+ */
 export const spokenLanguages = (): string[] =>
   [
     ...new Set(
       synthesis()
         ?.getVoices()
-        .map(({ lang }) => primary(lang)),
+        .map(({ lang }) => primary(lang))
+        .filter((language) => /^[a-z]{2,3}$/.test(language)),
     ),
   ].sort();
 

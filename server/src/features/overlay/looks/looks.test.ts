@@ -7,6 +7,7 @@ import { execute } from '../../../../test/sql.ts';
 import { createVisitor, signedInVisitor } from '../../../../test/visitor.ts';
 import { contrast, unreadable } from '../browser/contrast.ts';
 import { fromSingleLook, toSingleLook, variationFor } from '../browser/variation.ts';
+import { spokenLanguages } from '../browser/voice.ts';
 import { toTyped } from './form.ts';
 import { readyMade } from './rules.ts';
 import { soundType } from './sounds.ts';
@@ -66,6 +67,13 @@ const picture = async () =>
   );
 const wav = (length = 100) =>
   new Uint8Array(Buffer.concat([Buffer.from('RIFF\0\0\0\0WAVEfmt '), Buffer.alloc(length)]));
+
+test('an engine’s voices of other names keep none of the others from being told', (t) => {
+  const voices = ['en-US', 'th_TH', 'piqd', 'x-klingon', '', 'cmn-latn-pinyin', 'EN-GB'].map((lang) => ({ lang }));
+  Object.defineProperty(globalThis, 'speechSynthesis', { value: { getVoices: () => voices }, configurable: true });
+  t.after(() => Reflect.deleteProperty(globalThis, 'speechSynthesis'));
+  assert.deepEqual(spokenLanguages(), ['cmn', 'en', 'th'], 'what the server takes');
+});
 
 test('a form of a look that another page has removed changes no other look', async (t) => {
   const { save, looks, visitor } = await creatorAt(t);
