@@ -31,6 +31,7 @@ export function readRequestsSingly(server: Server): void {
       for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
     };
     const parsers = replaceReaders(socket, (chunk) => {
+      if (reading.upgraded) return;
       const end = readUpToRequest(chunk, reading, parse);
       if (end >= chunk.length || socket.destroyed) return;
       // Node pauses a client that does not read its answers, and resumes it itself.
