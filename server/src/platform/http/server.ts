@@ -7,6 +7,7 @@ import { type Caller, createAccessLog } from './access-log.ts';
 import { limitConnections } from './connections.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toHttpError, useErrorHandler } from './errors.ts';
 import { countHeader } from './headers.ts';
+import { limitHeldBytes } from './held-bytes.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { useJsonBodies } from './json-body.ts';
 import { readRequestsSingly } from './pipelining.ts';
@@ -113,6 +114,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
       answerError(toHttpError(error, request, log), request, reply);
     });
   }
+  limitHeldBytes(app);
   app.addHook('onResponse', (request, reply, done) => {
     connections.answered(request.raw.socket);
     const ms = reply.elapsedTime;

@@ -1,0 +1,63 @@
+/**
+ * How much memory the requests and answers of one address may take. Invariants:
+ *
+ * - A body counts from before it is read until its request is answered, by the length that it tells or else the most that
+ *   its route reads. An answer counts until the operating system has taken it, so one that nobody reads counts on.
+ * - Above the bound a request is refused before its body is read, and an answer is replaced by a short one.
+ * - Streams do not count: they wait for their reader, and so are never in memory as a whole.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../addresses.ts';
+import { envelope } from './errors.ts';
+import { httpError } from './http-error.ts';
+
+/** As much as a browser needs that loads the largest pictures over all its connections. */
+const defaultMaxOfAddress = 64 * 1024 * 1024;
+/** What is shorter is not counted: it fits into the buffers of its connection. */
+const smallBytes = 16 * 1024;
+const retrySeconds = '2';
+
+export function limitHeldBytes(app: FastifyInstance, maxOfAddress = defaultMaxOfAddress): void {
+  const held = new Map<string, number>();
+
+  /** Returns whether there is room. What is held is released when the answer is sent or the client is gone. */
+  function hold({ ip }: FastifyRequest, { raw }: FastifyReply, bytes: number): boolean {
+    if (bytes < smallBytes) return true;
+    const network = networkOf(ip);
+    const before = held.get(network) ?? 0;
+    if (before > 0 && before + bytes > maxOfAddress) return false;
+    held.set(network, before + bytes);
+    raw.once('close', () => {
+      const left = (held.get(network) ?? 0) - bytes;
+      if (left > 0) held.set(network, left);
+      else held.delete(network);
+    });
+    return true;
+  }
+
+  // After the hooks that let somebody in, before the body is read.
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (hold(request, reply, bodyBytes(request))) return done(null, payload);
+    // The body stays unread, so the connection cannot be used again.
+    done(httpError('rate_limited', { headers: { 'retry-after': retrySeconds, connection: 'close' } }));
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (hold(request, reply, answerBytes(payload))) return done(null, payload);
+    const error = httpError('rate_limited');
+    reply.errorCode = error.code;
+    for (const name of ['content-length', 'etag', 'last-modified']) reply.removeHeader(name);
+    reply.code(error.status).headers({ 'retry-after': retrySeconds, 'cache-control': 'no-store' });
+    reply.type('application/json; charset=utf-8');
+    done(null, JSON.stringify(envelope(error, request.id)));
+  });
+}
+
+function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
+  const most = routeOptions.bodyLimit ?? 0;
+  if (headers['transfer-encoding'] !== undefined) return most;
+  return Math.min(most, Number(headers['content-length'] ?? 0));
+}
+
+const answerBytes = (payload: unknown): number =>
+  typeof payload === 'string' || payload instanceof Uint8Array ? payload.length : 0;
