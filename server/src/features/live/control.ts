@@ -43,8 +43,10 @@ export function createControl({ overlays, tips, presence }: ControlParts) {
         overlays.waiting(creatorId, maxListed),
         overlays.recent(creatorId, maxListed),
       ]);
+      // A tip that was held plays by the event of its approval, so the sequences of the two differ.
+      const onScreen = playing?.replay ? null : playing?.tipId;
       const shown = recent
-        .filter(({ sequence, tip }) => sequence !== playing?.sequence && tip?.status === 'shown' && !tip.voided)
+        .filter(({ tip }) => tip?.status === 'shown' && !tip.voided && tip.id !== onScreen)
         .slice(0, maxShown);
       return { connected, paused, hidden, volume, playing, held, heldCount, waiting, shown };
     },

@@ -49,6 +49,7 @@ test('the control lists what is held, waits and plays, and every action does wha
   await runtime.overlays.acknowledge(creatorId, page, acks);
   assert.match(part(await body(), 'playing'), /good one/);
   assert.doesNotMatch(part(await body(), 'waiting'), /good one/);
+  assert.doesNotMatch(part(await body(), 'shown'), /good one/, 'listed once');
   await visitor.post(`${home}/stop`);
   assert.doesNotMatch(part(await body(), 'playing'), /good one/);
   assert.equal((await runtime.overlays.get(creatorId)).stopped, 4, 'a page that missed the hint finds it in its state');
