@@ -49,8 +49,11 @@ test('a tip counts as well as an app, and the list can be hidden', async (t) => 
   const { creatorId } = await makeCreator(app.runtime);
   const visitor = await signedInVisitor(app, creatorId);
   const fields = { amount: 5, name: 'SOMCHAI', displayName: null, message: null };
-  await app.runtime.tips.record({ creatorId, app: null, ...fields });
-  assert.match((await visitor.get('/dashboard')).body, /<li class="done"><a href="\/dashboard\/tips\/new"/);
+  const { tip } = await app.runtime.tips.record({ creatorId, app: null, ...fields });
+  const done = /<li class="done"><a href="\/dashboard\/tips\/new"/;
+  assert.match((await visitor.get('/dashboard')).body, done);
+  await app.runtime.tips.void(creatorId, tip.id, { clientId: null, reason: null });
+  assert.match((await visitor.get('/dashboard')).body, done, 'done is done');
   await visitor.post('/dashboard/steps/hide');
   assert.doesNotMatch((await visitor.get('/dashboard')).body, /First steps/);
 });

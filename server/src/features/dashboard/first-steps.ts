@@ -28,16 +28,19 @@ const places = {
 type Step = keyof typeof places;
 const steps = Object.keys(places) as Step[];
 
-/** What a new creator has done. Nothing of it is stored: each step is seen in what it leaves behind. */
+/**
+ * What a new creator has done. Nothing of it is stored: each step is seen in what it leaves behind. A voided tip counts as
+ * well.
+ */
 export async function stepsDone(
   { overlays, profiles, grants, recovery }: FirstStepsParts,
   creatorId: string,
-  tipCount: number,
+  hasTips: boolean,
 ): Promise<ReadonlySet<Step>> {
   const [setup, profile, connections, codesLeft] = await Promise.all([
     overlays.setup(creatorId),
     profiles.profile(creatorId),
-    tipCount > 0 ? [] : grants.connections(creatorId),
+    hasTips ? [] : grants.connections(creatorId),
     recovery.left(creatorId),
   ]);
   const done: Record<Step, boolean> = {
@@ -45,7 +48,7 @@ export async function stepsDone(
     obs: setup.opened,
     test: setup.shown,
     page: profile.page_url !== null,
-    tip: tipCount > 0 || connections.length > 0,
+    tip: hasTips || connections.length > 0,
     codes: codesLeft > 0,
   };
   return new Set(steps.filter((step) => done[step]));

@@ -69,7 +69,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
     const steps = hidden
       ? ''
-      : firstSteps(await stepsDone(parts, creatorId, totals.all_time.count), lang, pages.csrf(request, reply));
+      : firstSteps(await stepsDone(parts, creatorId, page.tips.length > 0), lang, pages.csrf(request, reply));
     const body = html`
       !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
       !${steps}
