@@ -44,8 +44,14 @@ test('starter lists are taken over, changed and deleted', async (t) => {
   assert.match(bad.body, /These cannot be used[^<]*: x/);
   assert.match(bad.body, /Choose one of the list/);
   assert.equal((await rules()).lists[0]?.title, 'Mine', 'nothing is saved');
+  const again = await visitor.post(`${home}/lists/add/english`);
+  assert.match(String(again.headers.location), /#list-/);
+  assert.deepEqual((await rules()).lists[0]?.words, ['darn', 'heck'], 'as it was changed');
+  assert.equal((await rules()).lists.length, 2, 'a starter list is taken over once');
+  assert.doesNotMatch((await visitor.get(home)).body, /lists\/add\/(english|thai)/);
   await visitor.post(`${home}/lists/${thai?.id}/remove`);
   assert.equal((await rules()).lists.length, 1);
+  assert.match((await visitor.get(home)).body, /lists\/add\/thai/);
   for (let i = 0; i < 12; i++) await visitor.post(`${home}/lists/add/empty`);
   assert.equal((await rules()).lists.length, 10);
 });

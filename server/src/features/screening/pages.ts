@@ -67,9 +67,13 @@ export function screeningPages(scope: FastifyInstance, { pages, screening }: Scr
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const list = newList(request.params.kind, t);
-    const problem = sizeProblem([...(await screening.get(creatorId)).lists, list], t);
+    const { lists } = await screening.get(creatorId);
+    if (hasList(lists, list.id)) return pages.redirect(reply, listAddress(list.id));
+    const problem = sizeProblem([...lists, list], t);
     if (problem) return pages.redirect(reply, home, { tone: 'warn', text: problem });
-    return save(request, reply, (rules) => ({ ...rules, lists: [...rules.lists, list] }), listAddress(list.id));
+    const added = (rules: Rules) =>
+      hasList(rules.lists, list.id) ? rules : { ...rules, lists: [...rules.lists, list] };
+    return save(request, reply, added, listAddress(list.id));
   });
 
   scope.post<{ Params: { id: string } }>(`${home}/lists/:id`, longForm, async (request, reply) => {
@@ -77,7 +81,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening }: Scr
     const t = words(request);
     const { id } = request.params;
     const { lists } = await screening.get(creatorId);
-    if (!lists.some((each) => each.id === id)) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
+    if (!hasList(lists, id)) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
     const list = { ...readList(request), id };
     const parsed = parseList(list, t);
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { list }, wrong: parsed.wrong });
@@ -110,11 +114,14 @@ export function screeningPages(scope: FastifyInstance, { pages, screening }: Scr
 
 const listAddress = (id: string): string => `${home}?list=${id}#list-${id}`;
 
+const hasList = (lists: readonly RuleList[], id: string): boolean => lists.some((list) => list.id === id);
+
+/** The id of a starter list is its kind: it can be taken over once, also after it was changed. */
 function newList(kind: string, t: T): RuleList {
-  const list = { id: randomUUID(), match: 'words', action: 'mask' } as const;
-  if (kind === 'english') return { ...list, title: t('englishTitle'), ...starterLists.english };
-  if (kind === 'thai') return { ...list, title: t('thaiTitle'), ...starterLists.thai };
-  return { ...list, title: t('newTitle'), words: [], except: [] };
+  const list = { match: 'words', action: 'mask' } as const;
+  if (kind === 'english') return { id: kind, ...list, title: t('englishTitle'), ...starterLists.english };
+  if (kind === 'thai') return { id: kind, ...list, title: t('thaiTitle'), ...starterLists.thai };
+  return { id: randomUUID(), ...list, title: t('newTitle'), words: [], except: [] };
 }
 
 function sizeProblem(lists: readonly RuleList[], t: T): string | undefined {

@@ -87,7 +87,8 @@ const inBaht = (minor: number | null): string => (minor === null ? '' : String(m
 
 function listsCard(o: ScreeningView, t: T): Html {
   const { lists } = o.rules;
-  const add = (['english', 'thai', 'empty'] as const).map((kind) =>
+  const kinds = (['english', 'thai', 'empty'] as const).filter((kind) => !lists.some(({ id }) => id === kind));
+  const add = kinds.map((kind) =>
     buttonForm({ action: `${home}/lists/add/${kind}`, csrf: o.csrf, label: t(addLabels[kind]), kind: 'plain' }),
   );
   const body =
