@@ -123,6 +123,32 @@ test('a tip that is skipped or voided while it plays leaves every control, and a
   assert.match(await body('shown'), /skipped one/);
 });
 
+test('all listed tips are approved or rejected at once, those that came since are not', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId, hold, tip, statusOf } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  await hold(true);
+  const first = await tip('first');
+  const listed = async () =>
+    /name="tips" value="([^"]*)"/.exec(part((await visitor.get(home)).body, 'held'))?.[1] ?? '';
+  assert.equal(await listed(), '', 'one tip has its own buttons');
+  const second = await tip('second');
+  const tips = await listed();
+  const later = [await tip('third'), await tip('fourth')];
+  assert.equal((await visitor.post(`${home}/approve`, { tips })).headers.location, home);
+  const statuses = () => Promise.all([first, second, ...later].map(({ id }) => statusOf(id)));
+  assert.deepEqual(await statuses(), ['queued', 'queued', 'held', 'held']);
+  const rejected = await visitor.post(`${home}/reject`, { tips: await listed() }, { 'x-live-control': '1' });
+  assert.equal(rejected.statusCode, 204);
+  assert.deepEqual(await statuses(), ['queued', 'queued', 'skipped', 'skipped']);
+
+  const stranger = await prepare(app);
+  await stranger.hold(true);
+  const { id } = await stranger.tip('of another creator');
+  await visitor.post(`${home}/approve`, { tips: id });
+  assert.equal(await stranger.statusOf(id), 'held');
+});
+
 test('what plays is forgotten once its time is over', async (t) => {
   const app = await buildApp(t);
   const { creatorId, tip } = await prepare(app);

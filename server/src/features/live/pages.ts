@@ -36,6 +36,12 @@ function listedHeld(request: FastifyRequest): number {
   return Number.isInteger(asked) ? Math.min(maxHeld, Math.max(heldStep, asked)) : heldStep;
 }
 
+/** One after another, in the order of the list. */
+async function forListed(request: FastifyRequest, decide: (tipId: string) => Promise<unknown>): Promise<void> {
+  const ids = formText(request, 'tips').split(' ').filter(Boolean);
+  for (const id of ids.slice(0, maxHeld)) await decide(id);
+}
+
 /** Who uses a control, and where its forms go. */
 interface Operator {
   readonly creatorId: string;
@@ -109,6 +115,8 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));
     action('reject/:id', (creatorId, id) => overlays.reject(creatorId, id));
+    action('approve', (creatorId, _id, request) => forListed(request, (id) => overlays.approve(creatorId, id)));
+    action('reject', (creatorId, _id, request) => forListed(request, (id) => overlays.reject(creatorId, id)));
     action('skip/:id', (creatorId, id) => overlays.skip(creatorId, id));
     action('stop', (creatorId) => overlays.stop(creatorId));
     action('pause', (creatorId) => overlays.pause(creatorId, true));

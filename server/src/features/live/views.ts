@@ -1,4 +1,4 @@
-import { badge, button, heading, linkButton, notice, written } from '../../platform/web/blocks.ts';
+import { badge, button, confirm, heading, linkButton, notice, written } from '../../platform/web/blocks.ts';
 import { displayName, displayText } from '../../platform/web/browser/text.ts';
 import { money } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
@@ -41,14 +41,14 @@ function act(
   { base, csrf }: LiveView,
   path: string,
   label: string,
-  o: { kind?: 'primary' | 'plain' | 'danger'; name?: string; pressed?: boolean } = {},
+  o: { kind?: 'primary' | 'plain' | 'danger'; name?: string; pressed?: boolean; fields?: Html } = {},
 ): Html {
   const own = attributes({
     id: `act-${path.replaceAll('/', '-')}`,
     'aria-label': o.name,
     'aria-pressed': o.pressed === undefined ? undefined : String(o.pressed),
   });
-  const body = html`<button class="button ${o.kind ?? 'primary'}" type="submit"!${own}>${label}</button>`;
+  const body = html`!${o.fields ?? ''}<button class="button ${o.kind ?? 'primary'}" type="submit"!${own}>${label}</button>`;
   return form({ action: `${base}/${path}`, csrf, body });
 }
 
@@ -123,7 +123,21 @@ function held(o: LiveView): Html {
 !${act(o, `reject/${tip.id}`, t('reject'), { kind: 'danger', name: t('rejectName', { name }) })}`;
     return item(o, tipItem(tip), changes(o, tip), actions);
   });
-  return html`!${title('held', t('heldCount', { count: state.heldCount }))}!${list(items, t('noneHeld'))}!${moreHeld(o)}`;
+  return html`!${title('held', t('heldCount', { count: state.heldCount }))}!${allHeld(o)}!${list(items, t('noneHeld'))}!${moreHeld(o)}`;
+}
+
+/** Decides about all tips that are listed. The form names them: a tip that has come since is not among them. */
+function allHeld(o: LiveView): Html {
+  const { t, state } = o;
+  if (state.held.length < 2) return '';
+  const count = state.held.length;
+  const fields = html`<input type="hidden" name="tips" value="${state.held.map(({ id }) => id).join(' ')}">`;
+  const reject = act(o, 'reject', t('rejectAllConfirm', { count }), { kind: 'danger', fields });
+  return html`
+<div class="actions">
+  !${act(o, 'approve', t('approveAll', { count }), { kind: 'plain', fields })}
+  !${confirm({ summary: t('rejectAll', { count }), text: t('rejectAllText'), action: reject })}
+</div>`;
 }
 
 /** The oldest are listed. A link lists more of them. */
