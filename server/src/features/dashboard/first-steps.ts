@@ -58,16 +58,17 @@ export async function stepsDone(
 export function firstSteps(done: ReadonlySet<Step>, lang: Lang, csrf: string): Html {
   if (done.size === steps.length) return '';
   const t = stepWords(lang);
-  const line = (step: Step) => {
-    const ticked = done.has(step);
-    const mark = html`<span class="visually-hidden">${t(ticked ? 'done' : 'open')}</span>`;
-    return html`
-<li class="${ticked ? 'done' : 'open'}"><a href="${places[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark}</li>`;
-  };
+  const mark = (word: 'done' | 'open') => html`<span class="visually-hidden">${t(word)}</span>`;
+  const openStep = (step: Step) => html`
+<li class="open"><a href="${places[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark('open')}</li>`;
+  const doneStep = (step: Step) => html`
+<li class="done"><a href="${places[step]}">${t(step)}</a>!${mark('done')}</li>`;
   return card({
     title: t('title'),
     intro: t('count', { done: done.size, all: steps.length }),
-    body: html`<ol class="steps">!${steps.map(line)}</ol>`,
+    body: html`
+!${done.size > 0 ? html`<ul class="steps-done">!${steps.filter((step) => done.has(step)).map(doneStep)}</ul>` : ''}
+<ol class="steps">!${steps.filter((step) => !done.has(step)).map(openStep)}</ol>`,
     actions: buttonForm({ action: '/dashboard/steps/hide', csrf, label: t('hide'), kind: 'plain' }),
   });
 }
