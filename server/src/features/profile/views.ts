@@ -56,7 +56,7 @@ const minOpenLinks = 3;
 /** Shows the used lines and folds the others away. An error is always on a used line. */
 function linksCard({ t, typed, wrong }: ProfileView): Html {
   const line = ({ platform, url }: Typed['links'][number], i: number) => html`
-<div class="columns link-line">
+<div class="columns">
   !${field({ name: `platform_${i}`, label: t('platform', { number: i + 1 }), value: platform, error: wrong[`platform_${i}`], maxlength: platformLength, list: 'platforms' })}
   !${field({ name: `url_${i}`, type: 'url', label: t('url', { number: i + 1 }), value: url, error: wrong[`url_${i}`], maxlength: urlLength })}
 </div>`;

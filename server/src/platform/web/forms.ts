@@ -60,9 +60,9 @@ function wrap(o: FieldBase, control: (shared: Html) => Html, autofocus = false):
   return html`
 <div class="field">
   <label for="${id}">${o.label}</label>
-  !${o.hint ? html`<p class="hint" id="${id}-hint">${o.hint}</p>` : ''}
   !${control(shared)}
   !${o.error ? html`<p class="error" id="${id}-error">${o.error}</p>` : ''}
+  !${o.hint ? html`<p class="hint" id="${id}-hint">${o.hint}</p>` : ''}
 </div>`;
 }
 
