@@ -71,7 +71,7 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
   const list = rows(
     webhooks.map((webhook) => ({
       title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code translate="no">${webhook.url}</code></a>`,
-      text: written(webhook.description ?? ''),
+      text: webhook.description ? written(webhook.description) : '',
       aside: webhook.enabled
         ? badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok')
         : badge(t('disabled'), webhook.disabled_reason === 'by_owner' ? 'plain' : 'error'),
