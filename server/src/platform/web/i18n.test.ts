@@ -14,6 +14,15 @@ test('a message is filled in either language, and what was filled in is not fill
   assert.equal(words('th')('bye'), 'ลาก่อน');
 });
 
+test('no line ends within a Thai loan word', () => {
+  const t = messages({ en: { a: 'a {name}' }, th: { a: 'เปิดโอเวอร์เลย์ {name}' } });
+  assert.equal(
+    t('th')('a', { name: 'โอเวอร์เลย์' }),
+    'เปิดโอ\u2060เวอร์\u2060เลย์ โอเวอร์เลย์',
+    'and what is filled in stays',
+  );
+});
+
 test('keys and parameters are checked by the compiler', () => {
   // @ts-expect-error a key is missing in Thai
   assert.throws(() => messages({ en: { a: 'a', b: '{b}' }, th: { a: 'ก' } }));

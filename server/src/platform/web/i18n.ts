@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withinSentence } from './browser/text.ts';
+import { keepLoanWords } from './loan-words.ts';
 
 export const languages = ['en', 'th'] as const;
 export type Lang = (typeof languages)[number];
@@ -25,8 +26,10 @@ export function messages<const En extends Record<string, string>>(tables: {
     }
   }
   return (lang) =>
-    (key, ...[params]) =>
-      fill(tables[lang][key], params);
+    (key, ...[params]) => {
+      const text = tables[lang][key];
+      return fill(lang === 'th' ? keepLoanWords(text) : text, params);
+    };
 }
 
 const fill = (text: string, params: Record<string, string | number> = {}) =>
