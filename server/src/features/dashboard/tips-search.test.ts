@@ -180,6 +180,15 @@ test('a search looks at ten thousand tips, then says how far it came and goes on
   assert.doesNotMatch(pages[1]?.body ?? '', /further back/);
 });
 
+test('who has no tips yet is told how to get one, who finds none how to search', async (t) => {
+  const app = await buildApp(t);
+  const visitor = await signedInVisitor(app, (await makeCreator(app.runtime)).creatorId);
+  const all = (await visitor.get('/dashboard/tips')).body;
+  assert.match(all, /No tips yet[\s\S]*href="\/dashboard\/tips\/new"/);
+  assert.doesNotMatch(all, /No tips match/);
+  assert.match((await visitor.get('/dashboard/tips?q=x')).body, /No tips match/);
+});
+
 test('sixty searches a minute', async (t) => {
   const app = await buildApp(t);
   const visitor = await signedInVisitor(app, (await makeCreator(app.runtime)).creatorId);

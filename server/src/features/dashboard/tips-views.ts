@@ -15,6 +15,7 @@ import { field, select } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Tip } from '../tips/index.ts';
+import { newTipPath } from './tip-form.ts';
 import { queryOf, type Typed, type Wrong } from './tips-search.ts';
 import { type DashboardT, dashboardWords } from './words.ts';
 
@@ -82,11 +83,13 @@ function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Ht
   const reached = next?.reached;
   const to = (cursor: string) => `${tipsHome}?${queryOf(o.typed, { cursor })}`;
   const further = next && linkButton(t(reached ? 'further' : 'older'), to(next.cursor));
+  const query = queryOf(o.typed);
+  const enter = linkButton(t('enterTip'), newTipPath, 'primary');
+  const notFound = { title: t('noneTitle'), text: t('noneText') };
   const none = reached
     ? html`<div class="empty"><h3>${t('noneFar')}</h3>!${down('noneFarText', reached)}</div>`
-    : emptyState({ title: t('noneTitle'), text: t('noneText') });
+    : emptyState(query === '' ? { title: t('empty'), text: t('emptyText'), action: enter } : notFound);
   const list = tipTable(tips, { caption: t('results'), lang: o.lang, times: o.times });
-  const query = queryOf(o.typed);
   return html`
 !${card({
     title: t('results'),
