@@ -168,6 +168,24 @@ test('messages are read from an amount, up to a length, in their language, and s
   await page.getByText('can read English, Thai.').waitFor();
 });
 
+test('alerts are shown where neither sound nor voice works', { skip }, async (t) => {
+  const { address, runtime, creatorId, context } = await signedIn(t);
+  const { settings } = await runtime.overlays.get(creatorId);
+  const voice = { on: true, fromMinor: 0, length: 20 };
+  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 0.1, voice });
+  const overlay = await context.newPage();
+  const broken = `
+    globalThis.AudioContext = class { constructor() { throw new Error('no sound'); } };
+    speechSynthesis.speak = () => { throw new Error('no voice'); };`;
+  await overlay.addInitScript(fakeVoices(['en-US']) + broken);
+  await overlay.goto(`${address}/overlay/${await runtime.overlays.key(creatorId)}`);
+  await until('it is open', () => runtime.streams.connected(creatorId, 'overlay') === 1);
+  for (const message of ['first', 'second']) await tip(runtime, creatorId, 50, message);
+  const shown = async () =>
+    (await runtime.events.after(creatorId, 0, 100)).filter(({ type }) => type === 'alert.shown');
+  await until('both are shown', async () => (await shown()).length === 2);
+});
+
 test('the overlay’s page says live whether one is open, and tests this browser’s voice', { skip }, async (t) => {
   const { address, runtime, creatorId, context, page } = await signedIn(t);
   await page.addInitScript(fakeVoices(['th-TH']));

@@ -31,13 +31,22 @@ export function playAlert(
   { variation = variationFor(settings, text.amountMinor), ...files }: PlayOptions = {},
 ): PlayingAlert {
   const words = settings.voice ? wordsOf(text, settings.voice) : undefined;
-  const speech = words === undefined ? undefined : speak(words, settings.volume * shareOfAll());
+  const speech = words && ifPossible(() => speak(words, settings.volume * shareOfAll()));
   const shown = showAlert(sequence, text, variation, { picture: files.picture, until: speech?.done });
-  const silence = playSound(variation.sound, settings.volume, files.sound);
+  const silence = ifPossible(() => playSound(variation.sound, settings.volume, files.sound));
   void shown.gone.then(() => {
-    silence();
+    silence?.();
     speech?.stop();
   });
   const spoken = speech && words ? words.text.length * msPerCharacter : 0;
   return { ...shown, ms: Math.round(Math.max(variation.seconds * 1000, spoken)) };
+}
+
+/** A browser without a working sound device or voice shows alerts all the same. */
+function ifPossible<Result>(start: () => Result): Result | undefined {
+  try {
+    return start();
+  } catch {
+    return undefined;
+  }
 }
