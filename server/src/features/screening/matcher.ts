@@ -165,24 +165,42 @@ function visitMasked(state: Search, node: number, masks: number, next: number, d
     visitMasked(state, child, masks - 1, next, depth + 1, letters);
 }
 
+/** What does not depend on the word, but only on where the match begins and ends. */
+interface Place {
+  readonly begins: boolean;
+  readonly ends: boolean;
+  /** No word is here: the match cuts a contraction or a syllable. */
+  readonly isBroken: boolean;
+}
+
 function noteMatches(state: Search, node: number, last: number, letters: number): void {
-  const { trie } = state;
+  const { trie, units, first, gaps } = state;
+  let place: Place | undefined;
   for (const word of trie.words.get(node) ?? []) {
     if (last <= (state.longest?.get(word.list) ?? -1)) continue;
-    if (!isMatch(state, word, last, letters)) continue;
+    // Thousands of words may differ in their spaces only, and each space of the match takes time.
+    state.steps += 1 + gaps.length;
+    if (state.steps > maxSteps) return;
+    place ??= placeOf(units, first, last);
+    if (!isMatch(state, word, last, letters, place)) continue;
     state.longest ??= new Map();
     state.longest.set(word.list, last);
   }
 }
 
-function isMatch(state: Search, word: Word, last: number, letters: number): boolean {
+const placeOf = (units: readonly Unit[], first: number, last: number): Place => ({
+  begins: isBoundary(units[first - 1], units[first]),
+  ends: isBoundary(units[last], units[last + 1]),
+  isBroken: isContraction(units, first, last) || splitsSyllable(units, first, last),
+});
+
+function isMatch(state: Search, word: Word, last: number, letters: number, place: Place): boolean {
   const { units, first, gaps, stars, dots } = state;
+  const { begins, ends, isBroken } = place;
   if ((letters + stars) * 2 < word.length) return false;
-  const begins = isBoundary(units[first - 1], units[first]);
-  const ends = isBoundary(units[last], units[last + 1]);
   if (!(begins || word.beginsAnywhere) || !(ends || word.endsAnywhere)) return false;
   if (stars + dots > 0 && !isMasked(state, word, begins, ends)) return false;
-  if (isContraction(units, first, last) || splitsSyllable(units, first, last)) return false;
+  if (isBroken) return false;
   const spread = gaps.filter(({ depth }) => !word.spaces.includes(depth)).map(({ at }) => at);
   if (spread.length === 0) return true;
   const pieces = piecesOf(units, first, last, spread);

@@ -9,7 +9,7 @@ const topLevels =
   'com|net|org|info|biz|io|gg|tv|me|co|th|app|dev|xyz|shop|store|online|site|club|link|live|fun|top|vip|bet|win|casino|ly|be|to|ru|cn|uk|us|jp|kr|sg|my|vn|id|in|asia|page|click|life|pro|cc|ws';
 const dot = '\\s?(?:[.。．｡]|\\(\\.\\)|\\[\\.\\]|\\(dot\\)|\\[dot\\])\\s?';
 const links = new RegExp(
-  `(?:https?|hxxps?)\\s?:\\s?/\\s?/\\s?\\S+|www${dot}\\S+|(?:[\\p{L}\\p{N}\\p{M}-]{2,}(?:${dot}|\\s+dot\\s+)|(?<![\\p{L}\\p{N}\\p{M}.])\\p{L}\\.)(?:${topLevels})(?![\\p{L}\\p{N}\\p{M}])(?:/\\S*)?`,
+  `(?:https?|hxxps?)\\s?:\\s?/\\s?/\\s?\\S+|www${dot}\\S+|(?:[\\p{L}\\p{N}\\p{M}-]{2,63}(?:${dot}|\\s+dot\\s+)|(?<![\\p{L}\\p{N}\\p{M}.])\\p{L}\\.)(?:${topLevels})(?![\\p{L}\\p{N}\\p{M}])(?:/\\S*)?`,
   'giu',
 );
 

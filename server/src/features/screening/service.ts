@@ -109,9 +109,12 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
       }
     },
 
-    /** By the rules as they are now, whatever is cached. */
+    /** By the rules as they are now. They are compiled only if they have changed, which takes long. */
     async preview(creatorId: string, words: Words): Promise<Verdict> {
-      return decide(creatorId, compileRules((await get(creatorId)).rules), words);
+      const { version } = await get(creatorId);
+      const cached = cache.get(creatorId);
+      const { rules } = cached?.version === version ? cached : await load(creatorId);
+      return decide(creatorId, rules, words);
     },
   };
 }

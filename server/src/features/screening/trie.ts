@@ -17,13 +17,6 @@ export interface TrieEntry<Word> {
   readonly word: Word;
 }
 
-/** The entries of a node, which all begin with the same `depth` letters. */
-interface Pending<Word> {
-  readonly node: number;
-  readonly depth: number;
-  readonly entries: readonly TrieEntry<Word>[];
-}
-
 export function createTrie<Word>(entries: readonly TrieEntry<Word>[]): Trie<Word> {
   const most = entries.reduce((sum, { codes }) => sum + codes.length, 1);
   const codes = new Uint16Array(most);
@@ -31,27 +24,35 @@ export function createTrie<Word>(entries: readonly TrieEntry<Word>[]): Trie<Word
   const childCount = new Uint16Array(most);
   const isEnd = new Uint8Array(most);
   const words = new Map<number, Word[]>();
+  // Those of a node stand side by side: the ones that end there, then those of each child. Of each node, in the order of
+  // the nodes: where its entries begin and end, and how many letters they share.
+  const sorted = [...entries].sort(byCodes);
+  const [begin, end, depths] = [new Uint32Array(most), new Uint32Array(most), new Uint16Array(most)];
+  end[0] = sorted.length;
   let nodes = 1;
-  const queue: Pending<Word>[] = [{ node: 0, depth: 0, entries }];
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    const { node, depth } = next;
-    const ended = next.entries.filter((entry) => entry.codes.length === depth);
+  for (let node = 0; node < nodes; node++) {
+    const [to, depth] = [end[node] ?? 0, depths[node] ?? 0];
+    let at = begin[node] ?? 0;
+    const ended: Word[] = [];
+    for (let entry = sorted[at]; entry && at < to && entry.codes.length === depth; entry = sorted[at]) {
+      ended.push(entry.word);
+      at += 1;
+    }
     if (ended.length > 0) {
       isEnd[node] = 1;
-      words.set(
-        node,
-        ended.map(({ word }) => word),
-      );
+      words.set(node, ended);
     }
-    const longer = next.entries.filter((entry) => entry.codes.length > depth);
-    const children = Map.groupBy(longer, (entry) => entry.codes[depth] ?? 0);
     firstChild[node] = nodes;
-    childCount[node] = children.size;
-    for (const [code, those] of children) {
+    while (at < to) {
+      const code = sorted[at]?.codes[depth] ?? 0;
+      begin[nodes] = at;
+      while (at < to && sorted[at]?.codes[depth] === code) at += 1;
+      end[nodes] = at;
+      depths[nodes] = depth + 1;
       codes[nodes] = code;
-      queue.push({ node: nodes, depth: depth + 1, entries: those });
       nodes += 1;
     }
+    childCount[node] = nodes - (firstChild[node] ?? 0);
   }
   return {
     codes: codes.slice(0, nodes),
@@ -60,6 +61,16 @@ export function createTrie<Word>(entries: readonly TrieEntry<Word>[]): Trie<Word
     isEnd: isEnd.slice(0, nodes),
     words,
   };
+}
+
+/** In the order of letters, a word before those that begin with it. */
+function byCodes({ codes: a }: TrieEntry<unknown>, { codes: b }: TrieEntry<unknown>): number {
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; i++) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
 }
 
 /** The child of a node by its letter; 0 if there is none. */

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noRules, type Rules } from './rules.ts';
+import { compileRules } from './screen.ts';
+
+const list = (words: string[]) => ({ id: '', title: '', words, except: [], match: 'words', action: 'mask' }) as const;
+const growing = (part: string, count: number) => Array.from({ length: count }, (_, i) => part.repeat(i + 1));
+const tenLists = (words: string[]) => Array.from({ length: 10 }, () => list(words));
+
+/** The least of many times: what else runs on the machine can only add to it. */
+function leastMs(rules: Partial<Rules>, message: string): number {
+  const { decide } = compileRules({ ...noRules, ...rules });
+  const times = Array.from({ length: 30 }, () => {
+    const began = performance.now();
+    decide({ amountMinor: 100, name: 'SOMCHAI', displayName: null, message }, true);
+    return performance.now() - began;
+  });
+  return Math.min(...times);
+}
+
+test('no message takes long to screen, whatever the lists say', () => {
+  const cases: [Partial<Rules>, string][] = [
+    [{ lists: tenLists(growing('ab', 29)) }, 'a b '.repeat(63)],
+    [{ lists: tenLists(growing('ab', 29)) }, 'ab'.repeat(127)],
+    [{ lists: tenLists(growing('aman', 14)) }, 'am an '.repeat(42)],
+    [{ links: 'mask', numbers: 'mask' }, `.${'㍿'.repeat(600)}`],
+  ];
+  for (const [rules, message] of cases) {
+    const ms = leastMs(rules, message);
+    assert.ok(ms < 20, `${message.slice(0, 12)}… took ${ms} ms`);
+  }
+});
+
+test('a word that is written letter by letter is found in every list', () => {
+  const { decide } = compileRules({ ...noRules, lists: tenLists(['heckler']) });
+  const words = { amountMinor: 100, name: 'SOMCHAI', displayName: null, message: 'you h e c k l e r' };
+  const { shown, reasons } = decide(words, true);
+  assert.deepEqual([shown?.message, reasons.length], ['you ************', 10]);
+});
