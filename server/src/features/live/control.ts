@@ -33,6 +33,12 @@ const maxShown = 5;
 
 export function createControl({ overlays, tips, presence }: ControlParts) {
   return {
+    /** Those of the ids that are of held tips, in the order of the list. Whatever else is named costs no write. */
+    async heldAmong(creatorId: string, ids: readonly string[]): Promise<string[]> {
+      const named = new Set(ids);
+      return (await tips.held(creatorId, maxHeld)).map(({ id }) => id).filter((id) => named.has(id));
+    },
+
     async state(creatorId: string, listedHeld: number = heldStep): Promise<ControlState> {
       const [{ paused, hidden, volume }, connected, playing, held, heldCount, waiting, recent] = await Promise.all([
         overlays.get(creatorId),

@@ -149,6 +149,26 @@ test('all listed tips are approved or rejected at once, those that came since ar
   assert.equal(await stranger.statusOf(id), 'held');
 });
 
+test('ids of tips that are not held cost no write', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId, hold, tip, statusOf } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  const shown = await tip('not held');
+  await hold(true);
+  const held = await tip('held');
+  const write = t.mock.method(app.runtime.db, 'write');
+  const written = async (action: string, tips: string) => {
+    write.mock.resetCalls();
+    assert.equal((await visitor.post(`${home}/${action}`, { tips })).statusCode, 303);
+    return write.mock.callCount();
+  };
+  const others = Array.from({ length: 100 }, (_, i) => `${shown.id} tip_${i}`).join(' ');
+  assert.equal(await written('reject', others), 0);
+  assert.equal(await written('approve', others), 0);
+  assert.equal(await written('approve', `${others} ${held.id} ${held.id}`), 1);
+  assert.equal(await statusOf(held.id), 'queued');
+});
+
 test('what plays is forgotten once its time is over', async (t) => {
   const app = await buildApp(t);
   const { creatorId, tip } = await prepare(app);

@@ -36,12 +36,6 @@ function listedHeld(request: FastifyRequest): number {
   return Number.isInteger(asked) ? Math.min(maxHeld, Math.max(heldStep, asked)) : heldStep;
 }
 
-/** One after another, in the order of the list. */
-async function forListed(request: FastifyRequest, decide: (tipId: string) => Promise<unknown>): Promise<void> {
-  const ids = formText(request, 'tips').split(' ').filter(Boolean);
-  for (const id of ids.slice(0, maxHeld)) await decide(id);
-}
-
 /** Who uses a control, and where its forms go. */
 interface Operator {
   readonly creatorId: string;
@@ -108,6 +102,14 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
         return done(request, reply, operator);
       });
 
+    /** One after another, in the order of the list. */
+    const forListed =
+      (decide: (creatorId: string, tipId: string) => Promise<unknown>) =>
+      async (creatorId: string, _id: string, request: FastifyRequest): Promise<void> => {
+        const listed = formText(request, 'tips').split(' ', maxHeld);
+        for (const id of await control.heldAmong(creatorId, listed)) await decide(creatorId, id);
+      };
+
     scope.get(base, async (request, reply) => {
       const operator = await operatorOf(request);
       if (operator.moderator) reply.header('x-robots-tag', 'noindex');
@@ -115,8 +117,8 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));
     action('reject/:id', (creatorId, id) => overlays.reject(creatorId, id));
-    action('approve', (creatorId, _id, request) => forListed(request, (id) => overlays.approve(creatorId, id)));
-    action('reject', (creatorId, _id, request) => forListed(request, (id) => overlays.reject(creatorId, id)));
+    action('approve', forListed(overlays.approve));
+    action('reject', forListed(overlays.reject));
     action('skip/:id', (creatorId, id) => overlays.skip(creatorId, id));
     action('stop', (creatorId) => overlays.stop(creatorId));
     action('pause', (creatorId) => overlays.pause(creatorId, true));
