@@ -15,7 +15,7 @@ export const punctuation = 2;
 export const space = 3;
 
 export interface Unit {
-  /** What the character may be read as: code units of letters, the usual reading first. */
+  /** What the character may be read as: code points of letters, the usual reading first. */
   readonly readings: readonly number[];
   readonly isLetter: boolean;
   /** A sign may also be punctuation. */
@@ -46,8 +46,8 @@ const thaiLetter = /^[\u0e01-\u0e4e]$/;
 const thaiMark = /^[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]$/;
 const thaiTone = /^[\u0e48-\u0e4c]$/;
 
-/** Whether the code unit is a Thai vowel sign or tone mark, which belongs to the letter before. */
-export const isThaiMark = (code: number): boolean => thaiMark.test(String.fromCharCode(code));
+/** Whether the code point is a Thai vowel sign or tone mark, which belongs to the letter before. */
+export const isThaiMark = (code: number): boolean => thaiMark.test(String.fromCodePoint(code));
 
 export function fold(text: string): Unit[] {
   const units: Unit[] = [];
@@ -78,7 +78,7 @@ export function fold(text: string): Unit[] {
   return units;
 }
 
-const codeOf = (letter: string): number => letter.charCodeAt(0);
+const codeOf = (letter: string): number => letter.codePointAt(0) ?? 0;
 const saraE = codeOf('เ');
 const saraAe = codeOf('แ');
 const nikhahit = codeOf('\u0e4d');
@@ -106,7 +106,7 @@ function joinThai(units: Unit[], unit: Unit): boolean {
     units[units.length - 1] = { ...before, readings: [joined], end: unit.end };
     return true;
   }
-  if (isMark && !thaiTone.test(String.fromCharCode(code)) && thaiTone.test(String.fromCharCode(last))) {
+  if (isMark && !thaiTone.test(String.fromCodePoint(code)) && thaiTone.test(String.fromCodePoint(last))) {
     units[units.length - 1] = { ...before, readings: unit.readings, end: unit.end };
     units.push({ ...unit, readings: before.readings, start: before.start });
     return true;
@@ -171,7 +171,7 @@ const enclosedRows = [0x1f150, 0x1f170, 0x1f1e6];
 function enclosedLetter(character: string): string | undefined {
   const code = character.codePointAt(0) ?? 0;
   const row = enclosedRows.find((first) => code >= first && code < first + 26);
-  return row === undefined ? undefined : String.fromCharCode(97 + code - row);
+  return row === undefined ? undefined : String.fromCodePoint(97 + code - row);
 }
 
 /** White space and what does not show. */
@@ -186,7 +186,7 @@ export function nameKey(name: string): string {
   let last = 0;
   for (const { readings, isLetter, isSign } of fold(name)) {
     const [code = 0] = readings;
-    if (code !== last || !(isLetter || isSign)) key += String.fromCharCode(code);
+    if (code !== last || !(isLetter || isSign)) key += String.fromCodePoint(code);
     last = code;
   }
   return key === '' ? name.normalize('NFKC').replace(unseen, '') : key;

@@ -140,8 +140,11 @@ test('names that read alike have one key, others their own', () => {
     ['PLAYER 10', 'PLAYER 100'],
     ['♥', '★'],
     ['😀', '😡'],
+    ['𠮷野', '𠮸野'],
   ] as const)
     assert.notEqual(nameKey(one), nameKey(other), other);
+  assert.ok(nameKey('𠮷野').isWellFormed());
+  assert.ok(found(['𠮷𠀋'], 'a 𠮷𠀋 b') && !found(['𠮷𠀋'], 'a 𠮸𠀌 b'), 'letters beyond the first plane are whole');
 });
 
 test('asterisks, dots and underscores may stand for letters between the first and the last', () => {

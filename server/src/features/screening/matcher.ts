@@ -219,7 +219,7 @@ function isMasked({ units, first, dots }: Search, { length }: Word, begins: bool
 
 /** A Thai letter may have marks. */
 const isOneLetter = (piece: string): boolean => {
-  const letters = [...piece].filter((letter) => !isThaiMark(letter.charCodeAt(0)));
+  const letters = [...piece].filter((letter) => !isThaiMark(letter.codePointAt(0) ?? 0));
   return letters.length === 1;
 };
 
@@ -239,7 +239,7 @@ function splitsSyllable(units: readonly Unit[], first: number, last: number): bo
   return after?.gap === noGap && isThaiMark(after.readings[0] ?? 0);
 }
 
-const leadingVowels: readonly number[] = [...'เแโใไ'].map((vowel) => vowel.charCodeAt(0));
+const leadingVowels: readonly number[] = [...'เแโใไ'].map((vowel) => vowel.codePointAt(0) ?? 0);
 
 /** `who're` is no other word than `who are`. */
 function isContraction(units: readonly Unit[], first: number, last: number): boolean {
@@ -251,7 +251,7 @@ function isContraction(units: readonly Unit[], first: number, last: number): boo
 const contractions: ReadonlySet<string> = new Set(['s', 't', 'd', 'm', 're', 've', 'll']);
 
 const textOf = (units: readonly Unit[]): string =>
-  units.map(({ readings }) => String.fromCharCode(readings[0] ?? 0)).join('');
+  units.map(({ readings }) => String.fromCodePoint(readings[0] ?? 0)).join('');
 
 function piecesOf(units: readonly Unit[], first: number, last: number, spread: readonly number[]): string[] {
   const starts = [first, ...spread];

@@ -89,9 +89,11 @@ test('a name that was masked is known as it was sent, and one without letters on
   const pair = await makePair(app.runtime);
   await setRules(app, pair, { lists: [list('mask', 'darn')] });
   assert.equal((await send(app, pair, { name: 'DARN FAN' })).alert.name, '**** FAN');
+  await send(app, pair, { display_name: '𠮷野' });
   const hold = { everything: false, newNames: true, fromMinor: null };
   await setRules(app, pair, { lists: [list('mask', 'darn')], hold });
   assert.equal((await send(app, pair, { name: 'DARN FAN' })).alert.status, 'queued');
+  assert.equal((await send(app, pair, { display_name: '𠮷野' })).alert.status, 'queued');
   const heart = await send(app, pair, { name: 'AA', display_name: '♥' });
   await app.runtime.overlays.approve(pair.creatorId, heart.id);
   assert.equal((await send(app, pair, { name: 'AA', display_name: '♥' })).alert.status, 'queued');

@@ -3,8 +3,8 @@
  * node stand side by side, so that a node is a range of them. Node 0 is the root.
  */
 export interface Trie<Word> {
-  /** The code unit of each node's letter. */
-  readonly codes: Uint16Array;
+  /** The code point of each node's letter. */
+  readonly codes: Uint32Array;
   readonly firstChild: Uint32Array;
   readonly childCount: Uint16Array;
   /** 1 for a node at which a word ends. */
@@ -19,7 +19,7 @@ export interface TrieEntry<Word> {
 
 export function createTrie<Word>(entries: readonly TrieEntry<Word>[]): Trie<Word> {
   const most = entries.reduce((sum, { codes }) => sum + codes.length, 1);
-  const codes = new Uint16Array(most);
+  const codes = new Uint32Array(most);
   const firstChild = new Uint32Array(most);
   const childCount = new Uint16Array(most);
   const isEnd = new Uint8Array(most);
