@@ -199,6 +199,11 @@ const tarpits: Record<string, { scheme: 'http' | 'https'; write: (socket: Socket
     write: (socket) => repeat(socket, 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
     error: /^no complete answer within/,
   },
+  'floods informational answers': {
+    scheme: 'http',
+    write: (socket) => flood(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
+    error: /^too many informational answers/,
+  },
   'sends a status line, one letter at a time': {
     scheme: 'http',
     write: (socket) => repeat(socket, 'H'),
@@ -215,6 +220,14 @@ function repeat(socket: Socket, text: string, first = ''): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(text), 20);
   socket.on('close', () => clearInterval(timer));
+}
+
+function flood(socket: Socket, text: string): void {
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(text));
+  };
+  socket.on('drain', more);
+  more();
 }
 
 for (const [what, { scheme, write, error }] of Object.entries(tarpits))

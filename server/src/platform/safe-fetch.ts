@@ -6,7 +6,8 @@
  * - Port 80, 443 or one from 1024 up, so that no other service of a host (SSH, mail) is spoken to.
  * - HTTPS only; plain http: where all addresses are in ranges that the operator opened.
  * - No redirect is followed and no body is decompressed. Whatever the receiver does, a request costs at most one
- *   connection and `timeoutMs`; a body longer than `maxReadBytes` closes the connection.
+ *   connection and `timeoutMs`; a body longer than `maxReadBytes`, or too many answers before the answer, close the
+ *   connection.
  */
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -48,6 +49,8 @@ export interface SafeFetch {
 const maxKeptBytes = 1024;
 const maxReadBytes = 64 * 1024;
 const maxUrlLength = 2048;
+/** Answers before the answer (1xx). To parse them without an end would take a whole processor. */
+const maxInformational = 100;
 
 /** Why a URL is refused, in the words of an error message. */
 export const urlProblems = {
@@ -151,7 +154,7 @@ const isPortAllowed = (port: string): boolean => ['', '80', '443'].includes(port
 function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: number, done: (answer: Answer) => void) {
   const { origin, pathname, search } = url;
   const chunks: Buffer[] = [];
-  let [kept, read] = [0, 0];
+  let [kept, read, informational] = [0, 0, 0];
   let status: number | null = null;
   let retryAfter: string | null = null;
   let controller: Dispatcher.DispatchController | undefined;
@@ -176,8 +179,13 @@ function exchange(agent: Agent, { url, headers, body }: Outgoing, timeoutMs: num
         // The timeout passed while the request waited for a connection.
         if (finished) started.abort(new Error('timeout'));
       },
-      onResponseStart(_, code, answered) {
-        if (code < 200) return;
+      onResponseStart(current, code, answered) {
+        if (code < 200) {
+          informational += 1;
+          if (informational <= maxInformational) return;
+          finish('too many informational answers');
+          return current.abort(new Error('enough'));
+        }
         status = code;
         retryAfter = typeof answered['retry-after'] === 'string' ? answered['retry-after'] : null;
       },
