@@ -11,6 +11,11 @@ export class RoundRobin<T> {
     return this.#size;
   }
 
+  /** How many owners have items. */
+  get owners(): number {
+    return this.#items.size;
+  }
+
   /** The items of an owner, oldest first. */
   of(owner: string): readonly T[] {
     return this.#items.get(owner) ?? [];

@@ -1,8 +1,8 @@
 /**
  * Which requests begin when many arrive at once. Invariants:
  *
- * - In one iteration of the event loop as many requests begin as take about `max.ms`, by what the last ones took, and at
- *   most `max.atOnce`. So an answer that takes several iterations (a write, a signature) does not wait for hundreds of
+ * - In one iteration of the event loop `max.ofAddress` requests begin, or so many for each address that waits, and at most
+ *   `max.atOnce`. So an answer that takes several iterations (a write, a signature) does not wait for hundreds of
  *   requests at each of them.
  * - While connections arrive it is only a few: Node.js accepts one in an iteration, in order of arrival, so each newcomer
  *   waits for as many iterations as there are others before it.
@@ -26,30 +26,21 @@ export interface RequestQueue<Request> {
 }
 
 /** Most requests cost 0.05 ms before their answer or first wait, an error page 0.4 ms. */
-const defaultMax = { atOnce: 64, besideNewConnection: 2, ms: 3 };
+const defaultMax = { atOnce: 64, ofAddress: 8, besideNewConnection: 2 };
 
 export function createRequestQueue<Request>(
   sourceOf: (request: Request) => RequestSource,
   max = defaultMax,
-  now: () => number = () => performance.now(),
 ): RequestQueue<Request> {
   /** For each waiting request of an address the queue of that address. */
   const addresses = new RoundRobin<RoundRobin<() => void>>();
-  let left = max.atOnce;
+  let left = max.ofAddress;
   let [scheduled, anyConnected] = [false, false];
-  let [begun, begunAt] = [0, 0];
-  /** What a request took on average, with all that ran in the same iterations. */
-  let averageMs = 0;
 
   function nextIteration(): void {
     scheduled = false;
-    if (begun > 0) averageMs += ((now() - begunAt) / begun - averageMs) / 4;
-    begun = 0;
-    left = Math.min(max.atOnce, Math.max(max.besideNewConnection, Math.round(max.ms / averageMs)));
-    if (anyConnected) {
-      left = max.besideNewConnection;
-      schedule();
-    }
+    left = anyConnected ? max.besideNewConnection : Math.min(max.atOnce, max.ofAddress * Math.max(1, addresses.owners));
+    if (anyConnected) schedule();
     anyConnected = false;
     while (left > 0) {
       const begin = addresses.take()?.take();
@@ -59,17 +50,13 @@ export function createRequestQueue<Request>(
     }
   }
 
-  /** While this is scheduled the loop does not wait for anything, so the time until then is one of work. */
   function schedule(): void {
-    if (scheduled) return;
+    if (!scheduled) setImmediate(nextIteration);
     scheduled = true;
-    begunAt = now();
-    setImmediate(nextIteration);
   }
 
   function count(): void {
     left -= 1;
-    begun += 1;
     schedule();
   }
 
