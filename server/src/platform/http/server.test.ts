@@ -90,6 +90,17 @@ test('paths that nobody can decode wait in the queue like all others', async (t)
   }
 });
 
+test('a connection is not kept in memory with a long address or long headers', async (t) => {
+  const { http } = await buildApp(t);
+  const connectionOf = async (url: string, headers: Record<string, string> = {}) =>
+    (await http.inject({ url, headers })).headers.connection;
+  const long = 'a'.repeat(9000);
+  assert.equal(await connectionOf(`/login?a=${long}`), 'close');
+  assert.equal(await connectionOf('/healthz', { cookie: long }), 'close');
+  assert.equal(await connectionOf(`/${long}`), 'close');
+  assert.notEqual(await connectionOf(`/login?a=${long.slice(0, 4000)}`, { cookie: long.slice(0, 3000) }), 'close');
+});
+
 test('a target that is no path is an unknown path', async (t) => {
   const app = await buildApp(t);
   const port = await listen(app);

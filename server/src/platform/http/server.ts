@@ -95,6 +95,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     if (request.raw.destroyed) return void reply.hijack();
     if (!namesOneHost(request)) return void refuseRaw(request, reply);
     setCommonHeaders(request, reply);
+    if (headLength(request) > largeHead) reply.header('connection', 'close');
     // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
@@ -155,6 +156,12 @@ const sourceOf = ({ ip, url, headers }: FastifyRequest): RequestSource => ({
 });
 
 const pathOf = (url: string): string => url.replace(/\?.*/s, '');
+
+/** Node.js keeps the last request of an idle connection in memory. One with so many characters is closed instead. */
+const largeHead = 8 * 1024;
+
+const headLength = ({ raw }: FastifyRequest): number =>
+  raw.rawHeaders.reduce((sum, { length }) => sum + length, raw.url?.length ?? 0);
 
 /** RFC 9112, section 3.2. With two Host headers, a proxy and this server might each believe another one. */
 function namesOneHost(request: FastifyRequest): boolean {
