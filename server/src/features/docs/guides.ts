@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Lang } from '../../platform/web/i18n.ts';
-import { keepLoanWords } from '../../platform/web/loan-words.ts';
+import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { type LinkTo, type Markdown, renderMarkdown } from './markdown.ts';
 
 /** A guide of the repository's `docs` folder, rendered. */
@@ -46,7 +46,7 @@ export function readGuides(from: URL = folder, reader: Lang = 'en'): readonly Gu
     const translated = new URL(`${name}.${reader}.md`, from);
     const [file, lang] = existsSync(translated) ? [translated, reader] : [new URL(`${name}.md`, from), 'en' as const];
     const text = readFileSync(file, 'utf8');
-    const markdown = renderMarkdown(lang === 'th' ? keepLoanWords(text) : text, linkAmong(names));
+    const markdown = renderMarkdown(lang === 'th' ? keepWordsWhole(text) : text, linkAmong(names));
     return { ...markdown, name, lang, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
   });
 }

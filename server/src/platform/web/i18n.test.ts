@@ -14,7 +14,7 @@ test('a message is filled in either language, and what was filled in is not fill
   assert.equal(words('th')('bye'), 'ลาก่อน');
 });
 
-test('no line ends within a Thai loan word', () => {
+test('no line ends within a Thai word that browsers do not know', () => {
   const t = messages({ en: { a: 'a {name}' }, th: { a: 'เปิดโอเวอร์เลย์ {name}' } });
   assert.equal(
     t('th')('a', { name: 'โอเวอร์เลย์' }),

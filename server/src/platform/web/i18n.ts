@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withinSentence } from './browser/text.ts';
-import { keepLoanWords } from './loan-words.ts';
+import { keepWordsWhole } from './whole-words.ts';
 
 export const languages = ['en', 'th'] as const;
 export type Lang = (typeof languages)[number];
@@ -28,7 +28,7 @@ export function messages<const En extends Record<string, string>>(tables: {
   return (lang) =>
     (key, ...[params]) => {
       const text = tables[lang][key];
-      return fill(lang === 'th' ? keepLoanWords(text) : text, params);
+      return fill(lang === 'th' ? keepWordsWhole(text) : text, params);
     };
 }
 

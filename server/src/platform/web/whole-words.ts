@@ -1,6 +1,6 @@
 /**
- * Browsers find the ends of Thai words by a dictionary. It lacks these words, so a line may end in the middle of one, at
- * the marks below.
+ * Browsers find the ends of Thai words by a dictionary. It lacks these loan words and compounds, so a line may end in the
+ * middle of one, at the marks below.
  */
 const words = [
   'โอ|เวอร์|เลย์',
@@ -13,6 +13,9 @@ const words = [
   'สตรี|ม',
   'โท|เคน',
   'ซ็|อก|เก็ต',
+  'เป้า|หมาย',
+  'แจ้ง|เตือน',
+  'เชื่อม|ต่อ',
 ];
 
 /** U+2060, an invisible character at which no line ends. */
@@ -20,4 +23,4 @@ const wordJoiner = '\u2060';
 const joined = new Map(words.map((word) => [word.replaceAll('|', ''), word.replaceAll('|', wordJoiner)]));
 const anyWord = new RegExp([...joined.keys()].join('|'), 'g');
 
-export const keepLoanWords = (thai: string): string => thai.replace(anyWord, (word) => joined.get(word) ?? word);
+export const keepWordsWhole = (thai: string): string => thai.replace(anyWord, (word) => joined.get(word) ?? word);
