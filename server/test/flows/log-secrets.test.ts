@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -91,16 +90,15 @@ test(`security 52: no credential reaches the log, in whatever place and encoding
   let sent = 0;
   for (const [name, secret] of Object.entries(secrets)) {
     logged = '';
-    const socket = connect(port, '127.0.0.1');
-    t.after(() => socket.destroy());
-    await once(socket, 'connect');
-    socket.resume();
     let asked = 0;
     for (const place of places)
       for (const encode of encodings) {
         const target = place(encode(secret));
         const headers = `Host: localhost:8080\r\nReferer: http://localhost${target}\r\nX-Note: ${secret}`;
-        socket.write(`GET ${target} HTTP/1.1\r\n${headers}\r\n\r\n`);
+        // A connection each: the server closes one after a long head.
+        const socket = connect(port, '127.0.0.1').resume();
+        t.after(() => socket.destroy());
+        socket.end(`GET ${target} HTTP/1.1\r\n${headers}\r\n\r\n`);
         asked += 1;
       }
     await until(`all ${asked} requests are logged`, () => logged.split('\n').length > asked);
