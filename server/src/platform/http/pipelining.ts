@@ -14,10 +14,10 @@ const maxSlices = 32;
 interface Reading {
   /** How many bytes of the last request's body, as far as its length is known, are still to come. No request is in them. */
   bodyLeft: number;
-  /** The length of the body of the request that has just begun. */
-  begun: number | undefined;
-  /** The end of a head may have begun in the bytes before, so where it is is not known. */
-  split: boolean;
+  /** The length of the body of the request whose head was read last; `undefined` if the last bytes held no end of a head. */
+  newBodyLength: number | undefined;
+  /** The last bytes may hold the first part of a head's end, so the next end that is found may not be the first one. */
+  isEndSplit: boolean;
   upgraded: boolean;
 }
 
@@ -25,7 +25,7 @@ export function readRequestsSingly(server: Server): void {
   const readings = new WeakMap<Socket, Reading>();
 
   server.on('connection', (socket: Socket) => {
-    const reading: Reading = { bodyLeft: 0, begun: undefined, split: false, upgraded: false };
+    const reading: Reading = { bodyLeft: 0, newBodyLength: undefined, isEndSplit: false, upgraded: false };
     readings.set(socket, reading);
     const parse = (bytes: Buffer): void => {
       for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
@@ -44,7 +44,7 @@ export function readRequestsSingly(server: Server): void {
 
   const begin = ({ socket, headers }: IncomingMessage): void => {
     const reading = readings.get(socket);
-    if (reading) reading.begun = Number(headers['content-length'] ?? 0);
+    if (reading) reading.newBodyLength = Number(headers['content-length'] ?? 0);
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, begin);
   // From here on the bytes are no requests.
@@ -63,14 +63,14 @@ function readUpToRequest(chunk: Buffer, reading: Reading, parse: (bytes: Buffer)
     const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
     const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
     const end = isLast ? chunk.length : endOfLineBreaks(chunk, headEnd);
-    reading.begun = undefined;
+    reading.newBodyLength = undefined;
     parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
-    const { begun } = reading;
-    if (begun === undefined) reading.bodyLeft = Math.max(0, bodyEnd - end);
-    else reading.bodyLeft = reading.split || found < 0 ? 0 : Math.max(0, begun - (end - headEnd));
-    reading.split = isLineBreak(chunk[end - 1]) && !chunk.subarray(at, end).subarray(-4).every(isLineBreak);
+    const { newBodyLength } = reading;
+    if (newBodyLength === undefined) reading.bodyLeft = Math.max(0, bodyEnd - end);
+    else reading.bodyLeft = reading.isEndSplit || found < 0 ? 0 : Math.max(0, newBodyLength - (end - headEnd));
+    reading.isEndSplit = isLineBreak(chunk[end - 1]) && !chunk.subarray(at, end).subarray(-4).every(isLineBreak);
     at = end;
-    if (begun !== undefined && chunk.length - at > reading.bodyLeft) break;
+    if (newBodyLength !== undefined && chunk.length - at > reading.bodyLeft) break;
   }
   return at;
 }
