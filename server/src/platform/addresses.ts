@@ -44,6 +44,8 @@ export function isLoopbackHost(host: string): boolean {
 
 /** A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. */
 export function networkOf(address: string): string {
+  const short = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  if (isIP(short) === 4) return short;
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4'
