@@ -4,6 +4,7 @@ import { type App, createApp } from './app.ts';
 import { type Config, SettingFailure } from './config.ts';
 import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { listen } from './platform/http/listen.ts';
 import { serveMetrics } from './platform/metrics.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 import { welcome } from './welcome.ts';
@@ -11,12 +12,6 @@ import { welcome } from './welcome.ts';
 /** The time for sockets to reconnect elsewhere at shutdown, and then for requests to complete. */
 const socketsMs = 30_000;
 const requestsMs = 5_000;
-/**
- * How many connections may wait to be accepted. With Node's 511 a crowd makes the system drop the others' connections, whose
- * next try comes a second later.
- */
-const backlog = 4096;
-
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
   const runtime = await createRuntime(config, { writingThread: true });
@@ -30,8 +25,7 @@ export async function serve(config: Config): Promise<void> {
     opened.push(app.http);
     const metrics = await startMetrics(runtime);
     if (metrics) opened.push(metrics);
-    const { host, port } = config;
-    await listening('HOST', 'PORT', app.http.listen({ host, port, backlog }));
+    const connectionsClosed = await listening('HOST', 'PORT', listen(app.http, config));
     const webhookWorker = createWebhookWorker(runtime);
     const stopHousekeeping = startHousekeeping(runtime);
     process.stdout.write(await welcome(runtime));
@@ -42,7 +36,7 @@ export async function serve(config: Config): Promise<void> {
       stopHousekeeping();
       // After Ctrl-C sockets are not waited for.
       const [noticeMs, moveMs] = signal === 'SIGINT' ? [0, 0] : [config.drainMs, socketsMs];
-      await drain(app, noticeMs, moveMs, webhookWorker, metrics, runtime);
+      await drain({ app, webhookWorker, connectionsClosed, metrics, runtime }, noticeMs, moveMs);
     });
   } catch (error) {
     for (const part of opened.reverse()) await part.close();
@@ -83,21 +77,26 @@ async function checkDemo({ config, demo }: Runtime): Promise<void> {
     );
 }
 
+interface Running {
+  readonly app: App;
+  readonly webhookWorker: WebhookWorker;
+  readonly connectionsClosed: () => Promise<void>;
+  readonly metrics: Server | undefined;
+  readonly runtime: Runtime;
+}
+
 async function drain(
-  { http, drain }: App,
+  { app, webhookWorker, connectionsClosed, metrics, runtime }: Running,
   noticeMs: number,
-  socketsMs: number,
-  webhookWorker: WebhookWorker,
-  metrics: Server | undefined,
-  runtime: Runtime,
+  moveMs: number,
 ): Promise<void> {
   runtime.log.info('going away: moving sockets, finishing requests');
-  await drain(socketsMs, noticeMs);
+  await app.drain(moveMs, noticeMs);
   const late = setTimeout(() => {
-    http.server.closeAllConnections();
+    app.http.server.closeAllConnections();
     void runtime.fetch.close();
   }, requestsMs);
-  await Promise.all([http.close(), webhookWorker.stop()]);
+  await Promise.all([app.http.close().then(connectionsClosed), webhookWorker.stop()]);
   clearTimeout(late);
   metrics?.close();
   await runtime.close();

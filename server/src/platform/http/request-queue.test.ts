@@ -7,7 +7,7 @@ import { createRequestQueue } from './request-queue.ts';
 const sourceOf = (name: string) => ({ address: name.charAt(0), credential: name.charAt(1) });
 
 test('so many requests begin in one iteration of the event loop, the rest in rotation', async () => {
-  const queue = createRequestQueue(sourceOf, { atOnce: 3, ofAddress: 3, besideNewConnection: 1 });
+  const queue = createRequestQueue(sourceOf, { atOnce: 3, ofAddress: 3 });
   let begun: string[] = [];
   const enter = (name: string) => queue.enter(name, () => begun.push(name));
   for (const name of ['ax1', 'ax2', 'ax3', 'ax4', 'ax5', 'ax6', 'ay1', 'b_1', 'b_2']) enter(name);
@@ -30,21 +30,8 @@ test('a request that begins in the same iteration as few others begins at once',
   assert.ok(begun);
 });
 
-test('while connections arrive few requests begin in an iteration', async () => {
-  const queue = createRequestQueue(sourceOf, { atOnce: 3, ofAddress: 3, besideNewConnection: 1 });
-  const begun: string[] = [];
-  const counts: number[] = [];
-  for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9]) queue.enter(`ax${n}`, () => begun.push(`ax${n}`));
-  while (begun.length < 9) {
-    counts.push(begun.length);
-    if (counts.length <= 2) queue.connected();
-    await nextIteration();
-  }
-  assert.deepEqual(counts, [3, 4, 5, 8]);
-});
-
 test('more requests begin in an iteration when more addresses wait', async () => {
-  const queue = createRequestQueue(sourceOf, { atOnce: 5, ofAddress: 2, besideNewConnection: 1 });
+  const queue = createRequestQueue(sourceOf, { atOnce: 5, ofAddress: 2 });
   const begun: string[] = [];
   for (const name of ['ax', 'ax', 'ax', 'ax', 'ax', 'ax', 'ax', 'bx', 'cx', 'dx'])
     queue.enter(name, () => begun.push(name));

@@ -4,8 +4,6 @@
  * - In one iteration of the event loop `max.ofAddress` requests begin, or so many for each address that waits, and at most
  *   `max.atOnce`. So an answer that takes several iterations (a write, a signature) does not wait for hundreds of
  *   requests at each of them.
- * - While connections arrive it is only a few: Node.js accepts one in an iteration, in order of arrival, so each newcomer
- *   waits for as many iterations as there are others before it.
  * - The others begin in rotation between addresses, and between the credentials of one address. So whoever sends hundreds
  *   delays the request of another by a few, also from the same address.
  * - Nothing is refused here, and no request overtakes an earlier one of the same credential.
@@ -21,12 +19,10 @@ export interface RequestSource {
 export interface RequestQueue<Request> {
   /** Calls `begin` at once, or in a later iteration of the event loop. */
   enter(request: Request, begin: () => void): void;
-  /** A connection was accepted. */
-  connected(): void;
 }
 
 /** Most requests cost 0.05 ms before their answer or first wait, an error page 0.4 ms. */
-const defaultMax = { atOnce: 64, ofAddress: 8, besideNewConnection: 2 };
+const defaultMax = { atOnce: 64, ofAddress: 8 };
 
 export function createRequestQueue<Request>(
   sourceOf: (request: Request) => RequestSource,
@@ -35,13 +31,11 @@ export function createRequestQueue<Request>(
   /** For each waiting request of an address the queue of that address. */
   const addresses = new RoundRobin<RoundRobin<() => void>>();
   let left = max.ofAddress;
-  let [scheduled, anyConnected] = [false, false];
+  let scheduled = false;
 
   function nextIteration(): void {
     scheduled = false;
-    left = anyConnected ? max.besideNewConnection : Math.min(max.atOnce, max.ofAddress * Math.max(1, addresses.owners));
-    if (anyConnected) schedule();
-    anyConnected = false;
+    left = Math.min(max.atOnce, max.ofAddress * Math.max(1, addresses.owners));
     while (left > 0) {
       const begin = addresses.take()?.take();
       if (!begin) break;
@@ -50,21 +44,13 @@ export function createRequestQueue<Request>(
     }
   }
 
-  function schedule(): void {
+  function count(): void {
+    left -= 1;
     if (!scheduled) setImmediate(nextIteration);
     scheduled = true;
   }
 
-  function count(): void {
-    left -= 1;
-    schedule();
-  }
-
   return {
-    connected() {
-      anyConnected = true;
-      schedule();
-    },
     enter(request, begin) {
       if (left > 0) {
         count();

@@ -85,7 +85,6 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   const proxies = createAddressRules(config.trustProxy);
   const connections = limitConnections(app.server, { isExempt: proxies.isOpened });
   const requests = createRequestQueue(sourceOf);
-  app.server.on('connection', requests.connected);
   app.addHook('onRequest', (request, reply, done) => {
     if (!connections.arrived(request.raw.socket)) return void reply.hijack();
     requests.enter(request, () => check(request, reply, done));

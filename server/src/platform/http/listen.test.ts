@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import fastify from 'fastify';
+import { freePort } from '../../../test/free-port.ts';
+import { listen } from './listen.ts';
+
+const onLinux = { skip: process.platform === 'linux' ? false : 'elsewhere one socket listens' };
+
+async function start(t: TestContext, port: number) {
+  const app = fastify({ forceCloseConnections: 'idle' });
+  t.after(() => app.close());
+  const release = Promise.withResolvers<string>();
+  app.get('/', () => 'hello');
+  app.get('/slow', () => release.promise);
+  const connectionsClosed = await listen(app, { host: '127.0.0.1', port });
+  return { app, connectionsClosed, release: release.resolve };
+}
+
+const ask = async (port: number, path: string): Promise<string> =>
+  (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })).text();
+
+test('security 42: several connections are accepted in one iteration of the event loop', onLinux, async (t) => {
+  const port = await freePort();
+  const { app } = await start(t, port);
+  let accepted = 0;
+  app.server.on('connection', () => (accepted += 1));
+  const clients: Socket[] = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+  let most = 0;
+  for (let before = 0; accepted < clients.length; before = accepted) {
+    await nextIteration();
+    most = Math.max(most, accepted - before);
+  }
+  for (const client of clients) client.destroy();
+  assert.ok(most > 1, `${most} in an iteration`);
+});
+
+test('every connection is answered, whichever socket accepts it', async (t) => {
+  const port = await freePort();
+  await start(t, port);
+  const answers = Array.from({ length: 50 }, () => ask(port, '/'));
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['hello']));
+});
+
+test('a port where somebody listens is refused, this program included', async (t) => {
+  const port = await freePort();
+  await start(t, port);
+  await assert.rejects(start(t, port), { code: 'EADDRINUSE' });
+});
+
+test('closing waits for the answers under way on all sockets, and accepts nobody else', async (t) => {
+  const port = await freePort();
+  const { app, connectionsClosed, release } = await start(t, port);
+  let asked = 0;
+  app.server.on('request', () => (asked += 1));
+  const answers = Array.from({ length: 50 }, () => ask(port, '/slow'));
+  while (asked < answers.length) await nextIteration();
+  let closed = false;
+  const closing = app
+    .close()
+    .then(connectionsClosed)
+    .then(() => (closed = true));
+  let refused = false;
+  while (!refused) {
+    const late = connect(port, '127.0.0.1');
+    refused = await Promise.race([once(late, 'connect').then(() => false), once(late, 'error').then(() => true)]).catch(
+      () => true,
+    );
+    late.destroy();
+  }
+  assert.equal(closed, false);
+  release('at last');
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['at last']));
+  await closing;
+});
