@@ -17,7 +17,7 @@ export interface TipFilter extends Selection {
 }
 
 /** A batch takes about a millisecond. Other requests run between two batches. */
-const batchSize = 100;
+const batchSize = 50;
 /** A page ends after so many tips were read, with a link that continues the search. */
 const maxRead = 10_000;
 /** Reading so many tips is one unit of cost. */

@@ -39,8 +39,12 @@ const markRuns = /[\p{M}\u200b-\u200d]{5,}/gu;
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
+/** Words of printable ASCII with a space between them, of which there is nothing to change. Most texts are such. */
+const plain = /^(?:[!-~]+(?: [!-~]+)*)?$/;
+
 export function displayText(text: string, fit: Fit = {}): string {
   const { length, breaks } = { ...defaultFit, ...fit };
+  if (text.length <= length && plain.test(text)) return text;
   const visible = text
     .toWellFormed()
     .normalize('NFC')
