@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readGuides } from '../../src/features/docs/guides.ts';
+import type { Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
 import { violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
@@ -14,33 +16,66 @@ const looks = ['en-US', 'th-TH'].flatMap((locale) =>
   ),
 );
 
-const pagesOf = {
-  stranger: ['/', '/login', '/login/recovery', '/signup', '/docs', '/docs/overlay', '/@demo', '/nothing-here'],
-  newcomer: [
-    '/dashboard',
-    '/dashboard/tips/new',
-    '/dashboard/goals',
-    '/dashboard/live',
-    '/dashboard/overlay',
-    '/dashboard/screening',
-    '/dashboard/apps',
-    '/developers',
-  ],
-  demo: [
-    '/dashboard',
-    '/dashboard/tips',
-    '/dashboard/live',
-    '/dashboard/screening',
-    '/dashboard/overlay',
-    '/dashboard/overlay/looks',
-    '/dashboard/goals',
-    '/dashboard/apps',
-    '/dashboard/profile',
-    '/account',
-    '/developers',
-    '/developers/apps/new',
-  ],
-} as const;
+const refused = new Map([
+  ['/nothing-here', 404],
+  ['/oauth/authorize?client_id=none', 400],
+]);
+
+/** Every page, as whoever sees it; those of the demo creator with what the demo world holds. */
+async function pagesOf(runtime: Runtime) {
+  const world = await runtime.demo.world();
+  assert.ok(world);
+  const { creatorId, clientId } = world;
+  const newcomer = await makeCreator(runtime, 'newcomer');
+  const redirectUri = 'https://goalbot.example/callback';
+  const other = await runtime.apps.add({ name: 'Goal Bot', redirectUris: [redirectUri], ownerId: null });
+  const consent = { client_id: other.clientId, redirect_uri: redirectUri, scope: 'profile.read tips.read', state: 's' };
+  const receiver = { url: 'https://goalbot.example/hook', types: null, description: 'Goal Bot' };
+  const { id: webhookId } = await runtime.webhooks.add(clientId, receiver);
+  const { id: deliveryId } = await runtime.webhooks.deliveries.ping(clientId, webhookId);
+  const [tip] = (await runtime.tips.page(creatorId, { from: null, to: null, status: null }, null, 1)).tips;
+  const app = `/developers/apps/${clientId}`;
+  const webhook = `${app}/webhooks/${webhookId}`;
+  const guides = readGuides().map(({ name }) => `/docs/${name}`);
+  return [
+    {
+      who: 'stranger',
+      creatorId: null,
+      paths: [
+        ...['/', '/login', '/login/recovery', '/signup', '/@demo', '/nothing-here', '/oauth/authorize?client_id=none'],
+        ...['/docs', ...(process.env.PROOF ? guides : guides.slice(0, 1))],
+        `/moderate/${await runtime.moderators.add(creatorId, 'Nok')}`,
+      ],
+    },
+    {
+      who: 'newcomer',
+      creatorId: newcomer.creatorId,
+      paths: [
+        ...['', '/tips/new', '/goals', '/live', '/overlay', '/screening', '/apps'].map((end) => `/dashboard${end}`),
+        ...['/developers', `/oauth/authorize?${new URLSearchParams(consent)}`],
+      ],
+    },
+    {
+      who: 'demo',
+      creatorId,
+      paths: [
+        ...[
+          '',
+          '/tips',
+          `/tips/${tip?.id}`,
+          '/live',
+          '/screening',
+          '/overlay',
+          '/overlay/looks',
+          '/goals',
+          '/apps',
+        ].map((end) => `/dashboard${end}`),
+        ...['/dashboard/profile', '/account', '/logout', '/developers', '/developers/apps/new'],
+        ...[app, `${app}/webhooks`, `${app}/webhooks/new`, webhook, `${webhook}/deliveries/${deliveryId}`],
+      ],
+    },
+  ];
+}
 
 /** Half of them, in which every language meets every scheme and width; all with `npm run proof -- pages`. */
 const half = ['en-light-1280', 'en-dark-390', 'th-dark-1280', 'th-light-390'];
@@ -50,21 +85,18 @@ for (const { name: look, width, ...options } of chosen)
   test(`axe finds nothing wrong with any page: ${look}`, { skip }, async (t) => {
     const { address, runtime } = await serveApp(t);
     await runtime.demo.ensure();
-    const world = await runtime.demo.world();
-    assert.ok(world);
-    const newcomer = await makeCreator(runtime, 'newcomer');
     const browser = await launch(t);
     const found: string[] = [];
-    for (const [who, paths] of Object.entries(pagesOf)) {
+    for (const { who, creatorId, paths } of await pagesOf(runtime)) {
       const context = await browser.newContext({ ...options, viewport: { width, height: 900 } });
-      if (who !== 'stranger') {
-        const creatorId = who === 'demo' ? world.creatorId : newcomer.creatorId;
+      if (creatorId) {
         const value = await runtime.signIn.begin(creatorId, 'password', { address: '', userAgent: '' });
         await context.addCookies([{ name: 'namjai', value, url: address }]);
       }
       const page = await context.newPage();
       for (const path of paths) {
-        await page.goto(address + path);
+        const status = (await page.goto(address + path))?.status();
+        if (status !== (refused.get(path) ?? 200)) found.push(`${who} ${path} answers ${status}`);
         await page.evaluate(() => document.fonts.ready);
         const file = `${who}${path.replaceAll(/\W+/g, '-')}-${look}.png`;
         if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
