@@ -21,7 +21,8 @@ export type IdPrefix =
   | 'psk'
   | 'avt'
   | 'mod'
-  | 'fil';
+  | 'fil'
+  | 'frm';
 
 export type NewId = (prefix: IdPrefix) => string;
 
@@ -39,12 +40,18 @@ export function createIds(clock: Clock): NewId {
     }
     const at = used;
     used += randomBytesPerId;
-    pool[at] = ((pool[at] ?? 0) & 0x0f) | 0x70; // version 7
-    pool[at + 2] = ((pool[at + 2] ?? 0) & 0x3f) | 0x80; // the variant of RFC 9562
+    setVersion(pool, at);
     const ms = clock();
     if (ms !== last.ms) last = { ms, text: timeText(ms) };
     return `${prefix}_${last.text}${encodeFive(pool, at)}${encodeFive(pool, at + 5)}`;
   };
+}
+
+/** An id of this time whose other 80 bits are given. The same bits give the same id. */
+export function idOf(prefix: IdPrefix, ms: number, bits: Uint8Array): string {
+  const own = Uint8Array.from(bits.subarray(0, randomBytesPerId));
+  setVersion(own, 0);
+  return `${prefix}_${timeText(ms)}${encodeFive(own, 0)}${encodeFive(own, 5)}`;
 }
 
 /** Sorts after all ids made before this millisecond, and before all others. */
@@ -61,6 +68,11 @@ export function timeText(ms: number): string {
 export function timeOfId(id: string): number {
   const text = id.slice(id.indexOf('_') + 1, id.indexOf('_') + 11);
   return [...text].reduce((ms, letter) => ms * 32 + alphabet.indexOf(letter), 0);
+}
+
+function setVersion(bytes: Uint8Array, at: number): void {
+  bytes[at] = ((bytes[at] ?? 0) & 0x0f) | 0x70; // version 7
+  bytes[at + 2] = ((bytes[at + 2] ?? 0) & 0x3f) | 0x80; // the variant of RFC 9562
 }
 
 /** Five bytes are eight characters: four pairs of ten bits, each looked up at once. */

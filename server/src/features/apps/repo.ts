@@ -19,15 +19,20 @@ const columns =
 
 type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
 
-/** Returns false if the owner has `maxOfOwner` apps already. */
-async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<boolean> {
-  if (app.owner_id !== null && (await countOfOwner(tx, app.owner_id)) >= maxOfOwner) return false;
+/** `exists`: the owner has, or had, an app with this id. `too_many`: the owner has `maxOfOwner` apps already. */
+async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<'added' | 'exists' | 'too_many'> {
+  if (app.owner_id !== null) {
+    const count = await countOfOwner(tx, app.owner_id);
+    const known = await tx.get('SELECT id FROM apps WHERE owner_id = $1 AND id = $2', [app.owner_id, app.id]);
+    if (known) return 'exists';
+    if (count >= maxOfOwner) return 'too_many';
+  }
   await tx.run(
     `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [app.id, app.owner_id, app.name, app.redirect_uris, app.secret_hash, app.demo, app.created_at],
   );
-  return true;
+  return 'added';
 }
 
 export function appById(db: Reader, id: string): Promise<AppRow | undefined> {

@@ -13,7 +13,7 @@ export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'li
 export type Apps = ReturnType<typeof createApps>;
 
 export class AppError extends Error {
-  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'too_many_apps';
+  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'app_exists' | 'too_many_apps';
   /** Set if the details are invalid. */
   readonly problems: readonly DetailProblem[];
   constructor(code: AppError['code'], message: string, problems: readonly DetailProblem[] = []) {
@@ -50,19 +50,27 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
       return app;
     },
 
-    async add(input: { name: string; redirectUris: readonly string[]; ownerId: string | null; demo?: boolean }) {
+    async add(input: {
+      name: string;
+      redirectUris: readonly string[];
+      ownerId: string | null;
+      demo?: boolean;
+      id?: string;
+    }) {
       const details = checked(input);
       const clientSecret = newSecret('njs');
       const app = {
-        id: newId('app'),
+        id: input.id ?? newId('app'),
         owner_id: input.ownerId,
         ...details,
         secret_hash: hashSecret(clientSecret),
         demo: input.demo ? 1 : 0,
         created_at: clock(),
       };
-      if (!(await db.write(repo.writes.insertApp, app, mostApps)))
-        throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
+      const added = await db.write(repo.writes.insertApp, app, mostApps);
+      if (added === 'exists')
+        throw new AppError('app_exists', `The app with the client id "${app.id}" exists already.`);
+      if (added === 'too_many') throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
       return { clientId: app.id, clientSecret, name: app.name };
     },
 

@@ -86,7 +86,6 @@ export interface TipFormView {
 export function tipFormView({ t, csrf, typed, wrong, again }: TipFormView): Html {
   const of = (name: 'amount' | 'from' | 'message') => ({ name, value: typed[name], error: wrong[name] });
   const fields = html`
-<input type="hidden" name="key" value="${typed.key}">
 !${field({ ...of('amount'), label: t('newAmount'), inputmode: 'decimal', maxlength: 14, required: true })}
 !${field({ ...of('from'), label: t('newFrom'), hint: t('newFromHint'), maxlength: 80, autocomplete: 'off', required: true })}
 !${textArea({ ...of('message'), label: t('newMessage'), rows: 3, maxlength: 255 })}
@@ -94,5 +93,5 @@ export function tipFormView({ t, csrf, typed, wrong, again }: TipFormView): Html
   return html`
 !${heading({ title: t('newTitle'), intro: t('newIntro') })}
 !${again ? notice('warn', t('newAgain')) : ''}
-!${card({ body: form({ action: newTipPath, csrf, body: fields }) })}`;
+!${card({ body: form({ action: newTipPath, csrf, key: typed.key, body: fields }) })}`;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -50,7 +49,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const body = tipFormView({
       t,
       csrf: pages.csrf(request, reply),
-      typed: { ...empty, ...typed, key: randomUUID() },
+      typed: { ...empty, ...typed, key: pages.formKeys.newKey() },
       wrong,
       again,
     });

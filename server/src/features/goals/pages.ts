@@ -37,6 +37,7 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
     const body = goalsView({
       lang: pages.lang(request),
       csrf: pages.csrf(request, reply),
+      key: pages.formKeys.newKey(),
       times,
       now,
       open,
@@ -60,7 +61,7 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
     const typed = readTyped(request);
     const parsed = parseGoal(typed, clock(), zone, t);
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed, wrong: parsed.wrong });
-    const goal = await goals.add(creatorId, parsed);
+    const goal = await goals.add(creatorId, parsed, pages.formKeys.idOf(request, 'gol'));
     if (!goal) return pages.redirect(reply, home, { tone: 'warn', text: t('tooMany') });
     return done(request, reply, 'added');
   });

@@ -39,7 +39,8 @@ type Added = { readonly goal: GoalRow; readonly sequence: number | null };
 
 /**
  * Adds a goal with what it has raised. `reached` is the event that reports it, if that is enough already. Returns
- * `too_many` if the creator has too many open goals, and `again` if a void has changed the sum since it was read.
+ * the goal that has this id already, if there is one; `too_many` if the creator has too many open goals; and `again` if a
+ * void has changed the sum since it was read.
  */
 async function addGoal(
   tx: Tx,
@@ -50,6 +51,11 @@ async function addGoal(
   const { creatorId, now } = reached;
   const { id, title, targetMinor, startsAt, endsAt, summed } = goal;
   const head = await lockHead(tx, creatorId);
+  const known = await tx.get<GoalRow>(`SELECT ${goalColumns} FROM goals WHERE creator_id = $1 AND id = $2`, [
+    creatorId,
+    id,
+  ]);
+  if (known) return { goal: known, sequence: null };
   if (head.void_count !== summed.voids) return 'again';
   if ((await openGoals(tx, creatorId, now)).length >= limits.open) return 'too_many';
   const raised = summed.minor + (await sumOf(tx, creatorId, Math.max(startsAt, summed.until), endsAt ?? endOfTime));

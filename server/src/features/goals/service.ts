@@ -45,9 +45,8 @@ export function createGoals({ db, clock, newId, events, sumTips, onChange }: Goa
     ended: async (creatorId: string, limit: number): Promise<Goal[]> =>
       (await repo.endedGoals(db, creatorId, clock(), limit)).map(toGoal),
 
-    /** Adds a goal, unless ten are open. */
-    async add(creatorId: string, input: GoalInput): Promise<Goal | undefined> {
-      const id = newId('gol');
+    /** Adds a goal, unless ten are open. One that has this id already is returned as it is. */
+    async add(creatorId: string, input: GoalInput, id = newId('gol')): Promise<Goal | undefined> {
       for (;;) {
         const summed = await sumSoFar(creatorId, input);
         const event = events.prepare({ creatorId, type: 'goal.reached' });

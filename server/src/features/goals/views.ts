@@ -23,6 +23,8 @@ import { type GoalsT, goalWords } from './words.ts';
 export interface GoalsView {
   readonly lang: Lang;
   readonly csrf: string;
+  /** Of the form that adds a goal. */
+  readonly key: string;
   readonly times: Times;
   readonly now: number;
   readonly open: readonly Goal[];
@@ -42,7 +44,7 @@ export function goalsView(o: GoalsView): Html {
   return html`
 !${heading({ title: t('title'), intro: t('intro'), actions })}
 !${o.open.length > 0 ? o.open.map((goal) => goalCard(goal, o, t)) : card({ title: t('open'), body: none })}
-!${card({ title: t('add'), body: form({ action: home, csrf: o.csrf, body: goalFields(o, t) }) })}
+!${card({ title: t('add'), body: form({ action: home, csrf: o.csrf, key: o.key, body: goalFields(o, t) }) })}
 !${o.ended.length > 0 ? card({ title: t('ended'), body: endedTable(o, t) }) : ''}`;
 }
 

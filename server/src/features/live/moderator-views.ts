@@ -11,6 +11,8 @@ export interface ModeratorsView {
   readonly t: T;
   readonly lang: Lang;
   readonly csrf: string;
+  /** Of the form that makes a link. */
+  readonly key: string;
   readonly times: Times;
   readonly base: string;
   readonly links: readonly ModeratorLink[];
@@ -41,7 +43,7 @@ export function moderatorsCard(o: ModeratorsView): Html {
   return card({
     title: t('moderators'),
     intro: t('moderatorsText'),
-    body: html`!${fresh}!${items.length > 0 ? rows(items) : html`<p class="hint">${t('noLinks')}</p>`}!${form({ action: `${base}/moderators`, csrf, body: add })}`,
+    body: html`!${fresh}!${items.length > 0 ? rows(items) : html`<p class="hint">${t('noLinks')}</p>`}!${form({ action: `${base}/moderators`, csrf, key: o.key, body: add })}`,
     id: 'moderators',
   });
 }

@@ -8,17 +8,21 @@ export type Moderators = ReturnType<typeof createModerators>;
 
 export const maxLinks = 10;
 
+/** There is a link with this id, whose key was shown when it was made. */
+export class LinkExists extends Error {}
+
 /** Links that let helpers use live control without an account. The key is shown once and stored as a hash. */
 export function createModerators({ db, hub, clock, newId }: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>) {
   return {
     list: (creatorId: string): Promise<ModeratorLink[]> => repo.linksOf(db, creatorId),
 
     /** Returns the key; nothing if there are too many links. */
-    async add(creatorId: string, title: string): Promise<string | undefined> {
+    async add(creatorId: string, title: string, id = newId('mod')): Promise<string | undefined> {
       const key = newSecret('njm');
-      const link = { id: newId('mod'), title, created_at: clock() };
+      const link = { id, title, created_at: clock() };
       const added = await db.write(repo.writes.insertLink, creatorId, link, hashSecret(key), maxLinks);
-      return added ? key : undefined;
+      if (added === 'exists') throw new LinkExists();
+      return added === 'added' ? key : undefined;
     },
 
     /** Ends the link. Pages that are open by it end within a second. */

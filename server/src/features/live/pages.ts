@@ -10,7 +10,7 @@ import type { Overlays } from '../overlay/index.ts';
 import type { Streams } from '../sockets/index.ts';
 import { type Control, heldStep, maxHeld } from './control.ts';
 import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
-import { type Moderators, maxLinks } from './moderators.ts';
+import { LinkExists, type Moderators, maxLinks } from './moderators.ts';
 import { openControlStream } from './stream.ts';
 import { liveView } from './views.ts';
 import { liveWords } from './words.ts';
@@ -74,7 +74,16 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     const { status = 200, ...shown } = links;
     const own = moderator
       ? ''
-      : moderatorsCard({ t, lang, csrf, times, base, links: await moderators.list(creatorId), ...shown });
+      : moderatorsCard({
+          t,
+          lang,
+          csrf,
+          key: pages.formKeys.newKey(),
+          times,
+          base,
+          links: await moderators.list(creatorId),
+          ...shown,
+        });
     return pages.show(request, reply, {
       status,
       title: t('title'),
@@ -171,10 +180,15 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     const typed = formText(request, 'title').trim();
     if (typed === '' || [...typed].length > 40)
       return show(request, reply, operator, { status: 422, typed, wrong: t('moderatorTitleError') });
-    const key = await moderators.add(creatorId, typed);
-    if (key === undefined)
-      return show(request, reply, operator, { status: 422, typed, wrong: t('tooMany', { count: maxLinks }) });
-    return show(request, reply, operator, { address: `${pages.authUrl}/moderate/${key}` });
+    try {
+      const key = await moderators.add(creatorId, typed, pages.formKeys.idOf(request, 'mod'));
+      if (key === undefined)
+        return show(request, reply, operator, { status: 422, typed, wrong: t('tooMany', { count: maxLinks }) });
+      return show(request, reply, operator, { address: `${pages.authUrl}/moderate/${key}` });
+    } catch (error) {
+      if (!(error instanceof LinkExists)) throw error;
+      return pages.redirect(reply, home, { tone: 'warn', text: t('linkExists') });
+    }
   });
 
   scope.post<{ Params: { id: string } }>(`${home}/moderators/:id/revoke`, async (request, reply) => {

@@ -22,21 +22,24 @@ export function creatorByLink(db: Reader, keyHash: string): Promise<{ creator_id
   );
 }
 
-/** Returns whether there was room for one more. */
+/** A link that has this id already stays as it is. */
 async function insertLink(
   tx: Tx,
   creatorId: string,
   link: LinkRow,
   keyHash: string,
   maxLinks: number,
-): Promise<boolean> {
+): Promise<'added' | 'exists' | 'too_many'> {
   const inserted = await tx.run(
     `INSERT INTO moderator_links (creator_id, id, title, key_hash, created_at)
      SELECT creator_id, $2, $3, $4, $5 FROM creator_heads
-     WHERE creator_id = $1 AND (SELECT COUNT(*) FROM moderator_links WHERE creator_id = $1) < $6`,
+     WHERE creator_id = $1 AND (SELECT COUNT(*) FROM moderator_links WHERE creator_id = $1) < $6
+     ON CONFLICT (creator_id, id) DO NOTHING`,
     [creatorId, link.id, link.title, keyHash, link.created_at, maxLinks],
   );
-  return inserted > 0;
+  if (inserted > 0) return 'added';
+  const known = await tx.get('SELECT id FROM moderator_links WHERE creator_id = $1 AND id = $2', [creatorId, link.id]);
+  return known ? 'exists' : 'too_many';
 }
 
 async function deleteLink(tx: Tx, creatorId: string, id: string): Promise<boolean> {

@@ -64,6 +64,8 @@ export const liveWords = messages({
     tooMany: 'You can have at most {count} links. Revoke one first.',
     newLink: 'The new link',
     newLinkText: 'It is shown only now. Send it to your helper.',
+    linkExists:
+      'The form was sent twice, and one link was made. Its address was shown only the first time: if you missed it, revoke the link and make another.',
     copy: 'Copy',
     copied: 'Copied',
     made: 'Made {date}',
@@ -134,6 +136,7 @@ export const liveWords = messages({
     tooMany: 'มีได้ไม่เกิน {count} ลิงก์ กรุณายกเลิกบางลิงก์ก่อน',
     newLink: 'ลิงก์ใหม่',
     newLinkText: 'แสดงเพียงครั้งนี้ ส่งให้ผู้ช่วยของคุณ',
+    linkExists: 'แบบฟอร์มถูกส่งสองครั้ง แต่สร้างลิงก์เพียงลิงก์เดียว ที่อยู่แสดงเฉพาะครั้งแรก หากไม่ทันได้คัดลอก กรุณายกเลิกลิงก์นี้แล้วสร้างใหม่',
     copy: 'คัดลอก',
     copied: 'คัดลอกแล้ว',
     made: 'สร้างเมื่อ {date}',

@@ -30,6 +30,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
     lang: pages.lang(request),
     csrf: pages.csrf(request, reply),
+    key: pages.formKeys.newKey(),
     authUrl: pages.authUrl,
     baseUrl: config.baseUrl,
     development: config.development,
@@ -62,13 +63,18 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   scope.post('/developers/apps', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
     const typed = typedIn(request);
+    const id = pages.formKeys.idOf(request, 'app');
     try {
-      const { clientId, clientSecret, name } = await apps.add({ ...detailsOf(typed), ownerId: creatorId });
+      const { clientId, clientSecret, name } = await apps.add({ ...detailsOf(typed), ownerId: creatorId, id });
       const text = words(pages.lang(request))('registered', { app: name });
       const app = await apps.byId(clientId);
       return showApp(request, reply, app, { secret: { value: clientSecret, text }, status: 201 });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
+      if (error.code === 'app_exists') {
+        const there = (await apps.ownedBy(creatorId, id)) ? `/developers/apps/${id}` : '/developers';
+        return pages.redirect(reply, there, { tone: 'warn', text: words(pages.lang(request))('appExists') });
+      }
       return showRegister(request, reply, { ...typed, problems: error.problems }, error);
     }
   });

@@ -23,6 +23,8 @@ import { problemText, words } from './words.ts';
 export interface View {
   readonly lang: Lang;
   readonly csrf: string;
+  /** Of a form that makes something. */
+  readonly key: string;
   readonly authUrl: string;
   readonly baseUrl: string;
   readonly development: boolean;
@@ -137,7 +139,7 @@ function detailsForm(view: View, action: string, submit: string, typed: Typed): 
     error: problem('redirectUris'),
   })}
 <div class="actions">!${button(submit)}</div>`;
-  return form({ action, csrf: view.csrf, body: fields });
+  return form({ action, csrf: view.csrf, key: view.key, body: fields });
 }
 
 function removal(view: View, app: AppRow): Html {

@@ -11,6 +11,7 @@ import {
   readStatus,
   TooManyWebhooks,
   UrlRefused,
+  WebhookExists,
   type Webhooks,
 } from '../webhooks/index.ts';
 import type { View } from './views.ts';
@@ -65,7 +66,10 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     const app = await ownRecent(request);
     const typed = typedIn(request);
     const t = words(pages.lang(request));
-    const result = await attempt(request, typed, () => webhooks.add(app.id, inputOf(typed)));
+    const newId = pages.formKeys.idOf(request, 'whk');
+    const result = await attempt(request, typed, () => webhooks.add(app.id, inputOf(typed), newId));
+    if ('exists' in result)
+      return pages.redirect(reply, `${webhooksPath(app)}/${newId}`, { tone: 'warn', text: t('webhookExists') });
     if ('refused' in result) {
       const tooMany = result.tooMany ? t('tooMany', { most: mostEndpoints }) : undefined;
       return show(request, reply, newWebhookPage(viewOf(request, reply), app, result.refused, tooMany), 422);
@@ -214,6 +218,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     } catch (error) {
       if (error instanceof UrlRefused)
         return { refused: { ...typed, errors: { url: t(error.problem) } }, tooMany: false };
+      if (error instanceof WebhookExists) return { exists: true };
       if (error instanceof TooManyWebhooks) return { refused: typed, tooMany: true };
       throw error;
     }

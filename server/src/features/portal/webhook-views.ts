@@ -142,6 +142,7 @@ function webhookForm(view: View, action: string, submit: string, typed: TypedWeb
   return form({
     action,
     csrf: view.csrf,
+    key: view.key,
     body: html`
 !${field({
       name: 'url',

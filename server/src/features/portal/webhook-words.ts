@@ -25,6 +25,8 @@ export const webhookWords = messages({
     save: 'Save',
     saved: 'Saved.',
     added: 'The webhook is added.',
+    webhookExists:
+      'The form was sent twice, and one webhook was added. Its secret was shown only the first time: if you missed it, make a new one.',
     secret: 'Signing secret',
     secretShown: 'Copy the secret now and keep it on your server. It is not shown again.',
     secretHint: 'It was shown once, when it was made. If it is lost or leaked, make a new one.',
@@ -129,6 +131,7 @@ export const webhookWords = messages({
     save: 'บันทึก',
     saved: 'บันทึกแล้ว',
     added: 'เพิ่ม Webhook แล้ว',
+    webhookExists: 'แบบฟอร์มถูกส่งสองครั้ง แต่เพิ่ม Webhook เพียงรายการเดียว Secret แสดงเฉพาะครั้งแรก หากไม่ทันได้คัดลอก กรุณาสร้างใหม่',
     secret: 'Secret สำหรับตรวจลายเซ็น',
     secretShown: 'คัดลอก Secret ตอนนี้และเก็บไว้บนเซิร์ฟเวอร์ของคุณ ระบบจะไม่แสดงอีก',
     secretHint: 'Secret แสดงเพียงครั้งเดียวตอนสร้าง หากทำหายหรือรั่วไหล ให้สร้างใหม่',

@@ -37,6 +37,8 @@ export const words = messages({
     save: 'Save',
     saved: 'Saved.',
     registered: '{app} is registered.',
+    appExists:
+      'The form was sent twice, and one app was registered. Its secret was shown only the first time: if you missed it, make a new one.',
     next: 'Connect a creator',
     nextIntro: 'Send the creator’s browser to this address, with a random state for each request:',
     tryIt: 'Open the consent page',
@@ -93,6 +95,7 @@ export const words = messages({
     save: 'บันทึก',
     saved: 'บันทึกแล้ว',
     registered: 'ลงทะเบียน {app} แล้ว',
+    appExists: 'แบบฟอร์มถูกส่งสองครั้ง แต่ลงทะเบียนเพียงแอปเดียว Secret แสดงเฉพาะครั้งแรก หากไม่ทันได้คัดลอก กรุณาสร้างใหม่',
     next: 'เชื่อมต่อกับครีเอเตอร์',
     nextIntro: 'ส่งเบราว์เซอร์ของครีเอเตอร์ไปยังที่อยู่นี้ โดยสุ่มค่า state ใหม่ทุกครั้ง',
     tryIt: 'เปิดหน้าขออนุญาต',

@@ -8,6 +8,7 @@ export {
   type OwnersWebhook,
   TooManyWebhooks,
   UrlRefused,
+  WebhookExists,
   type Webhooks,
 } from './endpoints/service.ts';
 export { writes as grantWrites } from './grant-writes.ts';

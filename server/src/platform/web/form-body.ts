@@ -36,6 +36,9 @@ export function formText(request: FastifyRequest, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** All fields as one text. Other fields give another text. */
+export const allFields = (request: FastifyRequest): string => JSON.stringify([...fieldsOf(request)]);
+
 export type FormTexts<Name extends string> = { [N in Name]: string };
 
 export const formTexts = <Name extends string>(request: FastifyRequest, names: readonly Name[]): FormTexts<Name> =>

@@ -3,11 +3,19 @@ import { attributes, type Html, html } from './html.ts';
 
 /**
  * A form that works without scripts. The browser's own checks are off, because they speak the browser's
- * language and not the reader's; the server answers with the error beside the field.
+ * language and not the reader's; the server answers with the error beside the field. A form that creates something has a
+ * key (form-keys.ts), so that it can be sent twice.
  */
-export const form = (o: { action: string; csrf: string; body: Html; id?: string; multipart?: boolean }): Html => html`
+export const form = (o: {
+  action: string;
+  csrf: string;
+  body: Html;
+  key?: string | undefined;
+  id?: string;
+  multipart?: boolean;
+}): Html => html`
 <form method="post" action="${o.action}" novalidate!${attributes({ id: o.id, enctype: o.multipart ? 'multipart/form-data' : undefined })}>
-  <input type="hidden" name="csrf" value="${o.csrf}">
+  <input type="hidden" name="csrf" value="${o.csrf}">!${o.key ? html`<input type="hidden" name="key" value="${o.key}">` : ''}
   !${o.body}
 </form>`;
 

@@ -119,6 +119,28 @@ test('without scripts the language switches, a form posts with our origin, a con
   await close();
 });
 
+test('a second click while a form is on its way sends nothing; after the answer it can be sent again', {
+  skip,
+}, async () => {
+  const { page, close } = await open();
+  posted.length = 0;
+  for (const round of [1, 2]) {
+    const saved = page.waitForEvent('load');
+    const refused = await page.evaluate(() => {
+      const form = document.querySelector<HTMLFormElement>('form:has([name=site])');
+      const seen: boolean[] = [];
+      addEventListener('submit', (event) => seen.push(event.defaultPrevented));
+      form?.requestSubmit();
+      form?.requestSubmit();
+      return seen;
+    });
+    assert.deepEqual(refused, [false, true]);
+    await saved;
+    assert.equal(posted.length, round);
+  }
+  await close();
+});
+
 test('nothing sticks out at phone width', { skip }, async () => {
   for (const width of [320, 390]) {
     const { page, close } = await open({ viewport: { width, height: 700 } });

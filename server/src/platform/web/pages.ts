@@ -16,6 +16,7 @@
  *     return pages.redirect(reply, '/developers', { tone: 'ok', text: t('saved') });
  *   });
  *   form({ action, csrf: pages.csrf(request, reply), body }) // every form; pages.lang(request) is the reader's language
+ *   form({ …, key: pages.formKeys.newKey() })              // a form that creates something: formKeys.idOf is its id
  *
  * Invariants:
  * - Every request but GET and HEAD in the scope has been checked before its handler runs: our `Origin`, and the CSRF
@@ -36,6 +37,7 @@ import type { Assets } from './assets.ts';
 import { errorPage } from './error-page.ts';
 import { createFlash, type Flash } from './flash.ts';
 import { formText, useFormBodies } from './form-body.ts';
+import { createFormKeys } from './form-keys.ts';
 import { contentSecurityPolicy, pageHeaders } from './headers.ts';
 import { type Lang, languageOf, messages, rememberLanguage } from './i18n.ts';
 import { createPage, type Navigation, type PageOptions } from './layout.ts';
@@ -104,6 +106,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
   const cookieName = secure ? '__Host-namjai' : 'namjai';
   const cookieOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
   const page = createPage(assets, navigation);
+  const formKeys = createFormKeys(clock);
   const flashes = createFlash({ vault, secure });
   const states = new WeakMap<FastifyRequest, State<Session>>();
   const stateOf = (request: FastifyRequest): State<Session> => {
@@ -201,6 +204,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     authUrl,
     show,
     csrf,
+    formKeys,
     tokenOf,
     isRecent,
     requireSession,

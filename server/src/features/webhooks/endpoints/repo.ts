@@ -51,10 +51,12 @@ interface NewEndpoint extends EndpointInput {
   readonly max: number;
 }
 
-/** Returns false if the app has the most endpoints already. */
-async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Promise<boolean> {
+/** `exists`: the app has an endpoint with this id. `too_many`: it has the most endpoints already. */
+async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Promise<'added' | 'exists' | 'too_many'> {
   await tx.get(lockApp, [clientId]);
-  if ((await endpointsOf(tx, clientId)).length >= endpoint.max) return false;
+  const known = await endpointsOf(tx, clientId);
+  if (known.some((each) => each.id === endpoint.id)) return 'exists';
+  if (known.length >= endpoint.max) return 'too_many';
   const { id, url, types, description, sealedSecret, now } = endpoint;
   const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
   await tx.run(
@@ -62,7 +64,7 @@ async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Pro
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [id, clientId, url, types, description, sealedSecret, JSON.stringify(excluded.map((event) => event.id)), now],
   );
-  return true;
+  return 'added';
 }
 
 type EndpointChange = Partial<EndpointInput> & { readonly enabled?: boolean };

@@ -41,6 +41,9 @@ export class TooManyWebhooks extends ApiError {
   }
 }
 
+/** There is a webhook with this id, whose secret was shown when it was made. */
+export class WebhookExists extends Error {}
+
 export const mostEndpoints = 10;
 const overlapMs = 24 * 3_600_000;
 const dayMs = 86_400_000;
@@ -80,9 +83,9 @@ export function createWebhooks({
     limits: createWebhookLimits(limiter),
     deliveries: createDeliveries({ db, clock, newId, announce, endpoint }),
 
-    async add(clientId: string, input: WebhookInput): Promise<Webhook & { secret: string }> {
+    async add(clientId: string, input: WebhookInput, id = newId('whk')): Promise<Webhook & { secret: string }> {
       await checkUrl(input.url);
-      const [id, secret] = [newId('whk'), newWebhookSecret()];
+      const secret = newWebhookSecret();
       const added = await db.write(repo.writes.addEndpoint, clientId, {
         id,
         url: input.url,
@@ -92,7 +95,8 @@ export function createWebhooks({
         now: clock(),
         max: mostEndpoints,
       });
-      if (!added) throw new TooManyWebhooks();
+      if (added === 'exists') throw new WebhookExists();
+      if (added === 'too_many') throw new TooManyWebhooks();
       return { ...toWebhook(await endpoint(clientId, id)), secret };
     },
 

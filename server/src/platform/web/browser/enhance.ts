@@ -1,5 +1,6 @@
 /**
- * What scripts add to every page: copying a value, and a menu that closes by itself. Pages work without.
+ * What scripts add to every page: copying a value, a menu that closes by itself, and forms that a double click sends
+ * once. Pages work without.
  */
 import { copyOnClick } from './copy.ts';
 
@@ -24,3 +25,19 @@ document.addEventListener('keydown', (event) => {
   menu.open = false;
   menu.querySelector('summary')?.focus();
 });
+
+/** Longer than a double click. Whoever stopped the page from loading can send the form again afterwards. */
+const resendMs = 10_000;
+const sentAt = new Map<HTMLFormElement, number>();
+
+// The answer to the first click may show a secret once. A second request would replace that answer.
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || !(form instanceof HTMLFormElement) || form.method !== 'post') return;
+  const before = sentAt.get(form);
+  if (before !== undefined && event.timeStamp - before < resendMs) event.preventDefault();
+  else sentAt.set(form, event.timeStamp);
+});
+
+// A page that the browser kept comes back by its back button.
+addEventListener('pageshow', () => sentAt.clear());
