@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Platform } from '../../platform/platform.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
-import { createLeases, EndpointQueue } from './delivery/endpoint-queue.ts';
+import { createLeases, createLeaseTurns, EndpointQueue } from './delivery/endpoint-queue.ts';
 import { standardFormat } from './delivery/format.ts';
 import { dueEndpoints, writes } from './delivery/repo.ts';
 import { RequestSlots } from './delivery/request-slots.ts';
@@ -30,7 +30,17 @@ export function createWebhookWorker(parts: WorkerParts) {
   const kinds: Kinds = { standard: { format: standardFormat, transport: fetch } };
   const leases = createLeases(clock);
   const settler = createSettler({ db, clock, random, metrics, onError });
-  const queueParts = { db, clock, vault, kinds, leases, slots: new RequestSlots(), settler, onError };
+  const queueParts = {
+    db,
+    clock,
+    vault,
+    kinds,
+    leases,
+    slots: new RequestSlots(),
+    leaseTurns: createLeaseTurns(),
+    settler,
+    onError,
+  };
   const queues = new Map<string, EndpointQueue>();
   const dispatcher = createDispatcher({ db, leases, queueOf, onError });
   const stops: (() => void)[] = [];

@@ -7,12 +7,15 @@
  *   get at most half, and the queues of one owner an eighth.
  * - A queue leases as many deliveries ahead as it sends in `aheadMs` at its current rate, so that it never waits for the
  *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue.
+ * - A lease is one write of few rows, and few queues lease at once, in turn between owners (`createLeaseTurns`), so that
+ *   other writes do not wait for those of hundreds of queues.
  * - A delivery whose lease is outdated or about to expire is released, not sent.
  */
 import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Vault } from '../../../platform/secrets.ts';
+import { createWorkQueue, type WorkQueue } from '../../../platform/work-queue.ts';
 import { sealContext, webhookKey } from './format.ts';
 import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from './repo.ts';
 import type { RequestSlots, SlotRequest } from './request-slots.ts';
@@ -23,12 +26,18 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly kinds: Kinds;
   readonly leases: Leases;
   readonly slots: RequestSlots;
+  readonly leaseTurns: WorkQueue;
   readonly settler: Settler;
   readonly onError: (error: unknown) => void;
 }
 
 const maxRequests = 16;
-const ahead = { min: 32, max: 2_048 };
+const ahead = { min: 32, max: 256 };
+/** How many deliveries one write leases. */
+const leasedAtOnce = 128;
+
+export const createLeaseTurns = (): WorkQueue => createWorkQueue({ atOnce: 4, maxWaiting: Number.POSITIVE_INFINITY });
+
 /** Well below `leaseMs`. */
 const aheadMs = 5_000;
 /** The assumed time of an answer before the first one. */
@@ -153,15 +162,17 @@ export class EndpointQueue {
   };
 
   async #lease(): Promise<void> {
-    const { db, leases, onError } = this.#parts;
+    const { db, leases, leaseTurns, onError } = this.#parts;
     this.#leasing = true;
     this.#more = false;
     try {
-      const lease = leases.create();
-      const limit = this.#slow ? 1 : this.#ahead();
-      const { endpoint, deliveries, more } = await db.write(writes.leaseDue, this.#endpointId, limit, lease);
-      this.#more ||= more;
-      if (endpoint) this.add(endpoint, deliveries, lease);
+      await leaseTurns.goOn(this.#target?.owner ?? this.#endpointId, async () => {
+        const lease = leases.create();
+        const limit = this.#slow ? 1 : Math.min(leasedAtOnce, this.#ahead());
+        const { endpoint, deliveries, more } = await db.write(writes.leaseDue, this.#endpointId, limit, lease);
+        this.#more ||= more;
+        if (endpoint) this.add(endpoint, deliveries, lease);
+      });
     } catch (error) {
       onError(error);
     }

@@ -9,6 +9,7 @@
  * - Creators without subscribers cost a tip nothing: the sweep advances their positions, many in one write.
  */
 import type { Database } from '../../../platform/db/database.ts';
+import { createWorkQueue } from '../../../platform/work-queue.ts';
 import type { EndpointQueue, Leases } from '../delivery/endpoint-queue.ts';
 import * as repo from './repo.ts';
 
@@ -20,7 +21,9 @@ export interface DispatcherParts {
 }
 
 /** Bounds of one write, because other writes wait for it. */
-const max = { events: 400, deliveries: 2_000 };
+const max = { events: 200, deliveries: 200 };
+/** With more subscribers an event makes so many deliveries that the creator's writes take turns with those of others. */
+const manySubscribers = 10;
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 
@@ -28,22 +31,22 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
   let hinted = new Set<string>();
   /** Creators who wait until one of their queues is not full. */
   const held = new Set<string>();
+  const turns = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** Returns whether the creator has subscribers. */
+  /** One write; the rest of the log comes in turn with other creators. Returns whether the creator has subscribers. */
   async function dispatch(creatorId: string): Promise<boolean> {
-    while (!stopped) {
-      const lag = await repo.lagOf(db, creatorId);
-      if (!lag || lag.head <= lag.position) return true;
-      const subscribers = await repo.subscribersOf(db, creatorId);
-      if (subscribers.length === 0) return false;
-      const queues = subscribers.map(({ id }) => queueOf(id));
-      if (queues.every(({ isFull }) => isFull)) {
-        hold(creatorId, Promise.race(queues.map((queue) => queue.low())));
-        return true;
-      }
-      await createDeliveries(lag, subscribers);
+    const lag = await repo.lagOf(db, creatorId);
+    if (!lag || lag.head <= lag.position) return true;
+    const subscribers = await repo.subscribersOf(db, creatorId);
+    if (subscribers.length === 0) return false;
+    const queues = subscribers.map(({ id }) => queueOf(id));
+    if (queues.every(({ isFull }) => isFull)) hold(creatorId, Promise.race(queues.map((queue) => queue.low())));
+    else {
+      const create = (): Promise<void> => createDeliveries(lag, subscribers);
+      await (subscribers.length > manySubscribers ? turns.goOn(creatorId, create) : create());
+      hint(creatorId);
     }
     return true;
   }

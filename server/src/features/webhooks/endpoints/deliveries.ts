@@ -2,6 +2,7 @@ import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
 import { firstId, timeOfId } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { createWorkQueue } from '../../../platform/work-queue.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
 import * as repo from './repo.ts';
 import type { Delivery, Replay } from './schemas.ts';
@@ -13,7 +14,7 @@ export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'
   readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
 }
 
-/** In one write: others write between two of them. */
+/** In one write: others write between two of them. Few replays write at once, in turn between apps. */
 const replayBatch = 100;
 const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
@@ -26,6 +27,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     if (!row) throw new ApiError('not_found', { message: 'There is no delivery with this id.' });
     return row;
   }
+
+  const replays = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
 
   async function requireEnabled(clientId: string, id: string): Promise<void> {
     const { enabled } = await endpoint(clientId, id);
@@ -95,12 +98,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const rest = next && Math.max(timeOfId(next.id), span.from + 1);
       const before = firstId('dlv', rest ?? span.to + 1);
       for (let total = 0; ; ) {
-        const { queued, last } = await db.write(repo.writes.replayDeliveries, id, {
-          after,
-          before,
-          now: clock(),
-          limit: replayBatch,
-        });
+        const part = { after, before, now: clock(), limit: replayBatch };
+        const { queued, last } = await replays.goOn(clientId, () => db.write(repo.writes.replayDeliveries, id, part));
         total += queued;
         announce(id);
         if (last === undefined) return { queued: total, next_from: toTimestampOrNull(rest ?? null) };
