@@ -107,3 +107,14 @@ for (const { table } of forms(''))
     await visitor.post(form.action, { ...form.fields });
     assert.equal(await count(table), before + (Object.keys(form.other).length > 0 ? 4 : 3), 'another page, or no key');
   });
+
+test('a key with a time of the sender’s choice does not date what the form makes', async (t) => {
+  const { visitor } = await open(t);
+  const future = `frm_7zzzzzzzzz${'0'.repeat(16)}`;
+  const [form] = forms('');
+  assert.ok(form);
+  await visitor.post(form.action, { ...form.fields, key: future });
+  const { body } = await visitor.get(form.page);
+  assert.match(body, /gol_0/);
+  assert.doesNotMatch(body, /gol_7/);
+});

@@ -5,6 +5,8 @@ import { createIds, type IdPrefix, idOf, timeOfId } from '../ids.ts';
 import { allFields, formText } from './form-body.ts';
 
 const keyForm = /^frm_[0-9a-hjkmnp-tv-z]{26}$/;
+/** A key that is older, or from the future, says nothing: ids tell when something was made. */
+const keyLifeMs = 86_400_000;
 
 /**
  * A form that creates something carries a key of its page. The id of the new thing follows from the key and all fields:
@@ -16,12 +18,13 @@ export function createFormKeys(clock: Clock) {
   return {
     newKey: (): string => newId('frm'),
 
-    /** Another id each time if the form has no key: its page was opened before forms had one. */
+    /** Another id each time if the form has no key of the last day. */
     idOf(request: FastifyRequest, prefix: IdPrefix): string {
       const key = formText(request, 'key');
-      if (!keyForm.test(key)) return newId(prefix);
+      const madeAt = keyForm.test(key) ? timeOfId(key) : 0;
+      if (madeAt > clock() || madeAt < clock() - keyLifeMs) return newId(prefix);
       const digest = createHash('sha256').update(allFields(request)).digest();
-      return idOf(prefix, timeOfId(key), digest);
+      return idOf(prefix, madeAt, digest);
     },
   };
 }
