@@ -42,8 +42,12 @@ export function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
-/** A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. */
-export function networkOf(address: string): string {
+/**
+ * A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. A connection that is
+ * closed has no address any more, although the types of Fastify say so.
+ */
+export function networkOf(address: string | undefined): string {
+  if (address === undefined) return '';
   const short = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   if (isIP(short) === 4) return short;
   if (!ipaddr.isValid(address)) return address;
