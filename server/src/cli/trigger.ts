@@ -29,7 +29,7 @@ export function addTriggerCommands(program: Command, { env, print }: Context): v
     .action((options: TriggerOptions) =>
       withRuntime(env, async (runtime) => {
         const { creator, fields } = await readInput(options, runtime);
-        const alert = await runtime.alerts.send(fields);
+        const { alert } = await runtime.alerts.send(fields);
         print(alert, `Test alert ${alert.id} sent to ${creator.username}.`);
       }),
     );

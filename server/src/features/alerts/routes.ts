@@ -44,7 +44,7 @@ export function alertRoutes(instance: FastifyInstance, { alerts, protect, rules 
       done();
     },
     handler: async ({ grant, body }, reply) => {
-      const alert = await alerts.send({
+      const { alert } = await alerts.send({
         creatorId: grant.creatorId,
         name: body.name,
         displayName: body.display_name,

@@ -27,7 +27,7 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
     creatorId: string,
     unsent: Omit<Alert, 'created_at'>,
     refused?: number,
-  ): Promise<{ alert: Alert; sequence: number }> {
+  ): Promise<{ alert: Alert; sequence: number; held: boolean }> {
     const { name, display_name: displayName, message, amount_minor: amountMinor } = unsent;
     const { status, shown, version } = await screen(creatorId, { name, displayName, message, amountMinor }, refused);
     const words = shown ?? { name: displayName ?? name, message };
@@ -35,14 +35,17 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
       status === 'queued' && !shown ? null : { held: status !== 'queued', ...words };
     const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened });
     const done = await db.write(writes.appendAlert, event, unsent, version);
-    if (done !== 'rules_changed') return done;
+    if (done !== 'rules_changed') return { ...done, held: screened?.held ?? false };
     if (version === refused) throw new Error(`creator ${creatorId} has no head`);
     return append(creatorId, unsent, version);
   }
 
   return {
-    /** Appends the event of a test alert. No tip is recorded and no statistics change. */
-    async send(input: NewAlert): Promise<Alert> {
+    /**
+     * Appends the event of a test alert. No tip is recorded and no statistics change. `held`: no overlay plays it, because
+     * the creator's rules hold or block such a tip.
+     */
+    async send(input: NewAlert): Promise<{ readonly alert: Alert; readonly held: boolean }> {
       const { creatorId } = input;
       const amountMinor = Math.round((input.amount ?? sample.amount) * 100);
       const unsent: Omit<Alert, 'created_at'> = {
@@ -57,9 +60,9 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
         message: input.message ?? sample.message,
         overlays_connected: await overlaysConnected(creatorId),
       };
-      const { alert, sequence } = await append(creatorId, unsent);
+      const { alert, sequence, held } = await append(creatorId, unsent);
       events.announce(creatorId, sequence);
-      return alert;
+      return { alert, held };
     },
   };
 }

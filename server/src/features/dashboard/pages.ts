@@ -7,6 +7,7 @@ import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
+import { testWords } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
 import { everything, type Tips } from '../tips/index.ts';
 import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
@@ -87,15 +88,11 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
 
   scope.post('/dashboard/test-alert', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const t = dashboardWords(pages.lang(request));
     // The limit of an app, shared by all pages that send alerts.
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
-    if (!allowed) return pages.redirect(reply, '/dashboard', { tone: 'warn', text: t('testTooMany') });
-    const seen = (await overlays.sendTest(creatorId)) > 0;
-    return pages.redirect(reply, '/dashboard', {
-      tone: seen ? 'ok' : 'warn',
-      text: t(seen ? 'testSent' : 'testUnseen'),
-    });
+    const outcome = allowed ? await overlays.sendTest(creatorId) : 'tooMany';
+    const text = testWords(pages.lang(request))(outcome);
+    return pages.redirect(reply, '/dashboard', { tone: outcome === 'sent' ? 'ok' : 'warn', text });
   });
 }
 

@@ -179,3 +179,34 @@ test('events stored before tips had screened words are sent as they were sent th
   assert.equal(data.tip.id, tip.id);
   assert.deepEqual([data.tip.name, data.tip.message], ['Rude name', 'Rude words']);
 });
+
+test('a page that has sent a test alert says what becomes of it', async (t) => {
+  const app = await listen(t);
+  const pair = await makePair(app.runtime);
+  const { overlays, screening } = app.runtime;
+  const visitor = await signedInVisitor(app, pair.creatorId);
+  const said = async (home: string, path: string) => {
+    await visitor.post(path);
+    return (await visitor.get(home)).body;
+  };
+  const both = async (expected: RegExp) => {
+    for (const [home, path] of [
+      ['/dashboard', '/dashboard/test-alert'],
+      ['/dashboard/overlay', '/dashboard/overlay/test'],
+    ] as const)
+      assert.match(await said(home, path), expected);
+  };
+  await both(/No overlay is open/);
+  const overlay = await watch(t, app, pair, 2);
+  await both(/on its way/);
+  await overlays.pause(pair.creatorId, true);
+  await both(/paused or hidden, so the test alert waits/);
+  await overlays.pause(pair.creatorId, false);
+  const before = await until('two that play and two that wait', () => overlay.events().length === 4 && 4);
+  await screening.change(pair.creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything: true } }));
+  await both(/is not played, because your screening rules hold or block/);
+  await screening.change(pair.creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything: false } }));
+  await both(/on its way/);
+  await until('what follows', () => overlay.events().length >= before + 2);
+  assert.equal(overlay.events().length, before + 2, 'held ones are not sent');
+});

@@ -4,4 +4,5 @@ export { overlayPages } from './pages.ts';
 export { createPresence } from './presence.ts';
 export { overlayRoutes } from './routes.ts';
 export { controlTopic, createOverlays, type Overlays, overlayTopic } from './service.ts';
+export { testWords } from './test-words.ts';
 export { createWidgets } from './widgets.ts';

@@ -9,6 +9,7 @@ import type { Presence } from './presence.ts';
 import type { Overlays } from './service.ts';
 import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
+import { testWords } from './test-words.ts';
 import { nowCard, overlayView } from './views.ts';
 import { overlayWords } from './words.ts';
 
@@ -121,21 +122,17 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       return pages.redirect(reply, home, { tone: 'ok', text: words(request)(done) });
     });
 
-  async function sendAlert(request: FastifyRequest, reply: FastifyReply, send: Send) {
-    const { creatorId } = pages.requireSession(request);
-    const t = words(request);
-    // The limit of an app, shared by all pages that send alerts.
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
-    if (!allowed) return pages.redirect(reply, home, { tone: 'warn', text: t('testTooMany') });
-    const done = await send(creatorId);
-    return pages.redirect(reply, home, { tone: done === 'testUnseen' ? 'warn' : 'ok', text: t(done) });
+  /** Counts an alert that a page sends. The limit is that of an app, shared by all pages that send alerts. */
+  async function maySend(creatorId: string): Promise<boolean> {
+    return (await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts)).allowed;
   }
 
-  scope.post(`${home}/test`, (request, reply) =>
-    sendAlert(request, reply, async (creatorId) =>
-      (await overlays.sendTest(creatorId)) > 0 ? 'testSent' : 'testUnseen',
-    ),
-  );
+  scope.post(`${home}/test`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const outcome = (await maySend(creatorId)) ? await overlays.sendTest(creatorId) : 'tooMany';
+    const text = testWords(pages.lang(request))(outcome);
+    return pages.redirect(reply, home, { tone: outcome === 'sent' ? 'ok' : 'warn', text });
+  });
 
   scope.post(`${home}/stop`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
@@ -143,12 +140,13 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     return pages.redirect(reply, home, { tone: 'ok', text: words(request)('stopDone') });
   });
 
-  scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, (request, reply) =>
-    sendAlert(request, reply, async (creatorId) => {
-      await overlays.replay(creatorId, toSequence(request.params.sequence));
-      return 'replayDone';
-    }),
-  );
+  scope.post<{ Params: { sequence: string } }>(`${home}/replay/:sequence`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    if (!(await maySend(creatorId)))
+      return pages.redirect(reply, home, { tone: 'warn', text: testWords(pages.lang(request))('tooMany') });
+    await overlays.replay(creatorId, toSequence(request.params.sequence));
+    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('replayDone') });
+  });
 
   scope.post<{ Params: { tipId: string } }>(`${home}/skip/:tipId`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
@@ -158,8 +156,6 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     return pages.redirect(reply, home, { tone: 'ok', text: t('skipDone') });
   });
 }
-
-type Send = (creatorId: string) => Promise<'testSent' | 'testUnseen' | 'replayDone'>;
 
 /** 0 for an invalid text: no event has this sequence. */
 const toSequence = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0);

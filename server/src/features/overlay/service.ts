@@ -33,6 +33,9 @@ export interface Overlay {
   readonly lastAckAt: number | null;
 }
 
+/** `held`: no overlay plays it. `unseen`: no overlay is open. `waiting`: alerts are paused or hidden. */
+export type TestOutcome = 'sent' | 'waiting' | 'unseen' | 'held';
+
 /** The topic of hints to open pages: the settings or the pause have changed, or what is playing must stop. */
 export const overlayTopic = (creatorId: string): string => `overlay:${creatorId}`;
 
@@ -171,10 +174,13 @@ export function createOverlays(parts: OverlaysParts) {
       switched(creatorId, 'volume');
     },
 
-    /** Sends a test alert that is not below the creator's minimum. Returns how many overlays can show it. */
-    async sendTest(creatorId: string): Promise<number> {
-      const { minimumMinor } = (await get(creatorId)).settings;
-      return (await alerts.send({ creatorId, amount: Math.max(100, minimumMinor / 100) })).overlays_connected;
+    /** Sends a test alert that is not below the creator's minimum. Returns what becomes of it. */
+    async sendTest(creatorId: string): Promise<TestOutcome> {
+      const { settings, paused, hidden } = await get(creatorId);
+      const { alert, held } = await alerts.send({ creatorId, amount: Math.max(100, settings.minimumMinor / 100) });
+      if (held) return 'held';
+      if (alert.overlays_connected === 0) return 'unseen';
+      return paused || hidden ? 'waiting' : 'sent';
     },
 
     async prune(): Promise<void> {

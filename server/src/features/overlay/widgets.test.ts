@@ -107,7 +107,7 @@ test('forty widgets of a creator, beside the overlays, and not counted as such',
   const widgets = Array.from({ length: 40 }, () => connect(t, address, key));
   for (const widget of widgets) await widget.live();
   assert.equal(await connect(t, address, key).closed, 4429);
-  const alert = await runtime.alerts.send({ creatorId });
+  const { alert } = await runtime.alerts.send({ creatorId });
   assert.equal(alert.overlays_connected, 0);
   assert.equal(runtime.streams.connected(creatorId, 'widget'), 40);
 });
