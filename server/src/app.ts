@@ -96,6 +96,8 @@ export function createApp(runtime: Runtime): App {
     signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
     accountSettingsPages(scope, { pages, accounts, sessions, passkeys, recovery, times });
     dashboardPages(scope, {
+      db,
+      clock,
       pages,
       tips,
       overlays,

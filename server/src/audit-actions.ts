@@ -78,6 +78,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     setSuspended: 'app.suspended_or_restored',
     updateDetails: 'app.changed',
   },
+  'dashboard/repo.ts': { addSteps: none },
   'demo/repo.ts': { insertDemoRecord: none, removeDemo: 'demo.removed' },
   'events/clock-repo.ts': { moveBack: none, repairHead: none },
   'events/repo.ts': { appendAlone: none, deleteEventsBefore: none, recountMonths: none, setCountedTimeZone: none },

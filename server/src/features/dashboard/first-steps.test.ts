@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
+import { execute } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 
 test('the first steps tick themselves off, one by one, and then the list is gone', async (t) => {
@@ -42,6 +43,28 @@ test('the first steps tick themselves off, one by one, and then the list is gone
   assert.deepEqual(await open(), ['/account#recovery']);
   await runtime.recovery.renew(creatorId);
   assert.doesNotMatch((await visitor.get('/dashboard')).body, /First steps/);
+});
+
+test('a step that was seen done stays done, whatever goes away again', async (t) => {
+  const app = await buildApp(t);
+  const { runtime } = app;
+  const { creatorId, clientId } = await makePair(runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  const done = async () =>
+    [...(await visitor.get('/dashboard')).body.matchAll(/<li class="done"><a href="([^"]+)"/g)].map(
+      ([, place]) => place,
+    );
+  await visitor.post('/dashboard/profile', { display_name: 'Mali', page_public: 'on' });
+  await runtime.recovery.renew(creatorId);
+  const before = ['/dashboard/profile', '/dashboard/tips/new', '/account#recovery'];
+  assert.deepEqual(await done(), before);
+  await visitor.post('/dashboard/profile', { display_name: 'Mali' });
+  await runtime.grants.revoke(creatorId, clientId, 'creator');
+  await execute(runtime.db, 'DELETE FROM recovery_codes');
+  assert.deepEqual(await done(), before);
+  const write = t.mock.method(runtime.db, 'write');
+  await done();
+  assert.equal(write.mock.callCount(), 0, 'a look that finds nothing new writes nothing');
 });
 
 test('a tip counts as well as an app, and the list can be hidden', async (t) => {

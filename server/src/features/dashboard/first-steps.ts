@@ -1,3 +1,5 @@
+import { StorageUnavailable } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { card } from '../../platform/web/blocks.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -6,10 +8,11 @@ import type { Recovery } from '../accounts/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Profiles } from '../profile/index.ts';
+import { stepsOf, writes } from './repo.ts';
 import { stepWords } from './step-words.ts';
 import { newTipPath } from './tip-form.ts';
 
-export interface FirstStepsParts {
+export interface FirstStepsParts extends Pick<Platform, 'db' | 'clock'> {
   readonly overlays: Overlays;
   readonly profiles: Profiles;
   readonly grants: Grants;
@@ -28,22 +31,38 @@ const places = {
 type Step = keyof typeof places;
 const steps = Object.keys(places) as Step[];
 
-/**
- * What a new creator has done. Nothing of it is stored: each step is seen in what it leaves behind. A voided tip counts as
- * well.
- */
+/** What a new creator has done. Once seen in what it leaves behind, a step stays done. */
 export async function stepsDone(
-  { overlays, profiles, grants, recovery }: FirstStepsParts,
+  parts: FirstStepsParts,
   creatorId: string,
   hasTips: boolean,
 ): Promise<ReadonlySet<Step>> {
+  const { db, clock } = parts;
+  const stored = new Set(await stepsOf(db, creatorId));
+  const left = steps.filter((step) => !stored.has(step));
+  if (left.length === 0) return new Set(steps);
+  const seen = await stepsSeen(parts, creatorId, hasTips);
+  const fresh = left.filter((step) => seen[step]);
+  if (fresh.length > 0)
+    await db.write(writes.addSteps, creatorId, fresh, clock()).catch((error) => {
+      // The page can be read while nothing can be written. The next look stores the steps.
+      if (!(error instanceof StorageUnavailable)) throw error;
+    });
+  return new Set(steps.filter((step) => stored.has(step) || seen[step]));
+}
+
+async function stepsSeen(
+  { overlays, profiles, grants, recovery }: FirstStepsParts,
+  creatorId: string,
+  hasTips: boolean,
+): Promise<Record<Step, boolean>> {
   const [setup, profile, connections, codesLeft] = await Promise.all([
     overlays.setup(creatorId),
     profiles.profile(creatorId),
     hasTips ? [] : grants.connections(creatorId),
     recovery.left(creatorId),
   ]);
-  const done: Record<Step, boolean> = {
+  return {
     look: setup.lookChanged,
     obs: setup.opened,
     test: setup.shown,
@@ -51,7 +70,6 @@ export async function stepsDone(
     tip: hasTips || connections.length > 0,
     codes: codesLeft > 0,
   };
-  return new Set(steps.filter((step) => done[step]));
 }
 
 /** Nothing once all is done. */

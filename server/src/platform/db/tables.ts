@@ -69,6 +69,7 @@ export const tables = {
     exported: without('credential_id', 'public_key', 'counter'),
     pruned: bounded('20 a creator'),
   },
+  first_steps: { ...ofCreator, exported: 'all', pruned: bounded('six a creator') },
   recovery_codes: { ...ofCreator, exported: credential, pruned: bounded('ten a creator') },
 
   grants: { ...ofCreator, exported: 'all', pruned: job('prune ended grants') },
