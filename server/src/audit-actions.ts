@@ -118,7 +118,13 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'tips/supporters-repo.ts': { countTips: none },
   'tips/void-repo.ts': { voidTip: none },
   'tips/repo.ts': { recordTip: none, deleteKeysBefore: none },
-  'webhooks/delivery/repo.ts': { leaseDue: none, settle: 'webhook.disabled', endLeases: none },
+  'webhooks/delivery/repo.ts': {
+    leaseDue: none,
+    settle: 'webhook.disabled',
+    endLeases: none,
+    skipPending: none,
+    cancelPending: none,
+  },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },
   'webhooks/endpoints/repo.ts': {
     addEndpoint: 'webhook.created',

@@ -1,4 +1,7 @@
-/** The writes of grants. A grant that ends or loses `events.subscribe` cancels its deliveries in the same commit. */
+/**
+ * The writes of grants. A grant that ends or loses `events.subscribe` cancels its newest deliveries in the same
+ * commit, and those that are left soon after it.
+ */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
 import {
@@ -8,20 +11,32 @@ import {
   type GrantEnd,
   type GrantWrites,
 } from '../oauth/index.ts';
-import { cancelDeliveries, endpointsOf, insertNotice } from './endpoints/repo.ts';
+import { afterAllIds, cancelPending, deliveriesOfCreator } from './delivery/repo.ts';
+import { endpointsOf, insertNotice } from './endpoints/repo.ts';
 
 const subscribes = (scope: string): boolean => scope.split(' ').includes('events.subscribe');
 
+/**
+ * For a grant that has ended or has lost `events.subscribe`: cancels what is pending of the newest deliveries to each
+ * endpoint; the worker cancels the rest (delivery/cancel.ts). Requests in flight are no longer settled.
+ */
+async function cancelNewest(tx: Tx, clientId: string, creatorId: string): Promise<void> {
+  for (const { id } of await endpointsOf(tx, clientId)) {
+    const newest = await deliveriesOfCreator(tx, creatorId, id, afterAllIds);
+    await cancelPending(tx, creatorId, id, { from: newest.at(-1)?.event_id ?? '', before: afterAllIds });
+  }
+}
+
 async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   const grantId = await approve(tx, approval);
-  if (!subscribes(approval.scope)) await cancelDeliveries(tx, approval.clientId, grantId);
+  if (!subscribes(approval.scope)) await cancelNewest(tx, approval.clientId, approval.creatorId);
   return grantId;
 }
 
 async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   const ended = await end(tx, grantEnd);
   if (!ended) return false;
-  await cancelDeliveries(tx, ended.clientId, ended.grantId);
+  await cancelNewest(tx, ended.clientId, grantEnd.creatorId);
   if (!subscribes(ended.scope)) return true;
   const { creatorId, reason, now, newEventId } = grantEnd;
   const type = 'grant.revoked' as const;

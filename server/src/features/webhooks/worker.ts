@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Platform } from '../../platform/platform.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
+import { createCancelling } from './delivery/cancel.ts';
 import { createLeases, createLeaseTurns, EndpointQueue } from './delivery/endpoint-queue.ts';
 import { standardFormat } from './delivery/format.ts';
 import { dueEndpoints, writes } from './delivery/repo.ts';
@@ -43,6 +44,7 @@ export function createWebhookWorker(parts: WorkerParts) {
   };
   const queues = new Map<string, EndpointQueue>();
   const dispatcher = createDispatcher({ db, leases, queueOf, onError });
+  const cancelling = createCancelling(db, onError);
   const stops: (() => void)[] = [];
   let stopped = false;
 
@@ -85,6 +87,7 @@ export function createWebhookWorker(parts: WorkerParts) {
         hub.subscribe(webhookChangesTopic, outdate),
         hub.subscribe(accessTopic, (creatorId) => {
           outdate(creatorId);
+          cancelling.hint(creatorId);
           polling.soon();
         }),
       );
@@ -113,7 +116,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     async stop(): Promise<void> {
       stopped = true;
       for (const stop of stops.splice(0)) stop();
-      await dispatcher.stop();
+      await Promise.all([dispatcher.stop(), cancelling.stop()]);
       await Promise.all([...queues.values()].map((queue) => queue.stop()));
       await settler.idle();
     },

@@ -181,18 +181,65 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
       ]);
 }
 
-/** Disables an endpoint and skips its pending deliveries. Requests in flight are still settled. */
+/** How many deliveries of an endpoint one write ends, however many there are: others write between two of them. */
+export const endedAtOnce = 200;
+
+/** Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. */
 export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason, now: number): Promise<void> {
   const disabled = await tx.run(
     'UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1',
     [id, reason],
   );
-  if (disabled > 0)
-    await tx.run(
-      `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
-       WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2)`,
-      [id, now],
-    );
+  if (disabled > 0) await skipPending(tx, id, now);
+}
+
+/** Returns how many pending deliveries of a disabled endpoint were skipped. Requests in flight are still settled. */
+function skipPending(tx: Tx, endpointId: string, now: number): Promise<number> {
+  return tx.run(
+    `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
+     WHERE endpoint_id = $1 AND EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND enabled = 0) AND id IN
+       (SELECT id FROM webhook_deliveries
+        WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2) ORDER BY due_at LIMIT $3)`,
+    [endpointId, now, endedAtOnce],
+  );
+}
+
+/** Endpoints of apps that this creator once let receive events, and does not now. */
+export function endpointsWithoutGrant(db: Reader, creatorId: string): Promise<{ id: string }[]> {
+  return db.all(
+    `SELECT DISTINCT e.id FROM grants g JOIN webhook_endpoints e ON e.client_id = g.client_id
+     WHERE g.creator_id = $1 AND NOT (${grantLives})`,
+    [creatorId],
+  );
+}
+
+/** The deliveries of a creator's events to an endpoint before one event, newest first, as many as one write ends. */
+export function deliveriesOfCreator(
+  db: Reader,
+  creatorId: string,
+  endpointId: string,
+  before: string,
+): Promise<{ event_id: string; status: DeliveryStatus }[]> {
+  return db.all(
+    `SELECT event_id, status FROM webhook_deliveries
+     WHERE creator_id = $1 AND endpoint_id = $2 AND event_id < $3 ORDER BY event_id DESC LIMIT $4`,
+    [creatorId, endpointId, before, endedAtOnce],
+  );
+}
+
+/** Cancels what is pending of a span of events, and whose grant has ended or has lost `events.subscribe`. */
+export async function cancelPending(
+  tx: Tx,
+  creatorId: string,
+  endpointId: string,
+  { from, before }: { from: string; before: string },
+): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
+     WHERE creator_id = $1 AND endpoint_id = $2 AND event_id >= $3 AND event_id < $4 AND status = 'pending'
+       AND grant_id IN (SELECT g.id FROM grants g WHERE g.creator_id = $1 AND NOT (${grantLives}))`,
+    [creatorId, endpointId, from, before],
+  );
 }
 
 /** Ends every lease. Only for a database without other server processes. */
@@ -229,4 +276,4 @@ export function deleteDeliveries(tx: Tx, endpointId: string, before: string, lim
   );
 }
 
-export const writes = defineWrites(import.meta.url, { leaseDue, settle, endLeases });
+export const writes = defineWrites(import.meta.url, { leaseDue, settle, endLeases, skipPending, cancelPending });

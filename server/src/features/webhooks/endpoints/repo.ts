@@ -114,13 +114,22 @@ async function replaceSecret(
   );
 }
 
-/** Disables endpoints that have had attempts but no success since before `since`. */
-async function disableFailing(tx: Tx, since: number, now: number): Promise<void> {
-  const failing = await tx.all<{ id: string }>(
-    'SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1',
+/** Disables an endpoint that has had attempts but no success since before `since`. Returns whether there was one. */
+async function disableFailing(tx: Tx, since: number, now: number): Promise<boolean> {
+  const failing = await tx.get<{ id: string }>(
+    'SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1 ORDER BY failing_since LIMIT 1',
     [since],
   );
-  for (const { id } of failing) await disableEndpoint(tx, id, 'failing', now);
+  if (failing) await disableEndpoint(tx, failing.id, 'failing', now);
+  return failing !== undefined;
+}
+
+/** Disabled endpoints that have deliveries to skip, or requests in flight. */
+export function disabledWithPending(db: Reader): Promise<{ id: string }[]> {
+  return db.all(
+    `SELECT e.id FROM webhook_endpoints e WHERE e.enabled = 0
+       AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending')`,
+  );
 }
 
 export interface DeliveryRow {
@@ -175,16 +184,6 @@ export async function insertNotice(
     [endpoint.id, row.id, row.event_id, row.event_type, row.status, row.attempts, row.due_at, row.created_at, body],
   );
   return row;
-}
-
-/** For a grant that has ended or has lost `events.subscribe`. Requests in flight are no longer settled. */
-export async function cancelDeliveries(tx: Tx, clientId: string, grantId: string): Promise<void> {
-  await tx.run(
-    `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
-     WHERE endpoint_id IN (SELECT id FROM webhook_endpoints WHERE client_id = $1)
-       AND status = 'pending' AND grant_id = $2`,
-    [clientId, grantId],
-  );
 }
 
 export function deliveryById(db: Reader, endpointId: string, id: string): Promise<DeliveryRow | undefined> {

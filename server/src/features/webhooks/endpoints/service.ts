@@ -4,7 +4,7 @@ import { firstId } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
-import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
+import { afterAllIds, type DeliveryStatus, writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
 import { deliveriesOfEvent } from './event-repo.ts';
 import { createWebhookLimits } from './limits.ts';
@@ -76,6 +76,11 @@ export function createWebhooks({
     if (problem) throw new UrlRefused(problem);
   }
 
+  /** An endpoint may have a million pending deliveries when it is disabled. */
+  async function skipRest(endpointId: string): Promise<void> {
+    while ((await db.write(deliveryWrites.skipPending, endpointId, clock())) >= endedAtOnce);
+  }
+
   const changed = (endpointId: string): void => hub.publish(webhookChangesTopic, endpointId);
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
 
@@ -113,12 +118,16 @@ export function createWebhooks({
       id: string,
       change: Partial<WebhookInput> & { enabled?: boolean },
     ): Promise<Webhook> {
-      const { url } = await endpoint(clientId, id);
+      const { url, enabled } = await endpoint(clientId, id);
       if (change.url !== undefined && change.url !== url) await checkUrl(change.url);
+      // Nothing from before it was disabled is sent once it is enabled again.
+      if (change.enabled === true && !enabled) await skipRest(id);
       const { types, ...rest } = change;
       const columns = { ...rest, ...(types === undefined ? {} : { types: typesText(types) }) };
       await db.write(repo.writes.changeEndpoint, clientId, id, columns, clock());
       changed(id);
+      // Nobody waits for it: none of them is sent any more, and housekeeping goes on where this fails.
+      if (change.enabled === false) void skipRest(id).catch(() => {});
       return toWebhook(await endpoint(clientId, id));
     },
 
@@ -147,7 +156,10 @@ export function createWebhooks({
     },
 
     /** Disables endpoints that had attempts but no success for five days. */
-    disableFailing: (): Promise<void> => db.write(repo.writes.disableFailing, clock() - failingMs, clock()),
+    async disableFailing(): Promise<void> {
+      while (await db.write(repo.writes.disableFailing, clock() - failingMs, clock()));
+      for (const { id } of await repo.disabledWithPending(db)) await skipRest(id);
+    },
 
     /** Deletes deliveries after 30 days, endpoints of deleted apps, and the deliveries of removed endpoints. */
     async prune(): Promise<void> {
