@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseSync } from '@swc/core';
+import { canonicalText } from '../server/src/platform/db/canonical.ts';
 import { migrate } from '../server/src/platform/db/migrate.ts';
 import { openPostgres } from '../server/src/platform/db/postgres.ts';
 import { openSqlite } from '../server/src/platform/db/sqlite.ts';
@@ -133,6 +134,7 @@ function readRecordings(): RecordedStatement[] {
 
 function sqliteErrors(file: string, texts: readonly string[]): Map<string, string> {
   const db = new DatabaseSync(file);
+  db.function('canonical_text', canonicalText);
   const errors = new Map<string, string>();
   for (const text of texts) {
     try {

@@ -46,6 +46,8 @@ const thaiLetter = /^[\u0e01-\u0e4e]$/;
 const thaiMark = /^[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]$/;
 const thaiTone = /^[\u0e48-\u0e4c]$/;
 
+const isTone = (code: number): boolean => thaiTone.test(String.fromCodePoint(code));
+
 /** Whether the code point is a Thai vowel sign or tone mark, which belongs to the letter before. */
 export const isThaiMark = (code: number): boolean => thaiMark.test(String.fromCodePoint(code));
 
@@ -86,8 +88,8 @@ const saraAa = codeOf('า');
 const saraAm = codeOf('ำ');
 
 /**
- * Two เ are one แ, a mark is written once, ำ may be written in two parts, and a vowel sign stands before the tone mark.
- * Answers whether the unit needs no place of its own.
+ * Two เ are one แ, a mark is written once, ำ may be written in two parts, also around a tone mark, and a vowel sign
+ * stands before the tone mark. Answers whether the unit needs no place of its own.
  */
 function joinThai(units: Unit[], unit: Unit): boolean {
   const before = units.at(-1);
@@ -106,7 +108,13 @@ function joinThai(units: Unit[], unit: Unit): boolean {
     units[units.length - 1] = { ...before, readings: [joined], end: unit.end };
     return true;
   }
-  if (isMark && !thaiTone.test(String.fromCodePoint(code)) && thaiTone.test(String.fromCodePoint(last))) {
+  const nikhahitBefore = units.at(-2);
+  if (code === saraAa && isTone(last) && nikhahitBefore?.readings[0] === nikhahit && before.gap !== space) {
+    const { start, gap } = nikhahitBefore;
+    units.splice(-2, 2, { ...before, start, gap }, { ...unit, readings: [saraAm] });
+    return true;
+  }
+  if (isMark && !isTone(code) && isTone(last)) {
     units[units.length - 1] = { ...before, readings: unit.readings, end: unit.end };
     units.push({ ...unit, readings: before.readings, start: before.start });
     return true;

@@ -133,6 +133,9 @@ test('names that read alike have one key, others their own', () => {
   for (const [one, other] of [
     ['OLD FRIEND', 'old_friend'],
     ['ＴＲＯＬＬ', 'tr0\u200blll'],
+    ['น\u0e49\u0e33', 'น\u0e49\u0e4d\u0e32'],
+    ['น\u0e49\u0e33', 'น\u0e4d\u0e49\u0e32'],
+    ['Andr\u00e9', 'Andre\u0301'],
   ] as const)
     assert.equal(nameKey(one), nameKey(other), other);
   for (const [one, other] of [
@@ -144,6 +147,8 @@ test('names that read alike have one key, others their own', () => {
   ] as const)
     assert.notEqual(nameKey(one), nameKey(other), other);
   assert.ok(nameKey('𠮷野').isWellFormed());
+  for (const parts of ['\u0e49\u0e4d\u0e32', '\u0e4d\u0e49\u0e32'])
+    assert.ok(found(['น้ำหวาน'], `กินน${parts}หวานกัน`, { anywhere: true }), 'ำ in two parts');
   assert.ok(found(['𠮷𠀋'], 'a 𠮷𠀋 b') && !found(['𠮷𠀋'], 'a 𠮸𠀌 b'), 'letters beyond the first plane are whole');
 });
 

@@ -6,8 +6,10 @@
  * - A tip at or before the position that leaves or enters the list (a void, an approval) changes the sums in the same
  *   write. Both this and the move lock the row of the list first, so a tip is counted once. A list is made under the
  *   lock of the creator's head, which such a write holds already.
+ * - Names that are spelled in two ways and look the same are one supporter (platform/db/canonical.ts).
  * - The list's day and month never go back, and tips after its day are not counted yet: a later look begins their day.
  */
+import { withCanonical } from '../../platform/db/canonical.ts';
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 import type { EventPosition } from '../events/index.ts';
 import { listed, shownName } from './listed.ts';
@@ -86,15 +88,17 @@ const startsOf = (list: SupporterList): [Period, number][] => [
   ['day', list.day_starts_at],
 ];
 
-const addBatch = `
+const addBatch = withCanonical(
+  (canonical) => `
 INSERT INTO supporter_sums (creator_id, period, name, total_minor, tip_count)
-SELECT creator_id, CAST($2 AS TEXT), ${shownName}, SUM(amount_minor), COUNT(*) FROM tips
+SELECT creator_id, CAST($2 AS TEXT), ${canonical(shownName)}, SUM(amount_minor), COUNT(*) FROM tips
 WHERE creator_id = $1 AND (created_at, sequence) > ($3, $4) AND (created_at, sequence) <= ($5, $6)
   AND created_at >= $7 AND ${listed}
-GROUP BY creator_id, ${shownName}
+GROUP BY creator_id, ${canonical(shownName)}
 ON CONFLICT (creator_id, period, name) DO UPDATE SET
   total_minor = supporter_sums.total_minor + excluded.total_minor,
-  tip_count = supporter_sums.tip_count + excluded.tip_count`;
+  tip_count = supporter_sums.tip_count + excluded.tip_count`,
+);
 
 /** Locks the list and brings it to this day. A list in another time zone begins anew. */
 async function openList(
@@ -133,6 +137,21 @@ async function openList(
   return list;
 }
 
+const addOne = withCanonical(
+  (canonical) => `
+INSERT INTO supporter_sums (creator_id, period, name, total_minor, tip_count)
+VALUES ($1, $2, ${canonical('CAST($3 AS TEXT)')}, $4, $5)
+ON CONFLICT (creator_id, period, name) DO UPDATE SET
+  total_minor = supporter_sums.total_minor + excluded.total_minor,
+  tip_count = supporter_sums.tip_count + excluded.tip_count`,
+);
+
+const deleteEmpty = withCanonical(
+  (canonical) => `
+DELETE FROM supporter_sums
+WHERE creator_id = $1 AND period = $2 AND name = ${canonical('CAST($3 AS TEXT)')} AND tip_count = 0`,
+);
+
 /**
  * A tip has entered the list (1) or left it (-1). Changes nothing if the list has not come to it yet. To be called after
  * the write has appended an event, which locks the creator's head.
@@ -147,17 +166,8 @@ export async function changeSupporter(tx: Tx, creatorId: string, tip: TipRow, by
   for (const [period, from] of startsOf(list)) {
     if (tip.created_at < from) continue;
     const key = [creatorId, period, tip.alert_name ?? tip.display_name ?? tip.name];
-    await tx.run(
-      `INSERT INTO supporter_sums (creator_id, period, name, total_minor, tip_count) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (creator_id, period, name) DO UPDATE SET
-         total_minor = supporter_sums.total_minor + excluded.total_minor,
-         tip_count = supporter_sums.tip_count + excluded.tip_count`,
-      [...key, by * tip.amount_minor, by],
-    );
-    await tx.run(
-      'DELETE FROM supporter_sums WHERE creator_id = $1 AND period = $2 AND name = $3 AND tip_count = 0',
-      key,
-    );
+    await tx.run(addOne, [...key, by * tip.amount_minor, by]);
+    await tx.run(deleteEmpty, key);
   }
 }
 

@@ -40,6 +40,34 @@ test('top supporters follow tips and voids, also where the list was read before'
   for (const period of ['day', 'month', 'all'] as const) assert.deepEqual(await top(period), [['แอน', 700, 2]], period);
 });
 
+test('names that differ in their spelling only are one supporter, and what is shown is spelled in one way', async (t) => {
+  const { record, takeBack, top } = await open(t);
+  const tone = 'น\u0e49';
+  const water = [`${tone}\u0e33`, `${tone}\u0e4d\u0e32`, 'น\u0e4d\u0e49\u0e32'];
+  const tips = [];
+  for (const name of [...water, 'Andr\u00e9', 'Andre\u0301']) tips.push(await record(name, 1));
+  const both = [
+    [`${tone}\u0e33`, 300, 3],
+    ['Andr\u00e9', 200, 2],
+  ];
+  assert.deepEqual(await top('all'), both);
+  await record('Andre', 1);
+  await record('\uff21ndr\u00e9', 1); // a full-width letter is another letter
+  assert.deepEqual((await top('all')).slice(0, 2), both);
+  assert.equal((await top('all')).length, 4);
+  for (const tip of tips.slice(1, 4)) await takeBack(tip.id);
+  assert.deepEqual(
+    (await top('month')).find(([name]) => name === `${tone}\u0e33`),
+    [`${tone}\u0e33`, 100, 1],
+  );
+  assert.deepEqual(
+    (await top('month')).find(([name]) => name === 'Andr\u00e9'),
+    ['Andr\u00e9', 100, 1],
+  );
+  for (const tip of tips) await takeBack(tip.id);
+  assert.equal((await top('day')).length, 2);
+});
+
 test('the day’s and the month’s lists begin anew in the platform’s zone, whoever looks when', async (t) => {
   const { clock, record, takeBack, top } = await open(t);
   clock.set('2026-10-30T16:59:59.999Z'); // the 30th in Bangkok

@@ -10,6 +10,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeDirectory } from '../make-directory.ts';
+import { canonicalText } from './canonical.ts';
 import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
@@ -49,6 +50,7 @@ export class SqliteConnection {
     }
     try {
       if (mayWrite) this.#setUpForWriting();
+      this.#db.function('canonical_text', { deterministic: true }, canonicalText);
       // By default savepoints and sorts write temporary data above 64 KiB to a file.
       this.#db.exec('PRAGMA temp_store = MEMORY');
       this.#db.exec(`PRAGMA cache_size = -${cacheKib}`);
