@@ -12,6 +12,7 @@ import {
   rows,
   type Tone,
   table,
+  webAddress,
   written,
 } from '../../platform/web/blocks.ts';
 import { buttonForm, checkbox, field, form } from '../../platform/web/forms.ts';
@@ -70,7 +71,7 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
     return html`!${top}!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: add })}`;
   const list = rows(
     webhooks.map((webhook) => ({
-      title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code translate="no">${webhook.url}</code></a>`,
+      title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code>!${webAddress(webhook.url)}</code></a>`,
       text: webhook.description ? written(webhook.description) : '',
       aside: webhook.enabled
         ? badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok')
@@ -102,7 +103,7 @@ export function webhookPage(
   const t = words(view.lang);
   const path = `${webhooksPath(app)}/${webhook.id}`;
   return html`
-!${heading({ title: t('title'), intro: webhook.url, actions: linkButton(t('backToList'), webhooksPath(app)) })}
+!${heading({ title: t('one'), address: webhook.url, actions: linkButton(t('backToList'), webhooksPath(app)) })}
 !${state(view, webhook)}
 !${o.secret ? notice('ok', o.secret.text) : ''}
 !${deliveryCard(view, webhook, path, o.list)}

@@ -3,6 +3,7 @@ import { messages } from '../../platform/web/i18n.ts';
 export const webhookWords = messages({
   en: {
     title: 'Webhooks',
+    one: 'Webhook',
     intro: 'Events of creators who connected {app} are sent to your server, signed.',
     cardText: 'Have events sent to your server as they happen, signed and tried again until they arrive.',
     open: 'Manage webhooks',
@@ -92,7 +93,7 @@ export const webhookWords = messages({
     to: 'To',
     spanMissing: 'Give a date and a time.',
     spanOrder: 'This must not be after the end.',
-    request: 'What was sent',
+    request: 'What is sent',
     hidden: 'The body is no longer shown: the creator disconnected the app, or the event is no longer kept.',
     attempt: 'Attempt {n}',
     noAttempts: 'No attempt yet.',
@@ -109,6 +110,7 @@ export const webhookWords = messages({
   },
   th: {
     title: 'Webhook',
+    one: 'Webhook',
     intro: 'ระบบส่งเหตุการณ์ของครีเอเตอร์ที่เชื่อมต่อกับ {app} ไปยังเซิร์ฟเวอร์ของคุณพร้อมลายเซ็น',
     cardText: 'รับเหตุการณ์ที่เซิร์ฟเวอร์ของคุณทันทีที่เกิดขึ้น มีลายเซ็นกำกับ และส่งซ้ำจนกว่าจะถึง',
     open: 'จัดการ Webhook',

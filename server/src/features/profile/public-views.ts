@@ -1,4 +1,4 @@
-import { written, writtenName } from '../../platform/web/blocks.ts';
+import { webAddress, written, writtenName } from '../../platform/web/blocks.ts';
 import { displayText } from '../../platform/web/browser/text.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { initialOf } from '../../platform/web/layout.ts';
@@ -37,7 +37,7 @@ export function publicView({ profile, look }: PublicPage, address: string, t: Pr
   </section>
   <aside>
     <img src="/@${profile.username}/qr.svg" alt="${t('qrAlt')}" width="144" height="144" loading="lazy">
-    <div><h2>${t('share')}</h2><p translate="no">${address}</p>
+    <div><h2>${t('share')}</h2><p>!${webAddress(address.replace(/^https?:\/\//, ''))}</p>
     <button class="button plain" type="button" hidden data-copy="page-address" data-copied="${t('copied')}">${t('copyAddress')}</button>
     <input type="hidden" id="page-address" value="${address}"></div>
   </aside>

@@ -55,7 +55,7 @@ export const profileWords = messages({
     share: 'Share this page',
     shareTitle: 'Send {name} a tip',
     shareText: 'Tips, live on stream.',
-    copyAddress: 'Copy the address',
+    copyAddress: 'Copy address',
     copied: 'Copied',
     qrAlt: 'QR code of this page',
     ...channelTypes,

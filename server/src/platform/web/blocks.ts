@@ -12,9 +12,9 @@ export const writtenName = (...names: readonly (string | null)[]): Html =>
 export type Tone = 'info' | 'ok' | 'warn' | 'error';
 
 /** The top of a page: its one `h1`, a sentence, and actions on the whole page. */
-export const heading = (o: { title: string; intro?: string; actions?: Html }): Html => html`
+export const heading = (o: { title: string; intro?: string; address?: string; actions?: Html }): Html => html`
 <div class="heading">
-  <div><h1>${displayText(o.title)}</h1>!${o.intro ? html`<p>${displayText(o.intro)}</p>` : ''}</div>
+  <div><h1>${displayText(o.title)}</h1>!${o.intro ? html`<p>${displayText(o.intro)}</p>` : ''}!${o.address ? html`<p>!${webAddress(o.address)}</p>` : ''}</div>
   !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
 </div>`;
 
@@ -25,6 +25,10 @@ export const card = (o: { title?: string; intro?: string; body: Html; actions?: 
   !${o.body}
   !${o.actions ? html`<div class="actions">!${o.actions}</div>` : ''}
 </section>`;
+
+/** An address. In a narrow place it breaks before a part of its path, not inside of one. */
+export const webAddress = (url: string): Html =>
+  html`<span class="address" translate="no">!${url.split(/(?<![/:])(?=[/?])/).map((part, i) => html`!${i > 0 ? html`<wbr>` : ''}${part}`)}</span>`;
 
 /** An error interrupts a screen reader; other notices wait. */
 export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`

@@ -143,7 +143,7 @@ function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boole
   const end = buttonForm({ action, csrf, label: t('endSession'), kind: 'plain' });
   return {
     title: written(deviceOf(session.user_agent) || t('unknownDevice')),
-    text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)} · !${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))} · ${session.address}`,
+    text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)}<br>!${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))}${session.address === '' ? '' : ` · ${session.address}`}`,
     aside: current ? badge(t('thisSession'), 'ok') : end,
   };
 }

@@ -51,7 +51,7 @@ export const accountWords = messages({
     sessionsIntro: 'Where you are signed in. End what you do not recognise, then change your password.',
     thisSession: 'This one',
     signedInAt: 'Signed in {date}',
-    lastSeen: 'last seen {date}',
+    lastSeen: 'Last seen {date}',
     method_password: 'with password',
     method_passkey: 'with passkey',
     method_recovery: 'with recovery code',
