@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
@@ -111,4 +111,30 @@ test('the server itself bounds them', async (t) => {
   // The server does not close before its clients are gone.
   for (const socket of sockets) socket.destroy();
   assert.match(answer, /^HTTP\/1\.1 429 /);
+});
+
+test('a body of tiny chunks is kept in few pieces', async (t) => {
+  const app = fastify();
+  t.after(() => app.close());
+  app.decorateReply('errorCode', undefined);
+  limitHeldBytes(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', async (_request: FastifyRequest, body: AsyncIterable<Buffer>) => {
+    const pieces: string[] = [];
+    for await (const piece of body) pieces.push(String(piece));
+    return pieces;
+  });
+  app.post('/', async ({ body }) => body);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect(portOf(app), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const text = 'abcdefghij'.repeat(300);
+  const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('');
+  const head = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nConnection: close\r\n';
+  socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+  let received = '';
+  for await (const chunk of socket) received += chunk;
+  const pieces: string[] = JSON.parse(received.slice(received.indexOf('\r\n\r\n')));
+  assert.equal(pieces.join(''), text);
+  assert.ok(pieces.length <= 3_000 / 128 + 1, `${pieces.length} pieces`);
 });

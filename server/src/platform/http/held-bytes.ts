@@ -4,8 +4,10 @@
  * - A body counts from before it is read until its request is answered, by the length that it tells or else the most that
  *   its route reads. An answer counts until the operating system has taken it, so one that nobody reads counts on.
  * - Above the bound a request is refused before its body is read, and an answer is replaced by a short one.
+ * - A body in chunks is kept in few pieces, however small they come.
  * - Streams do not count: they wait for their reader, and so are never in memory as a whole.
  */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../addresses.ts';
 import { envelope } from './errors.ts';
@@ -16,6 +18,8 @@ const defaultMaxOfAddress = 64 * 1024 * 1024;
 /** What is shorter is not counted: it fits into the buffers of its connection. */
 const smallBytes = 16 * 1024;
 const retrySeconds = '2';
+/** So many pieces of a body that comes in chunks become one. */
+const maxPieces = 128;
 
 export function limitHeldBytes(app: FastifyInstance, maxOfAddress = defaultMaxOfAddress): void {
   const held = new Map<string, number>();
@@ -37,7 +41,8 @@ export function limitHeldBytes(app: FastifyInstance, maxOfAddress = defaultMaxOf
 
   // After the hooks that let somebody in, before the body is read.
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (hold(request, reply, bodyBytes(request))) return done(null, payload);
+    if (hold(request, reply, bodyBytes(request)))
+      return done(null, isChunked(request) ? Readable.from(merged(payload)) : payload);
     // The body stays unread, so the connection cannot be used again.
     done(httpError('rate_limited', { headers: { 'retry-after': retrySeconds, connection: 'close' } }));
   });
@@ -53,10 +58,23 @@ export function limitHeldBytes(app: FastifyInstance, maxOfAddress = defaultMaxOf
   });
 }
 
-function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
-  const most = routeOptions.bodyLimit ?? 0;
-  if (headers['transfer-encoding'] !== undefined) return most;
-  return Math.min(most, Number(headers['content-length'] ?? 0));
+function bodyBytes(request: FastifyRequest): number {
+  const most = request.routeOptions.bodyLimit ?? 0;
+  if (isChunked(request)) return most;
+  return Math.min(most, Number(request.headers['content-length'] ?? 0));
+}
+
+const isChunked = ({ headers }: FastifyRequest): boolean => headers['transfer-encoding'] !== undefined;
+
+/** A piece of one byte takes 400 bytes of memory, and a body may come in 65,536 of them. */
+async function* merged(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  for await (const piece of body)
+    if (pieces.push(piece) >= maxPieces) {
+      yield Buffer.concat(pieces);
+      pieces = [];
+    }
+  if (pieces.length > 0) yield Buffer.concat(pieces);
 }
 
 const answerBytes = (payload: unknown): number =>

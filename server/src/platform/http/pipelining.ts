@@ -2,14 +2,23 @@
  * A client may send requests without waiting for their answers, and a chunk of 64 KiB holds 2,000 of them. Node calls the
  * handlers of all of them in one iteration of the event loop, a tenth of a second for each connection that does this,
  * in which nobody else is answered. Here an iteration reads one request of a connection: sending more gains nothing.
+ *
+ * The same holds for a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000 of one byte, and each
+ * costs as much as a large one: an iteration reads a few lines of a connection's, and those of few connections of an address.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf } from '../addresses.ts';
+import { createRequestQueue } from './request-queue.ts';
 
 /** The end of a request's head. A body may contain it too. */
 const endOfHead = '\r\n\r\n';
 /** How many empty lines in a body of unknown length, each of which may be the end of a head, are read in an iteration. */
 const maxSlices = 32;
+/** A chunk of a body has two lines or more: its length and its bytes. */
+const maxLines = 96;
+/** What follows a head in the same bytes is parsed with it, unless it is longer: it may be many chunks. */
+const maxAfterHead = 1024;
 
 interface Reading {
   /** How many bytes of the last request's body, as far as its length is known, are still to come. No request is in them. */
@@ -18,33 +27,63 @@ interface Reading {
   newBodyLength: number | undefined;
   /** The last bytes may hold the first part of a head's end, so the next end that is found may not be the first one. */
   isEndSplit: boolean;
+  /** The last request's body comes in chunks. */
+  chunked: boolean;
+  /** The rest of the bytes waits for another iteration. */
+  waits: boolean;
   upgraded: boolean;
+}
+
+function putBack(socket: Socket, bytes: Buffer): void {
+  socket.pause();
+  socket.unshift(bytes);
 }
 
 export function readRequestsSingly(server: Server): void {
   const readings = new WeakMap<Socket, Reading>();
+  const turns = createRequestQueue(({ remoteAddress = '' }: Socket) => ({
+    address: networkOf(remoteAddress),
+    credential: '',
+  }));
 
   server.on('connection', (socket: Socket) => {
-    const reading: Reading = { bodyLeft: 0, newBodyLength: undefined, isEndSplit: false, upgraded: false };
+    const reading: Reading = {
+      bodyLeft: 0,
+      newBodyLength: undefined,
+      isEndSplit: false,
+      chunked: false,
+      waits: false,
+      upgraded: false,
+    };
     readings.set(socket, reading);
     const parse = (bytes: Buffer): void => {
       for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
     };
+    const goOn = (): void => {
+      reading.waits = false;
+      socket.resume();
+    };
     const parsers = replaceReaders(socket, (chunk) => {
       if (reading.upgraded) return;
-      const end = readUpToRequest(chunk, reading, parse);
+      // Whoever reads a body resumes its socket, also before its turn.
+      if (reading.waits) return putBack(socket, chunk);
+      const lines = reading.chunked ? chunk.subarray(0, endOfLines(chunk)) : chunk;
+      const end = readUpToRequest(lines, reading, parse);
       if (end >= chunk.length || socket.destroyed) return;
       // Node pauses a client that does not read its answers, and resumes it itself.
       const held = socket.isPaused();
-      socket.pause();
-      socket.unshift(chunk.subarray(end));
-      if (!held) setImmediate(() => socket.resume());
+      putBack(socket, chunk.subarray(end));
+      if (held) return;
+      reading.waits = true;
+      setImmediate(() => (reading.chunked ? turns.enter(socket, goOn) : goOn()));
     });
   });
 
   const begin = ({ socket, headers }: IncomingMessage): void => {
     const reading = readings.get(socket);
-    if (reading) reading.newBodyLength = Number(headers['content-length'] ?? 0);
+    if (!reading) return;
+    reading.newBodyLength = Number(headers['content-length'] ?? 0);
+    reading.chunked = headers['transfer-encoding'] !== undefined;
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, begin);
   // From here on the bytes are no requests.
@@ -62,7 +101,8 @@ function readUpToRequest(chunk: Buffer, reading: Reading, parse: (bytes: Buffer)
     const found = chunk.indexOf(endOfHead, bodyEnd);
     const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
     const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
-    const end = isLast ? chunk.length : endOfLineBreaks(chunk, headEnd);
+    const isShort = isLast && chunk.length - headEnd <= maxAfterHead;
+    const end = isShort ? chunk.length : endOfLineBreaks(chunk, headEnd);
     reading.newBodyLength = undefined;
     parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
     const { newBodyLength } = reading;
@@ -76,6 +116,12 @@ function readUpToRequest(chunk: Buffer, reading: Reading, parse: (bytes: Buffer)
 }
 
 const isLineBreak = (byte: number | undefined): boolean => byte === 0x0d || byte === 0x0a;
+
+function endOfLines(chunk: Buffer): number {
+  let end = 0;
+  for (let lines = 0; lines < maxLines && end < chunk.length; end += 1) if (chunk[end] === 0x0a) lines += 1;
+  return end;
+}
 
 /** Line breaks before a request mean nothing: many of them are one slice. */
 function endOfLineBreaks(chunk: Buffer, from: number): number {
