@@ -247,7 +247,7 @@ export function deliveryPage(
 !${heading({ title: delivery.event_type, actions: linkButton(t('backToWebhook'), path) })}
 !${card({ body: definitions(facts), actions: delivery.status === 'cancelled' ? '' : retry })}
 !${card({ title: t('request'), body: body === null ? html`<p class="hint">${t('hidden')}</p>` : bodyText(pretty(body)) })}
-!${card({ title: t('attempts'), body: attemptsList(view, delivery) })}`;
+!${card({ title: t('eachAttempt'), body: attemptsList(view, delivery) })}`;
 }
 
 function attemptsList(view: View, { attempts }: Delivery): Html {
