@@ -42,30 +42,54 @@ export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string):
   return sequence;
 }
 
-/** The tips of a creator that were recorded at or after an instant and are held, the oldest first. */
-export function heldTips(db: Reader, creatorId: string, since: number, limit: number): Promise<TipRow[]> {
+/** Instants between which tips were recorded, the first one included. */
+interface Span {
+  readonly from: number;
+  readonly before: number;
+}
+
+/** When the tip so many after an instant was recorded, if there are so many. */
+export async function endOfPart(
+  db: Reader,
+  creatorId: string,
+  from: number,
+  size: number,
+): Promise<number | undefined> {
+  const row = await db.get<{ created_at: number }>(
+    `SELECT created_at FROM tips WHERE creator_id = $1 AND created_at >= $2
+     ORDER BY created_at, sequence LIMIT 1 OFFSET CAST($3 AS BIGINT)`,
+    [creatorId, from, size],
+  );
+  return row?.created_at;
+}
+
+/** The held tips of a span, the oldest first. */
+export function heldTips(db: Reader, creatorId: string, { from, before }: Span, limit: number): Promise<TipRow[]> {
   return db.all<TipRow>(
-    `SELECT ${columns} FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'held'
-     ORDER BY created_at, sequence LIMIT $3`,
-    [creatorId, since, limit],
+    `SELECT ${columns} FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'held'
+     ORDER BY created_at, sequence LIMIT $4`,
+    [creatorId, from, before, limit],
   );
 }
 
 /** How many those are. */
-export async function countHeld(db: Reader, creatorId: string, since: number): Promise<number> {
+export async function countHeld(db: Reader, creatorId: string, { from, before }: Span): Promise<number> {
   const row = await db.get<{ count: number }>(
-    `SELECT COUNT(*) AS count FROM tips WHERE creator_id = $1 AND created_at >= $2 AND alert_status = 'held'`,
-    [creatorId, since],
+    `SELECT COUNT(*) AS count FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'held'`,
+    [creatorId, from, before],
   );
   return row?.count ?? 0;
 }
 
-const queuedSql = (since: string): string =>
-  `SELECT ${columns}, COALESCE(approved_at, created_at) AS queued_at FROM tips
-   WHERE creator_id = $1 AND ${since} AND alert_status = 'queued'`;
+/** Each kind is limited before they are merged: all that is queued would be read and sorted otherwise. */
+const queuedSql = (column: 'created_at' | 'approved_at', more = ''): string =>
+  `SELECT * FROM (SELECT ${columns}, ${column} AS queued_at FROM tips
+     WHERE creator_id = $1 AND ${column} >= $2 AND alert_status = 'queued' ${more}
+     ORDER BY ${column}, sequence LIMIT $3) AS ${column}_queued`;
 
-const allQueuedSql = `SELECT * FROM (${queuedSql('created_at >= $2 AND approved_at IS NULL')}
-  UNION ALL ${queuedSql('approved_at >= $2')}) AS queued ORDER BY queued_at, sequence LIMIT $3`;
+const allQueuedSql = `${queuedSql('created_at', 'AND approved_at IS NULL')}
+  UNION ALL ${queuedSql('approved_at')} ORDER BY queued_at, sequence LIMIT $3`;
 
 /** Tips whose alerts were queued at or after an instant and still are, in the order in which they are shown. */
 export function queuedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<TipRow[]> {

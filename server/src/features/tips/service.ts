@@ -7,6 +7,7 @@ import { type EventLog, readStoredTip } from '../events/index.ts';
 import * as alertRepo from './alert-repo.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal, sumBetween } from './days.ts';
+import { createHeld } from './held.ts';
 import type { Selection } from './range.ts';
 import * as repo from './repo.ts';
 import type { Tip, TipStats } from './schemas.ts';
@@ -60,8 +61,6 @@ export interface Voider {
 const voidableMs = 90 * 86_400_000;
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
-/** A tip is held for a day, and a little longer until a job skips it. */
-const longestHoldMs = 48 * 3_600_000;
 /** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
 const maxSkipped = 500;
 /** How many of the newest tips are searched for those that may stand in public lists: the most if the first are too few. */
@@ -120,6 +119,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
   return {
     ...createSearch({ db, queue }),
+    ...createHeld({ db, clock, queue, sequenceOf: async (creatorId) => (await headOf(creatorId)).head.sequence }),
 
     /** What it costs to read the whole history, in units. */
     async historyCost(creatorId: string): Promise<number> {
@@ -245,12 +245,6 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     /** Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown. */
     queuedSince: async (creatorId: string, since: number, limit: number): Promise<Tip[]> =>
       (await alertRepo.queuedSince(db, creatorId, since, limit)).map(repo.toTip),
-
-    /** The held tips of a creator, the oldest first. */
-    held: async (creatorId: string, limit: number): Promise<Tip[]> =>
-      (await alertRepo.heldTips(db, creatorId, clock() - longestHoldMs, limit)).map(repo.toTip),
-
-    countHeld: (creatorId: string): Promise<number> => alertRepo.countHeld(db, creatorId, clock() - longestHoldMs),
 
     voidedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await repo.voidedSince(db, creatorId, since)).map(({ id }) => id),
