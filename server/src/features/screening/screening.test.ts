@@ -167,3 +167,17 @@ test('test alerts are screened on overlays; the alert itself stays as it was sen
   );
   await assert.rejects(app.runtime.overlays.replay(pair.creatorId, 2), { code: 'not_found' });
 });
+
+test('rules that hundreds of tips wait for are compiled once', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { creatorId } = await makePair(runtime);
+  const { screening } = runtime;
+  const words = { name: 'SOMCHAI', displayName: null, message: 'hello', amountMinor: 100 };
+  const { version } = await screening.screen(creatorId, words);
+  await screening.change(creatorId, (rules) => ({ ...rules, blockedNames: ['SOMCHAI'] }));
+  const parse = t.mock.method(JSON, 'parse');
+  const screened = await Promise.all(Array.from({ length: 100 }, () => screening.screen(creatorId, words, version)));
+  const read = parse.mock.calls.filter(({ arguments: [text] }) => String(text).includes('blockedNames'));
+  assert.equal(read.length, 1);
+  assert.deepEqual(new Set(screened.map(({ status }) => status)), new Set(['blocked']));
+});

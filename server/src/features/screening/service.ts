@@ -58,6 +58,9 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
 
   async function load(creatorId: string): Promise<Cached> {
     const row = await repo.rulesOf(db, creatorId);
+    // Hundreds of tips at once may be refused by the same change: the first compiles the rules for all.
+    const known = cache.get(creatorId);
+    if (known && known.version === row?.version) return known;
     const rules = readRules(row?.rules ?? null);
     const size = sizeOf(rules);
     const compiled = row?.rules ? compileRules(rules) : withoutRules;
