@@ -229,6 +229,18 @@ test('security 55: a moderator link sees names and texts, does what it may, and 
   assert.equal((await moderator.get(`${link}/stream`)).statusCode, 404);
 });
 
+test('without an overlay the creator is led to its address, a moderator is not', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await prepare(app);
+  const visitor = await signedInVisitor(app, creatorId);
+  const next = /<a href="\/dashboard\/overlay">Get the address for OBS/;
+  assert.match((await visitor.get('/dashboard/live')).body, next);
+  const key = await app.runtime.moderators.add(creatorId, 'Nok');
+  const { body } = await visitor.get(`/moderate/${key}`);
+  assert.match(body, /No overlay is open/);
+  assert.doesNotMatch(body, next);
+});
+
 test('at most ten links; making one needs a recent sign-in and a title', async (t) => {
   const app = await buildApp(t);
   const { creatorId } = await makeCreator(app.runtime);

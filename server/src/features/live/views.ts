@@ -64,7 +64,7 @@ function switches(o: LiveView): Html {
   const overlays =
     state.connected > 0
       ? html`<p class="hint">${t('overlays', { count: state.connected })}</p>`
-      : notice('warn', t('noOverlay'));
+      : notice('warn', t('noOverlay'), o.moderator ? '' : html`<a href="/dashboard/overlay">${t('openOverlay')}</a>`);
   return html`
 <div class="switches">!${pause}!${hide}</div>
 !${o.moderator ? '' : volume(o)}
