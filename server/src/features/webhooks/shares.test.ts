@@ -12,7 +12,7 @@ import { createDispatcher } from './dispatch/dispatcher.ts';
 import { createWebhookWorker } from './worker.ts';
 
 /** A row costs SQLite about 20 µs, and every other write waits for all rows of one. */
-const mostRows = 200;
+const mostRows = 400;
 
 async function recordTips({ tips }: Runtime, { creatorId }: Pair, count: number): Promise<void> {
   const tip = { creatorId, app: null, amount: 1, name: 'LOAD', displayName: null, message: null };

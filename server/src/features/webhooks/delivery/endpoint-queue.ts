@@ -32,7 +32,7 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
 }
 
 const maxRequests = 16;
-const ahead = { min: 32, max: 256 };
+const ahead = { min: 32, max: 512 };
 /** How many deliveries one write leases. */
 const leasedAtOnce = 128;
 

@@ -38,7 +38,7 @@ export interface SettlerParts extends Pick<Platform, 'db' | 'clock'> {
 export type Settler = ReturnType<typeof createSettler>;
 
 /** In one write: tips and others write between two of them. */
-const batchSize = 100;
+const batchSize = 200;
 /** A batch waits for more settlements, longer if commits are slow: no caller waits for a settlement. */
 const batchWaitMs = { min: 20, max: 50, perCommit: 4 };
 const retryMs = 1000;

@@ -21,7 +21,7 @@ export interface DispatcherParts {
 }
 
 /** Bounds of one write, because other writes wait for it. */
-const max = { events: 200, deliveries: 200 };
+const max = { events: 400, deliveries: 400 };
 /** With more subscribers an event makes so many deliveries that the creator's writes take turns with those of others. */
 const manySubscribers = 10;
 const creatorsAtOnce = 32;
