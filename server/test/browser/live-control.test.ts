@@ -97,6 +97,24 @@ test('live control by keyboard alone', { skip }, async (t) => {
   await overlay.locator('.alert').waitFor({ state: 'detached' });
 });
 
+test('live control by touch alone', { skip }, async (t) => {
+  const { address, runtime, creatorId, browser, overlay, hold, tip } = await prepare(t);
+  await hold(true);
+  await tip('by touch');
+  const phone = { locale: 'en-US', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+  const context = await browser.newContext(phone);
+  await signIn(context, runtime, address, creatorId);
+  const control = await context.newPage();
+  await control.goto(`${address}/dashboard/live`);
+  await inPart(control, 'held')
+    .getByRole('button', { name: /^Approve/ })
+    .first()
+    .tap();
+  await overlay.getByText('by touch').waitFor();
+  await control.getByRole('button', { name: 'Hide everything' }).tap();
+  await overlay.locator('.alert').waitFor({ state: 'detached' });
+});
+
 test('a dead connection is told, and the control goes on when it is back', { skip }, async (t) => {
   const { control, tip } = await prepare(t);
   await control.context().setOffline(true);

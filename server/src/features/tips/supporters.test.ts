@@ -106,6 +106,17 @@ test('a long history is counted at the first look, and by all who look at once',
   assert.deepEqual((await top('all'))[0], ['TIP 1', 10_101, 2]);
 });
 
+test('a list that nobody looks at costs a tip nothing', async (t) => {
+  const { runtime, record, top } = await open(t);
+  const written = async () => (await runtime.db.all('SELECT name FROM supporter_sums')).length;
+  await record('Bee', 4);
+  assert.equal(await written(), 0);
+  await top('all');
+  assert.equal(await written(), 3, 'of the day, the month and all time');
+  await record('Ann', 4);
+  assert.equal(await written(), 3);
+});
+
 test('a look that finds nothing new writes nothing', async (t) => {
   const { runtime, record, top } = await open(t);
   await record('Ann', 5);
