@@ -30,7 +30,8 @@ const longestHoldMs = 48 * 3_600_000;
 /** How many tips one part has, held or not. */
 const partSize = 2_000;
 const maxListed = 500;
-const maxCreators = 100;
+/** Whose held tips are remembered: up to half a megabyte each. */
+const maxCreators = 20;
 
 export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
   const known = new Map<string, { readonly sequence: number; readonly held: Promise<Held> }>();
