@@ -103,7 +103,18 @@ const forbidden: IRegularForbiddenRuleType[] = [
     { path: `${src}(features/[^/]+|platform/web)/.*browser/` },
     { pathNot: ['/browser/', '^sdk/src/', `${src}$1/`, `${features}[^/]+/index\\.ts$`] },
   ),
-  rule('sdk-alone', 'The SDK runs in browsers and imports nothing.', { path: '^sdk/src/' }, { pathNot: '^sdk/src/' }),
+  rule(
+    'sdk-alone',
+    'The SDK has no dependencies.',
+    { path: '^sdk/src/' },
+    { pathNot: '^sdk/src/', dependencyTypesNot: ['core'] },
+  ),
+  rule(
+    'sdk-in-browsers',
+    'The SDK runs in browsers: outside of ./testing it loads a module of Node.js by import() where it is needed.',
+    { path: '^sdk/src/', pathNot: [tests, '^sdk/src/testing/'] },
+    { dependencyTypes: ['core'], dynamic: false },
+  ),
 ];
 
 export interface LayersReport {

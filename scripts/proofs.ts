@@ -126,7 +126,7 @@ export const proofs: readonly Proof[] = [
     inCi: 1,
     kind: 'tests',
     shape: 'embedded',
-    files: ['sdk/src/socket.chaos.test.ts'],
+    files: ['sdk/src/events/chaos.test.ts'],
     rounds: 1000,
     secondsARound: 0.5,
     repeat: 'inside',

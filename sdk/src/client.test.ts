@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { until } from '../test/until.ts';
-import { type ClientOptions, createClient, NamjaiError, StopEvents } from './index.ts';
+import { StopEvents } from './events/index.ts';
+import { type ClientOptions, createClient, NamjaiError } from './index.ts';
 
 type Seen = { method: string; url: string; key: string | undefined; auth: string | undefined; body: string };
 type Answer = (response: ServerResponse, seen: Seen) => void;

@@ -1,7 +1,7 @@
 import { NamjaiError } from './error.ts';
+import { connectEvents, StopEvents } from './events/connect.ts';
+import type { ConnectOptions, EventConnection } from './events/types.ts';
 import { createRequest, type Request, type RequestOptions } from './request.ts';
-import { connectEvents, StopEvents } from './socket.ts';
-import type { ConnectOptions, EventConnection } from './socket-types.ts';
 import type {
   Alert,
   AlertRequest,

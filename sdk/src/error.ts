@@ -6,7 +6,7 @@ export type ErrorDetail = { field: string | null; message: string };
  * `fetch`.
  */
 export class NamjaiError extends Error {
-  override readonly name = 'NamjaiError';
+  override readonly name: string = 'NamjaiError';
   readonly status: number;
   readonly code: string;
   /** Identifies the request in the server's log; give it to support. */
@@ -51,6 +51,18 @@ export class NamjaiError extends Error {
     const how = `No answer from ${origin} ${timedOut ? 'in time' : `(${reasonOf(cause)})`}`;
     const message = `${how}, tried ${tries === 1 ? 'once' : `${tries} times`}. ${next}`;
     return new NamjaiError(0, timedOut ? 'timed_out' : 'connection_failed', message, null, { cause });
+  }
+}
+
+/**
+ * The creator has disconnected your app, or the refresh token is no longer valid: no retry helps. Ask the creator to
+ * connect again.
+ */
+export class ReauthorizationRequired extends NamjaiError {
+  override readonly name = 'ReauthorizationRequired';
+
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(403, 'reauthorization_required', message, null, options);
   }
 }
 

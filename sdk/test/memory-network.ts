@@ -1,4 +1,4 @@
-import type { SocketEvent, SocketLike } from '../src/socket-types.ts';
+import type { SocketEvent, SocketLike } from '../src/events/types.ts';
 import type { ManualClock } from './clock.ts';
 import type { EventServer } from './event-server.ts';
 

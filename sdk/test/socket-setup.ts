@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { connectEvents } from '../src/socket.ts';
-import type { ConnectOptions, StatusDetail } from '../src/socket-types.ts';
+import { connectEvents } from '../src/events/index.ts';
+import type { ConnectOptions, StatusDetail } from '../src/events/types.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { startEventServer } from './event-server.ts';
 import { until } from './until.ts';

@@ -1,5 +1,5 @@
+import { connectEvents } from '@namjai/sdk/events';
 import { WebSocket } from 'ws';
-import { connectEvents } from '../../sdk/src/socket.ts';
 import type { Pair } from './factories.ts';
 
 /** An app that listens with the SDK, and whose line and life can be disturbed. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createClient, events, NamjaiError, verifyWebhook } from '@namjai/sdk';
+import { createClient, NamjaiError } from '@namjai/sdk';
+import { events } from '@namjai/sdk/events';
+import { verifyWebhook } from '@namjai/sdk/webhooks';
 import { basic } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';
 import { startServer } from '../server-process.ts';

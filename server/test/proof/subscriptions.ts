@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectEvents } from '../../../sdk/src/socket.ts';
-import { verifyWebhook } from '../../../sdk/src/webhook.ts';
+import { connectEvents } from '@namjai/sdk/events';
+import { verifyWebhook } from '@namjai/sdk/webhooks';
 import type { HonestCall } from './calls.ts';
 import type { Measurements } from './measurements.ts';
 import type { Scope } from './scope.ts';

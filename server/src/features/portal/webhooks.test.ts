@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { verifyWebhook } from '../../../../sdk/src/index.ts';
+import { verifyWebhook } from '@namjai/sdk/webhooks';
 import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { execute } from '../../../test/sql.ts';

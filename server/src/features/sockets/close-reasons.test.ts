@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectEvents } from '../../../../sdk/src/index.ts';
+import { connectEvents } from '@namjai/sdk/events';
 import { closeReasons } from './close-reasons.ts';
 
 for (const [name, { code, reconnect }] of Object.entries(closeReasons))

@@ -2,7 +2,7 @@
  * The overlay page. It runs until it is closed: it resumes where it stopped, shows the alerts that arrive, and
  * acknowledges each one to the server. Failures of the network or the server only delay it.
  */
-import { connectEvents } from '../../../../../sdk/src/socket.ts';
+import { connectEvents } from '../../../../../sdk/src/events/index.ts';
 import type { StreamEvent } from '../../../../../sdk/src/types.ts';
 import { displayName } from '../../../platform/web/browser/text.ts';
 import type { OverlayTreatment } from '../../events/index.ts';

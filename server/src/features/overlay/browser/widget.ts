@@ -2,7 +2,7 @@
  * The page of a widget. It reads its state from the server, again whenever the socket tells of a change, a day or month
  * ends, or it was away. It never acknowledges anything.
  */
-import { connectEvents } from '../../../../../sdk/src/socket.ts';
+import { connectEvents } from '../../../../../sdk/src/events/index.ts';
 import type { WidgetState } from '../widgets.ts';
 import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { verifyWebhook } from '@namjai/sdk/webhooks';
 import { Webhook } from 'standardwebhooks';
-import { verifyWebhook } from '../../../../../sdk/src/index.ts';
 import { makeCreator, makePair } from '../../../../test/factories.ts';
 import { type Received, startReceiver } from '../../../../test/receiver.ts';
 import { executeAll } from '../../../../test/sql.ts';

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from './types.ts';
+import type { WebhookEvent } from '../types.ts';
 
 /**
  * Verifies a delivery by Standard Webhooks 1.0. Web Crypto only, so it runs in Node, browsers and edge workers.

@@ -1,4 +1,4 @@
-import type { StreamEvent } from './types.ts';
+import type { StreamEvent } from '../types.ts';
 
 /** Types only, so that `socket.ts` needs no other file in a browser. */
 

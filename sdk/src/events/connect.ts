@@ -1,3 +1,4 @@
+import type { CloseCode, StreamEvent } from '../types.ts';
 import type {
   Connection,
   ConnectOptions,
@@ -6,8 +7,7 @@ import type {
   EventsStatus,
   Frame,
   StatusDetail,
-} from './socket-types.ts';
-import type { CloseCode, StreamEvent } from './types.ts';
+} from './types.ts';
 
 /**
  * The event stream of one creator, for browsers and Node. Invariants:

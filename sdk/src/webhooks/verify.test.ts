@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { type HeadersLike, verifyWebhook, WebhookError, type WebhookErrorCode } from './webhook.ts';
+import { type HeadersLike, verifyWebhook, WebhookError, type WebhookErrorCode } from './verify.ts';
 
 const now = 1_800_000_000_000;
 const secret = `whsec_${randomBytes(32).toString('base64')}`;

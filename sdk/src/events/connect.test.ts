@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { WebSocket as WsSocket } from 'ws';
-import { event } from '../test/event-server.ts';
-import { range, setUp } from '../test/socket-setup.ts';
-import { until } from '../test/until.ts';
+import { event } from '../../test/event-server.ts';
+import { range, setUp } from '../../test/socket-setup.ts';
+import { until } from '../../test/until.ts';
+import { StopEvents } from './connect.ts';
 import { events } from './iterate.ts';
-import { StopEvents } from './socket.ts';
 
 test('authenticates by the first frame and starts at the newest event', async (t) => {
   const { server, connect, lines, saw, told } = await setUp(t);
@@ -295,7 +295,7 @@ test('events() yields them in a loop and closes the connection when the loop is 
 });
 
 test('the file is one browser module once its types are stripped', async () => {
-  const source = await readFile(new URL('./socket.ts', import.meta.url), 'utf8');
+  const source = await readFile(new URL('./connect.ts', import.meta.url), 'utf8');
   const stripped = stripTypeScriptTypes(source);
   assert.doesNotMatch(stripped, /^\s*import\b/m);
   const module = await import(`data:text/javascript,${encodeURIComponent(stripped)}`);

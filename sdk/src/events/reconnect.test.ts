@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket as WsSocket } from 'ws';
-import { range, setUp } from '../test/socket-setup.ts';
-import { until } from '../test/until.ts';
+import { range, setUp } from '../../test/socket-setup.ts';
+import { until } from '../../test/until.ts';
 
 test('a cut is resumed soon, with the same token and after the last event', async (t) => {
   const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);

@@ -1,6 +1,6 @@
-import { connectEvents } from './socket.ts';
-import type { ConnectOptions } from './socket-types.ts';
-import type { StreamEvent } from './types.ts';
+import type { StreamEvent } from '../types.ts';
+import { connectEvents } from './connect.ts';
+import type { ConnectOptions } from './types.ts';
 
 /**
  * `for await (const event of events(options))`. An event counts as delivered when the loop asks for the next one.

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { manualClock } from '../test/clock.ts';
-import { createEventServer, event, type ServerLine } from '../test/event-server.ts';
-import { memoryNetwork } from '../test/memory-network.ts';
-import { rounds } from '../test/rounds.ts';
-import { seed, seeded } from '../test/seeded.ts';
-import { connectEvents } from './socket.ts';
+import { manualClock } from '../../test/clock.ts';
+import { createEventServer, event, type ServerLine } from '../../test/event-server.ts';
+import { memoryNetwork } from '../../test/memory-network.ts';
+import { rounds } from '../../test/rounds.ts';
+import { seed, seeded } from '../../test/seeded.ts';
+import { connectEvents } from './connect.ts';
 
 const EVENTS = 2000;
 const FAULTS = 50;

@@ -1,0 +1,1 @@
+export { ReauthorizationRequired } from '../error.ts';

@@ -1,0 +1,7 @@
+export {
+  type HeadersLike,
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  WebhookError,
+  type WebhookErrorCode,
+} from './verify.ts';
