@@ -78,7 +78,16 @@ test('every tip is flushed before it is answered, and flushes are shared under l
   const server = await startServer({
     env,
     // Each flush takes 20 ms, so that a slow machine, too, has more than one tip to share the next one.
-    prefix: ['strace', '-f', '-o', trace, '-e', 'trace=fdatasync,fsync', '-e', 'inject=fdatasync,fsync:delay_exit=20000'],
+    prefix: [
+      'strace',
+      '-f',
+      '-o',
+      trace,
+      '-e',
+      'trace=fdatasync,fsync',
+      '-e',
+      'inject=fdatasync,fsync:delay_exit=20000',
+    ],
   });
   t.after(() => server.kill('SIGTERM'));
   const flushes = () => [...readFileSync(trace, 'utf8').matchAll(/f(data)?sync\(/g)].length;
