@@ -78,7 +78,8 @@ export const proofs: readonly Proof[] = [
   },
   {
     name: 'crash-refresh',
-    shows: 'kill -9 during refreshes: never do the old token and its successor both work',
+    shows:
+      'kill -9 during refreshes: never do the old token and its successor both work, and with a key nothing is lost',
     inCi: 50,
     kind: 'tests',
     shape: 'embedded',

@@ -53,13 +53,19 @@ export const exchange = (http: FastifyInstance, client: Client, code: string, mo
     ...more,
   });
 
-export const refresh = (http: FastifyInstance, client: Client, token: string, more: object = {}) =>
-  post(http, '/v1/oauth/token', {
-    grant_type: 'refresh_token',
-    ...credentials(client),
-    refresh_token: token,
-    ...more,
-  });
+export const refresh = (
+  http: FastifyInstance,
+  client: Client,
+  token: string,
+  more: object = {},
+  headers: Record<string, string> = {},
+) =>
+  post(
+    http,
+    '/v1/oauth/token',
+    { grant_type: 'refresh_token', ...credentials(client), refresh_token: token, ...more },
+    headers,
+  );
 
 export const revoke = (http: FastifyInstance, client: Client, token: string) =>
   post(http, '/v1/oauth/revoke', { ...credentials(client), token });

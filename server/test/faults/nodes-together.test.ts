@@ -36,7 +36,7 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
     assert.equal(demos.length, 1);
   });
 
-  test('security 13: codes, refresh tokens and keys used at once over both nodes are used once', {
+  test('security 13: codes, refresh tokens and keys used at once over both nodes are used once; so are repeats', {
     timeout: 300_000,
   }, async (t) => {
     const nodes = await prepareNodes(t, 2);
@@ -62,6 +62,17 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
       const next = { ...client, grant_type: 'refresh_token', refresh_token: won[0]!.json.refresh_token };
       assert.equal((await post(`${nodes.urls[0]}/v1/oauth/token`, next)).status, 200, 'the winner’s token works');
     }
+
+    const again = await withStore(nodes.env, (runtime) => makePair(runtime, { creator: pair, app: pair }));
+    const repeat = { ...client, grant_type: 'refresh_token', refresh_token: again.refreshToken };
+    const pairs = await atOnce(50, (url) => post(`${url}/v1/oauth/token`, repeat, { 'idempotency-key': 'repeat' }));
+    assert.deepEqual(new Set(pairs.map(({ status }) => status)), new Set([200]));
+    const works = await Promise.all(
+      pairs.map(({ json }, i) =>
+        post(`${nodes.urls[i % 2]}/v1/oauth/introspect`, { ...client, token: json.refresh_token }),
+      ),
+    );
+    assert.equal(works.filter(({ json }) => json.active).length, 1, 'security 56: one living successor');
 
     const headers = { ...pair.headers, 'idempotency-key': 'once' };
     const tips = await atOnce(10, (url) => post(`${url}/v1/tips`, { amount: 5, name: 'ONCE' }, headers));

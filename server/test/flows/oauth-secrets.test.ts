@@ -36,9 +36,13 @@ test('security 24: neither the database nor the log at trace level holds a code,
   keep('code', ...codes);
   keep('verifier', verifier);
   const first = tokensOf(await exchange(http, client, codes[0]!));
-  const second = tokensOf(await refresh(http, client, first.refresh_token));
+  const repeatKey = 'the-key-of-a-repeatable-refresh';
+  keep('key of a refresh', repeatKey);
+  const withKey = () => refresh(http, client, first.refresh_token, {}, { 'idempotency-key': repeatKey });
+  const lost = tokensOf(await withKey());
+  const second = tokensOf(await withKey());
   const third = tokensOf(await exchange(http, client, codes[1]!, { code_verifier: verifier }));
-  for (const [i, { access_token, refresh_token }] of [first, second, third].entries()) {
+  for (const [i, { access_token, refresh_token }] of [first, lost, second, third].entries()) {
     keep(`access token ${i}, part`, access_token, ...access_token.split('.').slice(1));
     keep(`refresh token ${i}, part`, refresh_token, refresh_token.slice(-43));
   }

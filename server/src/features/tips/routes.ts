@@ -1,8 +1,14 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { type ErrorDetail, validationFailed } from '../../errors.ts';
 import { HttpError } from '../../platform/http/http-error.ts';
+import {
+  idempotencyKey,
+  idempotencyKeyHeader,
+  idempotencyKeyRule,
+  isIdempotencyKeyForm,
+} from '../../platform/http/idempotency-key.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Vault } from '../../platform/secrets.ts';
@@ -105,15 +111,10 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
         'Records a tip whose payment the source system has confirmed, and emits `tip.created`. No charge is made. ' +
         'Send an `Idempotency-Key` so that a retry can never record it twice.',
       tags: ['Tips'],
-      headers: Type.Object({
-        'idempotency-key': Type.Optional(
-          Type.String({
-            description:
-              '1 to 255 visible ASCII characters, kept 24 hours; a repeat gets the first answer with `Idempotency-Replayed: true`',
-            examples: ['payment-1042'],
-          }),
-        ),
-      }),
+      headers: idempotencyKeyHeader(
+        '1 to 255 visible ASCII characters, kept 24 hours; a repeat gets the first answer with `Idempotency-Replayed: true`',
+        ['payment-1042'],
+      ),
       body: tipRequest(rules),
       requestExample: { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' },
       response: {
@@ -135,9 +136,9 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
     },
     preValidation: (request, _reply, done) => {
       done(
-        isKeyForm(request)
+        isIdempotencyKeyForm(request)
           ? undefined
-          : validationFailed({ field: 'Idempotency-Key', message: 'must have 1 to 255 visible ASCII characters' }),
+          : validationFailed({ field: 'Idempotency-Key', message: idempotencyKeyRule }),
       );
     },
     handler: async (request, reply) => {
@@ -192,16 +193,6 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       tips.void(grant.creatorId, params.id, { clientId: grant.clientId, reason: body.reason ?? null }),
   });
 }
-
-const idempotencyKey = (request: FastifyRequest): string | undefined => {
-  const value = request.headers['idempotency-key'];
-  return typeof value === 'string' ? value : undefined;
-};
-
-const isKeyForm = (request: FastifyRequest): boolean => {
-  const value = request.headers['idempotency-key'];
-  return value === undefined || /^[\x21-\x7e]{1,255}$/.test(String(value));
-};
 
 function readQuery(
   query: Static<typeof TipQuery>,

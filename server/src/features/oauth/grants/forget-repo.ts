@@ -4,7 +4,8 @@
  *
  * - Each write removes a bounded number of rows, because a store can hold millions of them.
  * - The tokens of a family form a chain: each names its successor, and the first one is found by an index. Whoever
- *   removes a token makes its successor the first one, so that what is left is always found.
+ *   removes a token makes its successor the first one, so that what is left is always found. A token that was replaced
+ *   by a repeated refresh is a chain of its own.
  * - Rotated tokens are found by their key, which begins with the time of their making. An index by the time of their
  *   rotation would cost every refresh a write. Tokens without a time in their key are removed with their family.
  */
@@ -79,7 +80,7 @@ async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number
        SELECT r.hash, r.successor_hash, chain.place + 1 FROM chain
        JOIN refresh_tokens r ON r.hash = chain.successor_hash WHERE chain.place < $3
      )
-     SELECT hash, successor_hash FROM chain`,
+     SELECT hash, successor_hash FROM chain LIMIT $3`,
     [creator_id, id, limit],
   );
   await removeTokens(tx, tokens);

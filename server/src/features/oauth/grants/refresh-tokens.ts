@@ -20,6 +20,12 @@ export function newRefreshToken(now: number): NewRefreshToken {
   return { token, key: time + hashSecret(token) };
 }
 
+/**
+ * What is stored of the `Idempotency-Key` of a refresh. The hash covers the token too, which is stored nowhere, so that a
+ * key that can be guessed cannot be found from its hash.
+ */
+export const repeatHash = (token: string, key: string): string => hashSecret(`${key} ${token}`);
+
 export const refreshKey = (token: string): string => (withTime.exec(token)?.[1] ?? '') + hashSecret(token);
 
 export interface NewFamilyParts {

@@ -41,7 +41,7 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   /** The name of the code or token in error messages. */
   readonly credential: string;
   /** Runs before the client is authenticated. Throws for a missing or malformed field. */
-  read(body: Body<Field>): Request;
+  read(body: Body<Field>, idempotencyKey: string | undefined): Request;
   /** The new refresh token, and what the write needs of it. */
   create(parts: TokenParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume. Its function calls `redeem`. */
@@ -100,7 +100,10 @@ export async function redeem<Request, Loaded extends { readonly client_id: strin
 
 export interface GrantType extends Documentation {
   /** Reads the body and returns the remaining steps. */
-  read(body: Body<string>): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
+  read(
+    body: Body<string>,
+    idempotencyKey: string | undefined,
+  ): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
 }
 
 export function defineGrantType<Field extends string, Request, New>(steps: Steps<Field, Request, New>): GrantType {
@@ -109,8 +112,8 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
     fields,
     example,
     errors,
-    read(body) {
-      const request = steps.read(body);
+    read(body, idempotencyKey) {
+      const request = steps.read(body, idempotencyKey);
       return async (parts, clientId) => {
         const { db, clock, grants, raceMs } = parts;
         const sign = await parts.tokens.signer('access');

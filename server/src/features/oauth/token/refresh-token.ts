@@ -1,23 +1,24 @@
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
-import { newRefreshToken, refreshExpiry, refreshKey } from '../grants/refresh-tokens.ts';
+import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import {
   checkCreatorActive,
-  checkUnused,
   defineGrantType,
   invalidGrant,
   type Redeeming,
   type Refusal,
   redeem,
 } from './grant-type.ts';
-import { type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
+import { isRepeat, type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
 interface Refresh {
   readonly key: string;
   /** Fewer scopes for this access token; all granted scopes if absent. */
   readonly scope: string | undefined;
+  /** Of the `Idempotency-Key`; `null` if there is none. */
+  readonly repeatHash: string | null;
 }
 
 interface NextToken {
@@ -29,12 +30,13 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
   const { request, now, raceMs } = redeeming;
   return redeem(tx, redeeming, {
     load: (tx, { key }) => refreshTokenByKey(tx, key),
-    checks: [checkNotRevoked, checkUnused, checkNotExpired, checkCreatorActive, checkScope],
+    checks: [checkNotRevoked, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
     consume: (tx, token) =>
       rotateRefreshToken(tx, {
         key: request.key,
         creatorId: token.creator_id,
         familyId: token.family_id,
+        repeatHash: request.repeatHash,
         nextKey: next.key,
         nextExpiresAt: refreshExpiry(now, next.idleMs, token.family_expires_at),
         now,
@@ -53,8 +55,8 @@ export const writes = defineWrites(import.meta.url, { redeemRefreshToken });
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
- * A second use ends the family, with one exception: within the race window, and while its successor is unused, it counts
- * as a concurrent request.
+ * A second use ends the family, with two exceptions, both while its successor is unused: a repeat with the same
+ * `Idempotency-Key` gets another successor instead; within the race window it counts as a concurrent request.
  */
 export const refreshToken = defineGrantType({
   credential: 'refresh token',
@@ -64,7 +66,14 @@ export const refreshToken = defineGrantType({
   },
   example: { summary: 'Refresh', value: { ...exampleCredentials, refresh_token: 'njr_…' } },
   errors: ['invalid_scope'],
-  read: (body): Refresh => ({ key: refreshKey(required(body, 'refresh_token')), scope: body.scope || undefined }),
+  read(body, idempotencyKey): Refresh {
+    const token = required(body, 'refresh_token');
+    return {
+      key: refreshKey(token),
+      scope: body.scope || undefined,
+      repeatHash: idempotencyKey === undefined ? null : repeatHash(token, idempotencyKey),
+    };
+  },
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
@@ -78,8 +87,16 @@ function checkNotRevoked({ grant_ended_at, family_ended_at }: RefreshTokenRow): 
     : invalidGrant('The refresh token has been revoked.');
 }
 
-function checkNotExpired({ expires_at }: RefreshTokenRow, _: Refresh, now: number): Refusal | undefined {
-  return expires_at <= now ? invalidGrant('The refresh token has expired.') : undefined;
+/** A repeat must pass the other checks, and uses nothing up if it does not. */
+function checkUnusedOrRepeat(token: RefreshTokenRow, { repeatHash }: Refresh, now: number): 'used' | undefined {
+  return token.used_at === null || isRepeat(token, repeatHash, now) ? undefined : 'used';
+}
+
+/** A used token cannot be idle: a repeat of its refresh lasts as long as the family at most. */
+function checkNotExpired(token: RefreshTokenRow, _: Refresh, now: number): Refusal | undefined {
+  return (token.used_at === null ? token.expires_at : token.family_expires_at) <= now
+    ? invalidGrant('The refresh token has expired.')
+    : undefined;
 }
 
 function checkScope(token: RefreshTokenRow, { scope }: Refresh): Refusal | undefined {

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '../../../platform/db/database.ts';
+import { sameHash } from '../../../platform/secrets.ts';
 import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/repo.ts';
 
 /**
@@ -70,6 +71,7 @@ export interface RefreshTokenRow {
   created_at: number;
   expires_at: number;
   used_at: number | null;
+  repeat_hash: string | null;
   family_scope: string;
   family_expires_at: number;
   family_ended_at: number | null;
@@ -83,7 +85,7 @@ export interface RefreshTokenRow {
 
 export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshTokenRow | undefined> {
   return db.get<RefreshTokenRow>(
-    `SELECT r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at,
+    `SELECT r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at, r.repeat_hash,
        f.scope AS family_scope, f.expires_at AS family_expires_at, f.ended_at AS family_ended_at,
        g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
        c.suspended_at AS creator_suspended_at, c.username
@@ -100,6 +102,8 @@ interface Rotation {
   readonly key: string;
   readonly creatorId: string;
   readonly familyId: string;
+  /** With it the refresh can be repeated. */
+  readonly repeatHash: string | null;
   readonly nextKey: string;
   readonly nextExpiresAt: number;
   readonly now: number;
@@ -110,22 +114,73 @@ interface Rotation {
 export async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Consumption> {
   const { key, creatorId, familyId, nextKey, now, raceMs } = rotation;
   const changed = await tx.run(
-    'UPDATE refresh_tokens SET used_at = $3, successor_hash = $2 WHERE hash = $1 AND used_at IS NULL',
-    [key, nextKey, now],
+    'UPDATE refresh_tokens SET used_at = $3, successor_hash = $2, repeat_hash = $4 WHERE hash = $1 AND used_at IS NULL',
+    [key, nextKey, now, rotation.repeatHash],
   );
   if (changed === 1) {
     await insertRefreshToken(tx, nextKey, creatorId, familyId, key, now, rotation.nextExpiresAt);
     return 'consumed';
   }
-  const token = await tx.get<{ used_at: number; successor_used_at: number | null }>(
-    `SELECT t.used_at, s.used_at AS successor_used_at
-     FROM refresh_tokens t JOIN refresh_tokens s ON s.hash = t.successor_hash
-     WHERE t.hash = $1 AND t.used_at IS NOT NULL`,
-    [key],
-  );
+  const token = await lockUsedToken(tx, key);
+  if (token && isRepeat(token, rotation.repeatHash, now) && (await replaceSuccessor(tx, token, rotation)))
+    return 'consumed';
+  // A replaced token has no successor. Within the race window, whoever shows it made the same repeat at the same time.
   if (token && token.successor_used_at === null && isRace(token.used_at, now, raceMs)) return 'raced';
   await endFamily(tx, creatorId, familyId, now);
   return 'reused';
+}
+
+interface UsedToken {
+  used_at: number;
+  repeat_hash: string | null;
+  successor_hash: string | null;
+  successor_used_at: number | null;
+}
+
+/** Concurrent repeats wait for each other here, so that each sees the successor that the one before it has issued. */
+async function lockUsedToken(tx: Tx, key: string): Promise<UsedToken | undefined> {
+  await tx.get(
+    {
+      sqlite: 'SELECT hash FROM refresh_tokens WHERE hash = $1',
+      postgres: 'SELECT hash FROM refresh_tokens WHERE hash = $1 FOR UPDATE',
+    },
+    [key],
+  );
+  return tx.get<UsedToken>(
+    `SELECT t.used_at, t.repeat_hash, t.successor_hash, s.used_at AS successor_used_at
+     FROM refresh_tokens t LEFT JOIN refresh_tokens s ON s.hash = t.successor_hash
+     WHERE t.hash = $1 AND t.used_at IS NOT NULL`,
+    [key],
+  );
+}
+
+/**
+ * Replaces the unused successor by another one. The replaced token is marked as used, without a successor: showing it
+ * later is a reuse. Returns false if it was used.
+ */
+async function replaceSuccessor(tx: Tx, token: UsedToken, rotation: Rotation): Promise<boolean> {
+  const { key, creatorId, familyId, nextKey, now } = rotation;
+  const ended = await tx.run(
+    'UPDATE refresh_tokens SET used_at = $2, parent_hash = NULL WHERE hash = $1 AND used_at IS NULL',
+    [token.successor_hash, now],
+  );
+  if (ended === 0) return false;
+  await tx.run('UPDATE refresh_tokens SET successor_hash = $2 WHERE hash = $1', [key, nextKey]);
+  await insertRefreshToken(tx, nextKey, creatorId, familyId, key, now, rotation.nextExpiresAt);
+  return true;
+}
+
+/** The contract: a refresh can be repeated for 24 hours. */
+const repeatMs = 24 * 3_600_000;
+
+/** The same refresh again, with the same key. */
+export function isRepeat(
+  token: Pick<RefreshTokenRow, 'used_at' | 'repeat_hash'>,
+  repeatHash: string | null,
+  now: number,
+): boolean {
+  if (token.used_at === null || token.repeat_hash === null || repeatHash === null) return false;
+  return sameHash(token.repeat_hash, repeatHash) && now - token.used_at <= repeatMs;
 }
 
 const isRace = (usedAt: number, now: number, raceMs: number): boolean => raceMs > 0 && now - usedAt <= raceMs;

@@ -1,5 +1,11 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import {
+  idempotencyKey,
+  idempotencyKeyHeader,
+  idempotencyKeyRule,
+  isIdempotencyKeyForm,
+} from '../../../platform/http/idempotency-key.ts';
 import { Type } from '../../../platform/http/type.ts';
 import type { Apps } from '../../apps/index.ts';
 import { useOAuthBodies } from './bodies.ts';
@@ -63,6 +69,12 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
         'Called from the app’s server only. Every refresh answers a new refresh token; store it and stop using the old ' +
         'one. Using an old one again ends the whole family. A code works for five minutes and once.',
       tags: ['OAuth'],
+      headers: idempotencyKeyHeader(
+        'With `refresh_token`: makes it repeatable. 1 to 255 visible ASCII characters, new for each refresh and stored ' +
+          'before it is sent. The same refresh token with the same key, within 24 hours and while the new refresh token ' +
+          'is unused, gets another pair in place of the one that was lost.',
+        ['b0a1c2d3-4e5f-4a6b-8c7d-9e0f1a2b3c4d'],
+      ),
       body: TokenRequest,
       requestForms: true,
       requestExamples: Object.fromEntries(
@@ -87,8 +99,15 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
         scope: 'profile.read tips.read',
       },
     },
+    preValidation: (request, _reply, done) => {
+      done(
+        isIdempotencyKeyForm(request)
+          ? undefined
+          : new OAuthError('invalid_request', `Idempotency-Key ${idempotencyKeyRule}.`),
+      );
+    },
     handler: async (request) => {
-      const issue = tokenEndpoint.read(request.body);
+      const issue = tokenEndpoint.read(request.body, idempotencyKey(request));
       const client = await authenticateClient(apps, request, request.body);
       return issue(client.id);
     },

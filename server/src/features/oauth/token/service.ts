@@ -66,11 +66,11 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
 
   return {
     /** Reads the request before the client is authenticated. The returned function issues tokens to the client. */
-    read(body: Parameters<GrantType['read']>[0]): (clientId: string) => Promise<TokenResponse> {
+    read(...[body, idempotencyKey]: Parameters<GrantType['read']>): (clientId: string) => Promise<TokenResponse> {
       const name = required(body, 'grant_type');
       const grantType = Object.hasOwn(grantTypes, name) ? grantTypes[name] : undefined;
       if (!grantType) throw new OAuthError('unsupported_grant_type');
-      const issue = grantType.read(body);
+      const issue = grantType.read(body, idempotencyKey);
       return (clientId) => issue(parts, clientId);
     },
 
