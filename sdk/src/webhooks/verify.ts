@@ -12,7 +12,10 @@ export type WebhookErrorCode =
   | 'timestamp_too_old'
   | 'timestamp_too_new'
   | 'no_matching_signature'
-  | 'bad_body';
+  | 'bad_body'
+  /** There are no raw bytes to verify: the body was parsed or read before, or is empty. */
+  | 'no_raw_body'
+  | 'body_too_large';
 
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
@@ -38,14 +41,9 @@ export type VerifyWebhookOptions = {
 
 /** The event, if the delivery is genuine and recent; otherwise throws a `WebhookError`. */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
-  const secrets = (options.secrets ?? [options.secret]).map(decodeSecret);
-  if (secrets.length === 0) throw new WebhookError('bad_secret', 'no secret was given');
-  const id = header(options.headers, 'webhook-id');
-  const timestamp = header(options.headers, 'webhook-timestamp');
-  const signatures = offeredSignatures(header(options.headers, 'webhook-signature'));
-  checkTimestamp(timestamp, options.toleranceSeconds ?? 300, (options.now ?? Date.now)());
-
-  const body = typeof options.body === 'string' ? new TextEncoder().encode(options.body) : options.body;
+  const secrets = decodeSecrets(options.secrets ?? [options.secret]);
+  const { id, timestamp, signatures } = readSignature(options);
+  const body = bytesOf(options.body);
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
   let genuine = false;
   for (const secret of secrets) {
@@ -54,6 +52,26 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   }
   if (!genuine) throw new WebhookError('no_matching_signature', 'no signature matches this body and secret');
   return parse(body);
+}
+
+export function decodeSecrets(secrets: readonly (string | undefined)[]): Uint8Array<ArrayBuffer>[] {
+  if (secrets.length === 0) throw new WebhookError('bad_secret', 'no secret was given');
+  return secrets.map(decodeSecret);
+}
+
+/** What the headers say, if all are there and the timestamp is recent: nothing else of the request is needed for it. */
+export function readSignature(options: Pick<VerifyWebhookOptions, 'headers' | 'toleranceSeconds' | 'now'>) {
+  const id = header(options.headers, 'webhook-id');
+  const timestamp = header(options.headers, 'webhook-timestamp');
+  const signatures = offeredSignatures(header(options.headers, 'webhook-signature'));
+  checkTimestamp(timestamp, options.toleranceSeconds ?? 300, (options.now ?? Date.now)());
+  return { id, timestamp, signatures };
+}
+
+function bytesOf(body: unknown): Uint8Array {
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return body;
+  throw new WebhookError('no_raw_body', 'body must be the raw body, as text or bytes; parsed JSON cannot be verified');
 }
 
 function decodeSecret(secret: string | undefined): Uint8Array<ArrayBuffer> {
