@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,12 +21,18 @@ export function addOpenapiCommand(program: Command, { print }: Context): void {
     });
 }
 
-/** The document does not depend on the settings of a server, so it is made with the defaults on a temporary database. */
+/** Made with addresses of no real server, on a temporary database: the settings here change nothing of it. */
 async function makeDocument(): Promise<object> {
   const { createApp } = await import('../app.ts');
   const directory = mkdtempSync(join(tmpdir(), 'namjai-'));
   try {
-    return await withRuntime({ DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` }, async (runtime) => {
+    const env = {
+      DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`,
+      BASE_URL: 'https://api.tips.example',
+      AUTH_URL: 'https://tips.example',
+      SECRET_KEY: randomBytes(32).toString('hex'),
+    };
+    return await withRuntime(env, async (runtime) => {
       const { http, document } = createApp(runtime);
       await http.ready();
       return document();

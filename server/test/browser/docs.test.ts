@@ -122,7 +122,7 @@ test('every request with a token answers as its page says when it is pasted', { 
     .flatMap((methods) => Object.values(methods))
     .filter(
       ({ security, responses }) =>
-        security?.[0]?.bearer && JSON.stringify(responses[200] ?? responses[201]).includes('application/json'),
+        security?.[0]?.oauth2 && JSON.stringify(responses[200] ?? responses[201]).includes('application/json'),
     );
   assert.ok(pasted.length >= 9);
   const { page, close } = await open('/docs', { javaScriptEnabled: false });

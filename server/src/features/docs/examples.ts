@@ -1,4 +1,12 @@
-import { type ApiDocument, type Content, contentOf, type Operation, resolve, type Schema } from './openapi.ts';
+import {
+  type ApiDocument,
+  accessOf,
+  type Content,
+  contentOf,
+  type Operation,
+  resolve,
+  type Schema,
+} from './openapi.ts';
 
 /** The example that the document gives for a body, or one made from the examples of its fields. */
 export function exampleOf({ example, schema }: Content, document: ApiDocument): unknown {
@@ -38,7 +46,7 @@ export function curlOf(operation: Operation, document: ApiDocument): string {
     .map(({ name, schema }) => `-H "${headerTitle(name)}: ${schema.examples?.[0]}"`);
   return [
     `curl ${streams(operation) ? '-N ' : ''}${operation.method === 'GET' ? '' : `-X ${operation.method} `}"${address}"`,
-    ...credentials(operation, document),
+    ...credentials(operation),
     ...headers,
     ...body(operation, document),
   ].join(' \\\n  ');
@@ -48,13 +56,10 @@ const streams = ({ responses }: Operation): boolean =>
   contentOf(responses['200']?.content)?.[0] === 'text/event-stream';
 
 /** No credentials where they are optional: the body carries them then. */
-function credentials({ security = [] }: Operation, { components }: ApiDocument): string[] {
-  if (security.some((choice) => Object.keys(choice).length === 0)) return [];
-  const [name] = Object.keys(security[0] ?? {});
-  const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
-  if (scheme === 'bearer') return ['-H "Authorization: Bearer $TOKEN"'];
-  if (scheme === 'basic') return ['-u "$CLIENT_ID:$CLIENT_SECRET"'];
-  return [];
+function credentials(operation: Operation): string[] {
+  const { by } = accessOf(operation);
+  if (by === 'token') return ['-H "Authorization: Bearer $TOKEN"'];
+  return by === 'app' ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : [];
 }
 
 function body({ requestBody }: Operation, document: ApiDocument): string[] {

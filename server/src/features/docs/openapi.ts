@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 /** The API document as the reference reads it: the parts that it shows, and the fields of a schema as rows of text. */
+import { isDeepStrictEqual } from 'node:util';
 
 export interface Schema {
   readonly $ref?: string;
@@ -66,7 +66,6 @@ export interface ApiDocument {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
-    readonly securitySchemes: Readonly<Record<string, { readonly scheme?: string }>>;
     readonly schemas: Readonly<Record<string, Schema>>;
   };
 }
@@ -87,6 +86,20 @@ export function byTag(document: ApiDocument): { name: string; description: strin
   return tags
     .map((tag) => ({ ...tag, operations: all.filter(({ tags = ['Other'] }) => tags.includes(tag.name)) }))
     .filter(({ operations }) => operations.length > 0);
+}
+
+/** What the caller has to show. `body`: the app's credentials, which the body can carry as well. */
+type Access =
+  | { readonly by: 'token'; readonly scope: string | undefined }
+  | { readonly by: 'app' | 'body' | 'nothing' };
+
+/** api-document.ts declares the schemes. */
+export function accessOf({ security = [] }: OperationObject): Access {
+  const choices = Object.assign({}, ...security) as Readonly<Record<string, readonly string[]>>;
+  if (choices.oauth2) return { by: 'token', scope: choices.oauth2[0] };
+  const optional = security.some((choice) => Object.keys(choice).length === 0);
+  if (choices.client) return { by: optional ? 'body' : 'app' };
+  return { by: 'nothing' };
 }
 
 /** The body of a request or an answer; JSON where several types are offered. */

@@ -5,6 +5,7 @@ import { inline } from './markdown.ts';
 import {
   type Answer,
   type ApiDocument,
+  accessOf,
   contentOf,
   type Field,
   fieldsOf,
@@ -24,7 +25,7 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
     <h3 id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h3>
     <p class="endpoint" translate="no">!${method(operation.method)} <code>!${breakable(operation.path)}</code></p>
     !${paragraphs(operation).map((text) => html`<p lang="en">!${inline(text)}</p>`)}
-    !${needs(operation, document, t)}
+    !${needs(operation, t)}
     !${parameters(operation, 'path', t('path'), document, t)}
     !${parameters(operation, 'query', t('query'), document, t)}
     !${parameters(operation, 'header', t('headers'), document, t)}
@@ -48,22 +49,21 @@ const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part
 const paragraphs = ({ description = '' }: Operation): string[] =>
   description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
 
-function needs(operation: Operation, { components }: ApiDocument, t: T): Html {
-  const { security = [], 'x-rate-limit': limit } = operation;
-  const [[name, scopes] = []] = Object.entries(security[0] ?? {});
-  const scheme = name === undefined ? undefined : components.securitySchemes[name]?.scheme;
-  const who =
-    scheme === 'bearer'
-      ? scopes && scopes.length > 0
-        ? html`${t('scope')} <a href="#scopes"><code>${scopes.join(' ')}</code></a>`
-        : html`${t('scopeNone')}`
-      : scheme === 'basic'
-        ? html`${t('client')}`
-        : opensSocket(operation)
-          ? html`<a href="#getSocketToken">${t('socketToken')}</a>`
-          : html`${t('public')}`;
+function needs(operation: Operation, t: T): Html {
+  const limit = operation['x-rate-limit'];
   const quota = limit ? html`<li><a href="#limits">${t('limit', { limit: limit.limit })}</a></li>` : '';
-  return html`<ul class="needs"><li>!${who}</li>!${quota}</ul>`;
+  return html`<ul class="needs"><li>!${caller(operation, t)}</li>!${quota}</ul>`;
+}
+
+function caller(operation: Operation, t: T): Html {
+  const access = accessOf(operation);
+  if (access.by === 'app' || access.by === 'body') return html`${t('client')}`;
+  if (access.by === 'token')
+    return access.scope
+      ? html`${t('scope')} <a href="#scopes"><code>${access.scope}</code></a>`
+      : html`${t('scopeNone')}`;
+  if (opensSocket(operation)) return html`<a href="#getSocketToken">${t('socketToken')}</a>`;
+  return html`${t('public')}`;
 }
 
 function parameters(operation: Operation, location: Parameter['in'], label: string, document: ApiDocument, t: T): Html {
@@ -140,9 +140,10 @@ interface ErrorRow {
 }
 
 /** One row for each error code that the document has an example of. */
-function errorRows({ responses, security = [] }: Operation): ErrorRow[] {
-  const scope = Object.values(security[0] ?? {})[0]?.[0] ?? '';
-  return Object.entries(responses)
+function errorRows(operation: Operation): ErrorRow[] {
+  const access = accessOf(operation);
+  const scope = (access.by === 'token' && access.scope) || '';
+  return Object.entries(operation.responses)
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([status, { description = '', content }]) => {
       const examples = Object.entries(contentOf(content)?.[1].examples ?? {});

@@ -40,8 +40,10 @@ test('the reference lists every operation of the served document with its fields
     for (const { name, in: place } of parameters) if (place !== 'header') shows(name);
     for (const scope of security.flatMap((choice) => Object.values(choice).flat())) shows(scope);
     if (rest['x-rate-limit']) shows(`${rest['x-rate-limit'].limit} requests a minute`);
+    const [success, ...others] = Object.keys(responses).filter((status) => Number(status) < 400);
+    shows(success ?? '');
     for (const [status, { content }] of Object.entries(responses)) {
-      shows(status);
+      if (!others.includes(status)) shows(status);
       for (const code of Object.keys(content?.['application/json']?.examples ?? {})) shows(code);
     }
     assert.ok(body.includes(`href="#${operationId}"`), `the contents lead to ${operationId}`);

@@ -44,5 +44,7 @@ export {
   type OverlayTreatment,
   overlayTreatments,
   WebhookEvent,
+  WebhookHeaders,
+  webhookExamples,
   webhookTypes,
 } from './types.ts';

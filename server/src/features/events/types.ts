@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { Timestamp } from '../../platform/http/schema.ts';
+import { Timestamp, taggedUnion } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import {
@@ -210,16 +210,7 @@ function eventSchema(type: AnyEventType): TSchema {
 }
 
 const eventUnion = (title: string, description: string, types: readonly AnyEventType[]): TSchema =>
-  Type.Unsafe({
-    type: 'object',
-    oneOf: types.map(eventSchema),
-    discriminator: {
-      propertyName: 'type',
-      mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${componentName(type)}`])),
-    },
-    title,
-    description: `${description}. Types may be added: pass over those you do not know`,
-  });
+  taggedUnion(title, `${description}. Types may be added: pass over those you do not know`, types.map(eventSchema));
 
 /** An event of a creator's sequence. */
 export const Event = eventUnion(
@@ -230,6 +221,17 @@ export const Event = eventUnion(
 
 /** The body of a webhook delivery. */
 export const WebhookEvent = eventUnion('WebhookEvent', 'The body of a delivery', allTypes);
+
+export const WebhookHeaders = Type.Object({
+  'webhook-id': Type.String({ description: 'The id of the event: the same for every attempt and every webhook' }),
+  'webhook-timestamp': Type.String({ description: 'Seconds since 1970 of this attempt' }),
+  'webhook-signature': Type.String({
+    description: '`v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; several are separated by a space',
+  }),
+});
+
+export const webhookExamples = (): Record<string, { summary: string; value: unknown }> =>
+  Object.fromEntries(allTypes.map((type) => [type, { summary: eventTypes[type].label.en, value: eventExample(type) }]));
 
 /** A whole event of this type, for examples in the API document. */
 export function eventExample(type: AnyEventType) {

@@ -44,7 +44,7 @@ export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }:
       summary: 'Authorization server metadata',
       description: 'RFC 8414. Where everything of OAuth is, and what is supported.',
       tags: ['OAuth'],
-      response: { 200: ServerMetadata, ...errorResponses('internal_error') },
+      response: { 200: ServerMetadata, ...errorResponses('headers_too_large', 'internal_error') },
       responseExample: example,
     },
     handler: (_request, reply) =>
@@ -61,7 +61,7 @@ export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }:
         'RFC 7517. A new key is in the set before it signs, a retired one until its last token has ended. Whether a ' +
         'token still works is known to this server alone: introspect it.',
       tags: ['OAuth'],
-      response: { 200: KeySet, ...errorResponses('internal_error', 'upstream_failed') },
+      response: { 200: KeySet, ...errorResponses('headers_too_large', 'internal_error', 'upstream_failed') },
       responseExample: {
         keys: [{ kty: 'EC', crv: 'P-256', x: '…', y: '…', kid: 'k3Jb…', alg: 'ES256', use: 'sig' }],
       },

@@ -6,12 +6,19 @@ import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessLookup, type Protect, protectedErrors, type TokenSubject, type Tokens } from '../oauth/index.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
-import { LastEventId, SocketQuery } from './schemas.ts';
+import { ClientFrame, LastEventId, ServerFrame, SocketQuery } from './schemas.ts';
 import { readAuth } from './socket.ts';
 import { createSocketServer } from './socket-server.ts';
 import { SseConnection } from './sse.ts';
 import type { Streams } from './streams.ts';
 import type { SubscriberOptions } from './subscriber.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The caller shows a socket token, in the query or in the first frame. */
+    socketToken?: boolean;
+  }
+}
 
 export interface LiveRoutesParts {
   readonly webSockets: WebSockets;
@@ -44,14 +51,19 @@ export function liveRoutes(
   app.route({
     method: 'GET',
     url: '/v1/socket',
-    config: { checksItself: true },
+    config: { checksItself: true, socketToken: true },
     schema: {
       operationId: 'openSocket',
       summary: 'Events as they happen, on a WebSocket',
       description: socketDescription,
       tags: ['Events'],
       querystring: SocketQuery,
-      response: { 101: Type.Null({ description: 'The WebSocket is open' }), ...errorResponses('upgrade_required') },
+      frames: { server: ServerFrame, client: ClientFrame },
+      response: {
+        101: Type.Null({ description: 'The WebSocket is open' }),
+        200: Type.Null({ description: 'The same through a proxy that offers WebSockets over HTTP/2 (RFC 8441)' }),
+        ...errorResponses('upgrade_required'),
+      },
     },
     // A bad query is answered with a close code: browsers hide the response of a failed upgrade.
     validatorCompiler: () => (value) => ({ value }),
@@ -128,9 +140,7 @@ const socketDescription = [
   'JSON text frames. Either `?token=…&after=…` or, so that no token reaches a log, a first frame',
   '`{"type":"auth","token","after"}` within 10 seconds. `after` is the last sequence you have: what followed it is sent',
   'again, in order. A bad token never fails the upgrade: the socket opens and closes with its code.\n\n',
-  'Frames: `welcome` `{session_id, keepalive_seconds, sequence, oldest, resumed, replayed}`, `event` `{event}`,',
-  '`keepalive` (also the answer to `{"type":"ping"}`), `reconnect` `{after_ms}`: the server is going away, open a new',
-  'connection.\n\n',
+  'The frames are the schemas `ServerFrame` and `ClientFrame`.\n\n',
   `Close codes: ${Object.values(closeReasons)
     .map(({ code, reason }) => `${code} ${reason}`)
     .join(' · ')}.`,

@@ -6,7 +6,7 @@ import { collectOpenApi } from './openapi.ts';
 
 test('a route below /v1 that lacks a guard or its words is refused, and others are left alone', () => {
   const app = fastify();
-  collectOpenApi(app, apiDocument({ baseUrl: 'https://api.tips.example' }));
+  collectOpenApi(app, apiDocument({ baseUrl: 'https://api.tips.example', authUrl: 'https://tips.example' }));
   const handler = () => 'seen';
   const words = { operationId: 'seeThing', summary: 'A thing', tags: ['Tips'] };
   assert.throws(() => app.get('/v1/bare', handler), {

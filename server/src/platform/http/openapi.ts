@@ -1,5 +1,15 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ErrorDetail } from './http-error.ts';
+import {
+  type DescribedError,
+  errorContent,
+  frameContent,
+  hoist,
+  type Json,
+  parametersOf,
+  requestContent,
+  responseContent,
+} from './openapi-content.ts';
 
 /**
  * The API document (OpenAPI 3.1), made from the routes' own schemas. Routes that name an `operationId` are in it; one
@@ -23,6 +33,10 @@ declare module 'fastify' {
     /** Of the success response; JSON when absent. */
     responseType?: string;
     bodyOptional?: boolean;
+    /** The frames of a WebSocket that this route opens, as unions by `taggedUnion`. */
+    frames?: { readonly server: object; readonly client: object };
+    /** Where the route is served, if not where the document says. */
+    servers?: readonly { url: string; description: string }[];
   }
   interface FastifyContextConfig {
     /** No guard stands before the handler, which decides itself who the caller is. */
@@ -30,24 +44,18 @@ declare module 'fastify' {
   }
 }
 
-type Json = { [key: string]: unknown };
-
-/** One error that a response can be, as `describeErrors` puts it into the schema. */
-interface DescribedError {
-  readonly code: string;
-  readonly message: string;
-}
-
 export interface DocumentInfo {
   readonly title: string;
   readonly description: string;
+  /** The page that explains the API. */
+  readonly documentation: string;
   readonly servers: readonly { url: string; description: string }[];
   readonly tags: readonly { name: string; description: string }[];
   readonly securitySchemes: Json;
   /** The example of a broken rule, for `validation_failed`. */
   readonly brokenRule: ErrorDetail;
   /** Requests that the server sends, by name. */
-  readonly webhooks: Readonly<Record<string, { summary: string; description: string; tags: string[]; body: unknown }>>;
+  readonly webhooks: Readonly<Record<string, WebhookInfo>>;
   /** Fields of our own, `x-…`, at the top of the document. */
   readonly extensions: Json;
   /** What a route needs of its caller, and the headers that its answers carry for it. */
@@ -58,6 +66,16 @@ export interface DocumentInfo {
     /** Fields of our own, `x-…`. */
     extensions?: Json;
   };
+}
+
+interface WebhookInfo {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly headers: unknown;
+  readonly body: unknown;
+  readonly examples: Readonly<Record<string, { summary: string; value: unknown }>>;
 }
 
 /** Collects the routes as they are registered; the returned function makes the document. */
@@ -78,10 +96,7 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
       for (const method of [route.method].flat())
         paths[path][method.toLowerCase()] = operation(route, info, components);
     }
-    const webhooks = Object.entries(info.webhooks).map(([name, { body, ...words }]) => {
-      const post = { ...words, requestBody: { required: true, content: content(body, components, undefined) } };
-      return [name, { post: { ...post, responses: { '2XX': { description: 'Received' } } } }];
-    });
+    const webhooks = Object.entries(info.webhooks).map(([name, webhook]) => [name, receiver(webhook, components)]);
     const sorted = Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
     return {
       openapi: '3.1.0',
@@ -89,6 +104,7 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
         title: info.title,
         version: '1.0',
         description: info.description,
+        contact: { name: info.title, url: info.documentation },
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: info.servers,
@@ -104,16 +120,35 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
 function missingParts(route: RouteOptions, info: DocumentInfo): string[] {
   const { operationId, summary, tags = [], response = {}, responseExample } = route.schema ?? {};
   const answers = response as Record<string, Json>;
-  const isGuarded = info.describe(route).security.length > 0;
+  const checksItself = route.config?.checksItself === true;
+  const isGuarded = !checksItself && info.describe(route).security.length > 0;
   const rules: [good: boolean, part: string][] = [
     [operationId !== undefined, 'an operationId'],
     [summary !== undefined, 'a summary'],
     [info.tags.some(({ name }) => tags.includes(name)), 'a tag of the API document'],
-    [isGuarded || route.config?.checksItself === true, 'a guard such as `protect`'],
+    [isGuarded || checksItself, 'a guard such as `protect`'],
     [!isGuarded || '401' in answers, 'its errors, such as `protectedErrors`'],
     [!['200', '201'].some((status) => answers[status]?.title) || responseExample !== undefined, 'a responseExample'],
   ];
   return rules.filter(([good]) => !good).map(([, part]) => part);
+}
+
+/** A webhook is a request to the app, so the response is the app's. */
+function receiver({ headers, body, examples, ...words }: WebhookInfo, components: Json): Json {
+  const media = { schema: hoist(body, components), examples };
+  return {
+    post: {
+      ...words,
+      security: [],
+      parameters: parametersOf(headers, 'header', components),
+      requestBody: { required: true, content: { 'application/json': media } },
+      responses: {
+        '2XX': { description: 'Received' },
+        '410': { description: 'Not wanted any more: the webhook is switched off' },
+        default: { description: 'Sent again later' },
+      },
+    },
+  };
 }
 
 function operation(route: RouteOptions, info: DocumentInfo, components: Json): Json {
@@ -130,7 +165,9 @@ function operation(route: RouteOptions, info: DocumentInfo, components: Json): J
     description: [schema.description, note].filter(Boolean).join('\n\n'),
     tags: schema.tags,
     security,
+    ...(schema.servers ? { servers: schema.servers } : {}),
     ...extensions,
+    ...(schema.frames ? { 'x-frames': hoist(schema.frames, components) } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(schema.body
       ? {
@@ -160,7 +197,9 @@ function responses(
           ? { 'Retry-After': 'Seconds to wait' }
           : status === '401'
             ? { 'WWW-Authenticate': 'RFC 6750 for a token, RFC 7617 for an app’s credentials' }
-            : {};
+            : status.startsWith('3')
+              ? { Location: 'Where the browser goes next' }
+              : {};
     answer[status] = {
       description: errors
         ? errors.map(({ code, message }) => `\`${code}\`: ${message}`).join('\n\n')
@@ -170,11 +209,12 @@ function responses(
         ...(Number(status) === 401 || Number(status) === 403 ? {} : headers),
         ...extra,
       }),
+      ...(status === '101' && schema.frames ? { content: frameContent(schema.frames, components) } : {}),
       ...(body.type === 'null'
         ? {}
         : {
             content: errors
-              ? errorContent(body, errors, info, components)
+              ? errorContent(body, errors, info.brokenRule, components)
               : responseContent(body, components, schema.responseExample, schema.responseType),
           }),
     };
@@ -186,73 +226,3 @@ const describeHeaders = (headers: Record<string, string>): Json =>
   Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   );
-
-const content = (schema: unknown, components: Json, example: unknown, type = 'application/json'): Json => ({
-  [type]: { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) },
-});
-
-function requestContent(schema: FastifySchema, components: Json): Json {
-  const { 'application/json': json } = content(schema.body, components, schema.requestExample);
-  const media = { ...(json as Json), ...(schema.requestExamples ? { examples: schema.requestExamples } : {}) };
-  return {
-    'application/json': media,
-    ...(schema.requestForms ? { 'application/x-www-form-urlencoded': media } : {}),
-  };
-}
-
-/** A response with examples of its own is an error that does not use the common envelope. */
-function responseContent(body: Json, components: Json, example: unknown, type: string | undefined): Json {
-  const { 'x-examples': examples, description: _, ...plain } = body;
-  return examples === undefined
-    ? content(body, components, example, type)
-    : { 'application/json': { schema: hoist(plain, components), examples } };
-}
-
-function errorContent(schema: Json, errors: readonly DescribedError[], info: DocumentInfo, components: Json): Json {
-  const { description: _, 'x-errors': __, ...plain } = schema;
-  const examples = errors.map(({ code, message }) => {
-    const details = code === 'validation_failed' ? { details: [info.brokenRule] } : {};
-    return [
-      code,
-      {
-        value: {
-          error: { code, message, request_id: 'req_01kaxk2t5v7f9sd3n8q6w4y0zr', ...details },
-        },
-      },
-    ];
-  });
-  return { 'application/json': { schema: hoist(plain, components), examples: Object.fromEntries(examples) } };
-}
-
-function parametersOf(schema: unknown, place: 'path' | 'query' | 'header', components: Json): Json[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property;
-    return {
-      name,
-      in: place,
-      required: place === 'path' || required.includes(name),
-      description,
-      schema: hoist(rest, components),
-    };
-  });
-}
-
-/** Replaces titled schemas by references to components, and drops what only the server needs. */
-function hoist(schema: unknown, components: Json): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => hoist(item, components));
-  if (schema === null || typeof schema !== 'object') return schema;
-  const source = schema as Json;
-  const copy: Json = {};
-  for (const [key, value] of Object.entries(source)) {
-    if (key === 'x-rule' || key.startsWith('~')) continue;
-    copy[key] = key === 'examples' || key === 'default' ? value : hoist(value, components);
-  }
-  const name = source.title;
-  if (typeof name !== 'string' || source.type === undefined) return copy;
-  components[name] = copy;
-  return { $ref: `#/components/schemas/${name}` };
-}

@@ -16,6 +16,23 @@ export const Timestamp = Type.String({
   examples: ['2026-11-15T04:00:00.000Z'],
 });
 
+/** One of several titled objects, told apart by the constant in their field `type`. */
+export const taggedUnion = (title: string, description: string, variants: readonly TSchema[]): TSchema =>
+  Type.Unsafe({
+    type: 'object',
+    oneOf: variants,
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(variants.map(referenceByTag)) },
+    title,
+    description,
+  });
+
+function referenceByTag(variant: TSchema): [tag: string, reference: string] {
+  const { title, properties } = variant as { title?: string; properties?: { type?: { const?: string } } };
+  const tag = properties?.type?.const;
+  if (title === undefined || tag === undefined) throw new Error('A variant needs a title and a constant `type`');
+  return [tag, `#/components/schemas/${title}`];
+}
+
 const ErrorEnvelope = Type.Object(
   {
     error: Type.Object({

@@ -8,6 +8,7 @@ import type { Apps } from '../../apps/index.ts';
 import type { Grants } from '../grants/service.ts';
 import { formTargets, responseUrl } from './answer.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
+import { authorizeSchema } from './document.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
 import { openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
 import { consentPage } from './views.ts';
@@ -30,6 +31,8 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
 
   scope.get(
     '/oauth/authorize',
+    // The schema is for the API document alone.
+    { schema: authorizeSchema(issuer), validatorCompiler: () => (value) => ({ value }) },
     withErrors(async (request, reply) => {
       const authorization = await checkAuthorize(queryOf(request), apps);
       const session = pages.requireSession(request);
