@@ -1,5 +1,8 @@
 import type { Runtime } from './runtime.ts';
 
+/** As people call it in the repository, or where the package is installed. */
+const command = import.meta.url.endsWith('.ts') ? 'npm run namjai --' : 'npx namjai';
+
 /** The text for the terminal once the server listens: addresses and, in development, an example call. */
 export async function welcome({ config, demo }: Runtime): Promise<string> {
   const lines = [
@@ -15,7 +18,7 @@ export async function welcome({ config, demo }: Runtime): Promise<string> {
     const token = await demo.accessToken(world);
     lines.push(
       '',
-      '  A demo world is in the database (take it out with: npm run namjai -- demo remove).',
+      `  A demo world is in the database (take it out with: ${command} demo remove).`,
       `  Sign in    ${world.username} / ${world.password}`,
       `  Demo app   client_id ${world.clientId}`,
       `             client_secret ${world.clientSecret}`,

@@ -66,7 +66,8 @@ export function createDraw(open: typeof sharp): (drawing: Drawing) => Promise<Ui
 }
 
 const family = 'IBM Plex Sans Thai';
-const fontFolder = new URL('../../../node_modules/@fontsource/ibm-plex-sans-thai/files/', import.meta.url);
+const fontFile = (name: string) =>
+  new URL(import.meta.resolve(`@fontsource/ibm-plex-sans-thai/files/ibm-plex-sans-thai-${name}-normal.woff`));
 
 /**
  * Unpacks the fonts into a folder of this process, because the library reads font files only. A system may have no fonts
@@ -78,7 +79,7 @@ async function loadFonts(open: typeof sharp): Promise<string> {
   let last = '';
   for (const name of ['thai-400', 'latin-400', 'thai-700', 'latin-700']) {
     const fontfile = join(folder, `${name}.ttf`);
-    writeFileSync(fontfile, toSfnt(readFileSync(new URL(`ibm-plex-sans-thai-${name}-normal.woff`, fontFolder))));
+    writeFileSync(fontfile, toSfnt(readFileSync(fontFile(name))));
     await open({ text: { text: 'a', font: family, fontfile } })
       .png()
       .toBuffer();

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import type { Assets } from '../../platform/web/assets.ts';
+import { type Assets, readBrowserModule } from '../../platform/web/assets.ts';
 import { contentSecurityPolicy } from '../../platform/web/headers.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import { overlayTreatments } from '../events/index.ts';
@@ -47,7 +45,7 @@ export function createStage(assets: Assets) {
   return {
     /** The overlay's service worker. It has a path of its own, because the path limits what it controls. */
     worker(): string {
-      worker ??= stripTypeScriptTypes(readFileSync(new URL('./browser/worker.ts', import.meta.url), 'utf8'));
+      worker ??= readBrowserModule(new URL('./browser/worker.ts', import.meta.url));
       return worker;
     },
     /** The page that OBS opens. */

@@ -10,6 +10,7 @@
  *   starts a new thread.
  */
 import { getCompileCacheDir } from 'node:module';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
@@ -73,7 +74,8 @@ const isOverdue = (call: Call | undefined, withinMs: number): boolean =>
  * until then.
  */
 const groupSize = 8;
-const program = new URL('./sqlite-worker.ts', import.meta.url);
+/** TypeScript in the repository, JavaScript in the package. */
+const program = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.meta.url);
 
 /** A thread uses the cache of compiled modules only if it is named in its environment. It then starts in half the time. */
 function startWorker(workerData: ThreadOptions): Worker {

@@ -1,8 +1,8 @@
 /**
  * Stylesheets, images and browser modules, read once at start and served from memory. Types are stripped from a
- * module at its first request.
+ * module at its first request. In the package of the server the modules are JavaScript already (scripts/pack.ts).
  *
- * - A file is served under its path in the repository, so the relative `.ts` imports of browser modules
+ * - A file is served under its path in the repository, so the relative imports of browser modules
  *   resolve in the browser as they stand. What a module imports is added with it, and so is what a stylesheet names.
  * - Only files in a `browser/` folder and the SDK may be served as modules: an import of server code is an
  *   error at start, not a leak.
@@ -16,6 +16,7 @@ import { extname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
 const root = new URL('../../../../', import.meta.url);
+const dependencies = 'node_modules/';
 
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -38,15 +39,16 @@ export function createAssets(): Assets {
   const stripped = new Map<string, string>();
   let version: string | undefined;
 
-  function add(file: URL): string {
+  function add(named: URL): string {
+    const file = builtFile(named);
     const path = file.href.slice(root.href.length);
     if (files.has(path)) return path;
     const type = types[extname(path)];
     if (!file.href.startsWith(root.href) || !type) throw new Error(`Not an asset: ${file.href}`);
     if (version) throw new Error(`Asset ${path} was added after addresses were given out`);
-    const bytes = readFileSync(file);
+    const bytes = readFileSync(path.startsWith(dependencies) ? fileOfDependency(path) : file);
     files.set(path, { type, bytes });
-    if (path.endsWith('.ts')) {
+    if (/\.[jt]s$/.test(path)) {
       if (!/(^sdk\/src|\/browser)\//.test(path)) throw new Error(`Not a browser module: ${path}`);
       for (const specifier of imports(bytes.toString())) add(new URL(specifier, file));
     }
@@ -89,6 +91,20 @@ export function createAssets(): Assets {
     },
   };
 }
+
+/** The sources name browser modules as `.ts`; built, each is a `.js` in the same place. */
+const builtFile = (file: URL): URL =>
+  extname(import.meta.url) === '.js' ? new URL(file.href.replace(/\.ts$/, '.js')) : file;
+
+/** The text of a browser module that is not served as an asset. */
+export function readBrowserModule(named: URL): string {
+  const file = builtFile(named);
+  const text = readFileSync(file, 'utf8');
+  return extname(file.pathname) === '.ts' ? stripTypeScriptTypes(text) : text;
+}
+
+/** npm installs a dependency beside this package or inside of it, so it is found in the way of an import. */
+const fileOfDependency = (path: string): URL => new URL(import.meta.resolve(path.slice(dependencies.length)));
 
 function hashOf(files: ReadonlyMap<string, { readonly bytes: Buffer }>): string {
   const hash = createHash('sha256');
