@@ -68,7 +68,7 @@ export const proofs: readonly Proof[] = [
   {
     name: 'crash',
     shows: 'kill -9 in mid-load: what was answered 201 is there, once',
-    inCi: 20,
+    inCi: 10,
     kind: 'tests',
     shape: 'embedded',
     files: [`${faults}/crash.test.ts`],
@@ -80,7 +80,7 @@ export const proofs: readonly Proof[] = [
     name: 'crash-refresh',
     shows:
       'kill -9 during refreshes: never do the old token and its successor both work, and with a key nothing is lost',
-    inCi: 50,
+    inCi: 20,
     kind: 'tests',
     shape: 'embedded',
     files: [`${faults}/refresh-kill.test.ts`],
@@ -91,7 +91,7 @@ export const proofs: readonly Proof[] = [
   {
     name: 'crash-sockets',
     shows: '200 sockets and 5 receivers disturbed, the server killed: every event, in order, once',
-    inCi: 10,
+    inCi: 4,
     kind: 'tests',
     shape: 'embedded',
     files: [`${faults}/sockets.test.ts`],

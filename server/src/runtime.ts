@@ -30,6 +30,8 @@ export interface RuntimeOptions {
   readonly take?: Limiter['take'];
   readonly log?: Log;
   readonly outgoing?: Pick<SafeFetchOptions, 'resolve' | 'ca' | 'timeoutMs'>;
+  /** How long a call of PostgreSQL may take. */
+  readonly withinMs?: number;
 }
 
 /** The composition root: opens and migrates the storage, and creates all services. */
@@ -37,7 +39,8 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
   const metrics = createMetrics();
-  const storage = await openStorage({ config, log, metrics, writingThread: options.writingThread ?? false });
+  const { writingThread = false, withinMs } = options;
+  const storage = await openStorage({ config, log, metrics, writingThread, withinMs });
   const { db, hub } = storage;
   try {
     await storage.migrate(clock);

@@ -30,6 +30,8 @@ export interface StorageParts {
   readonly metrics: Metrics;
   /** SQLite writes on a separate thread: for a server, not for a short command. */
   readonly writingThread: boolean;
+  /** How long a call may take on PostgreSQL, if not as long as its port says. */
+  readonly withinMs?: number | undefined;
 }
 
 export async function openStorage(parts: StorageParts): Promise<Storage> {
@@ -84,7 +86,7 @@ async function openEmbedded(file: string, { log, writingThread }: StorageParts):
 }
 
 /** Loads the drivers here, so that a server on SQLite starts without them. */
-async function openShared(url: string, { config, log, metrics }: StorageParts): Promise<Storage> {
+async function openShared(url: string, { config, log, metrics, withinMs }: StorageParts): Promise<Storage> {
   const [{ openPostgres }, { createRedisHub }, { createRedisLimiter }, { connectRedis }] = await Promise.all([
     import('./platform/db/postgres.ts'),
     import('./platform/hub/redis.ts'),
@@ -96,7 +98,7 @@ async function openShared(url: string, { config, log, metrics }: StorageParts): 
     help: 'Requests and connections that were counted on this node alone, because Redis was away',
     registers: [metrics.registry],
   });
-  const db = openPostgres({ url });
+  const db = openPostgres({ url, withinMs });
   const redis = await connectRedis({
     url: config.redisUrl ?? '',
     onError: (err) => log.warn({ err }, 'Redis is away'),

@@ -3,9 +3,9 @@ import { createLog } from '../src/platform/log.ts';
 import { createRuntime, type Runtime } from '../src/runtime.ts';
 import { makeApp, makeCreator, makePair, type Pair } from './factories.ts';
 
-/** Opens the store beside a server, as the command line does. */
+/** Opens the store beside a server, as the command line does, with patience for a busy machine. */
 export async function withStore<T>(env: Record<string, string>, use: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }) });
+  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }), withinMs: 60_000 });
   try {
     return await use(runtime);
   } finally {

@@ -8,7 +8,7 @@ import { makePairs, sameIssuer, withStore } from '../store.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { postTips } from '../tip-load.ts';
 
-const kills = rounds(20);
+const kills = rounds(10);
 
 const settings = (directory: string) => ({ ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` });
 

@@ -9,7 +9,7 @@ import { startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
-const kills = rounds(50);
+const kills = rounds(20);
 
 /** What became of one refresh that was sent before the server was killed. */
 interface Sent {

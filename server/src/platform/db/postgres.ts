@@ -28,7 +28,7 @@ export interface PostgresOptions {
    * The timeout of a call, including the wait for a connection: the contract's five seconds, less the rest of a request.
    * Migrations need longer and use a separate pool.
    */
-  withinMs?: number;
+  withinMs?: number | undefined;
 }
 
 const maxConnectMs = 3_600;
