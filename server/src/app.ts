@@ -128,7 +128,19 @@ export function createApp(runtime: Runtime): App {
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
-    portalPages(scope, { pages, apps, grants, webhooks: runtime.webhooks, times, zone, clock, config });
+    portalPages(scope, {
+      pages,
+      apps,
+      logos: runtime.logos,
+      grants,
+      webhooks: runtime.webhooks,
+      times,
+      zone,
+      clock,
+      vault,
+      limiter,
+      config,
+    });
     docsPages(scope, { pages, document });
   });
 

@@ -75,6 +75,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'apps/repo.ts': {
     insertApp: 'app.created',
     replaceSecret: 'app.secret_replaced',
+    setLogo: 'app.changed',
     setSuspended: 'app.suspended_or_restored',
     updateDetails: 'app.changed',
   },

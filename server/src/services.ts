@@ -9,7 +9,7 @@ import {
   createThrottle,
 } from './features/accounts/index.ts';
 import { createAlerts } from './features/alerts/index.ts';
-import { createApps } from './features/apps/index.ts';
+import { createApps, createLogos } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
 import { createGoals } from './features/goals/index.ts';
@@ -86,6 +86,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const lastUsed = createLastUsed({ db, clock, log });
   const protect = createGuard({ tokens, access, limiter, lastUsed });
   const pictures = createPictures();
+  const logos = createLogos({ db, clock, newId, pictures });
   const profiles = createProfiles({
     db,
     clock,
@@ -139,6 +140,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     passkeys,
     recovery,
     apps,
+    logos,
     keys,
     tokens,
     grants,

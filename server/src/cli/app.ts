@@ -1,6 +1,15 @@
 import type { Command } from 'commander';
 import { type Context, withRuntime } from './command.ts';
 
+interface NewApp {
+  readonly name: string;
+  readonly redirectUri: string[];
+  readonly owner?: string;
+  readonly description?: string;
+  readonly homepage?: string;
+  readonly privacy?: string;
+}
+
 export function addAppCommands(program: Command, context: Context): void {
   const app = program.command('app').description('Manage apps');
   addApp(app, context);
@@ -15,10 +24,13 @@ function addApp(group: Command, { env, print }: Context): void {
     .requiredOption('--name <N>', 'Name shown to creators')
     .requiredOption('--redirect-uri <URL...>', 'Where the browser returns to; several can be given')
     .option('--owner <U>', 'Username of the developer who owns it')
-    .action(({ name, redirectUri, owner }: { name: string; redirectUri: string[]; owner?: string }) =>
+    .option('--description <D>', 'A few words that creators see')
+    .option('--homepage <URL>', 'Its homepage')
+    .option('--privacy <URL>', 'Its privacy page')
+    .action(({ redirectUri, owner, ...details }: NewApp) =>
       withRuntime(env, async ({ accounts, apps }) => {
         const ownerId = owner === undefined ? null : (await accounts.byUsername(owner)).id;
-        const { clientId, clientSecret } = await apps.add({ name, redirectUris: redirectUri, ownerId });
+        const { clientId, clientSecret, name } = await apps.add({ ...details, redirectUris: redirectUri, ownerId });
         print(
           { client_id: clientId, client_secret: clientSecret },
           `App ${name} registered. The secret is shown only now.\n  client_id      ${clientId}\n  client_secret  ${clientSecret}`,

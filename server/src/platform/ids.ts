@@ -20,6 +20,7 @@ export type IdPrefix =
   | 'ses'
   | 'psk'
   | 'avt'
+  | 'lgo'
   | 'mod'
   | 'fil'
   | 'frm';

@@ -18,9 +18,13 @@ export const hasControls = (text: string): boolean => /[\p{Cc}\p{Bidi_Control}\u
 /** `host`: the operator's, as in AUTH_URL; a name must not pass for it. */
 export function nameProblem(name: string, host?: string): NameProblem | undefined {
   if (isBlank(name)) return 'blank';
-  if (hasControls(name) || !name.isWellFormed() || hasInvisible(name)) return 'invisible';
+  if (hidesCharacters(name)) return 'invisible';
   return isReserved(name, host) ? 'reserved' : undefined;
 }
+
+/** Something of the text cannot be seen, or changes the direction of what stands beside it. */
+export const hidesCharacters = (text: string): boolean =>
+  hasControls(text) || !text.isWellFormed() || hasInvisible(text);
 
 const joiningScripts = [
   'Arabic',

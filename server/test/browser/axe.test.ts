@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import sharp from 'sharp';
 import { readGuides } from '../../src/features/docs/guides.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
@@ -28,7 +29,19 @@ async function pagesOf(runtime: Runtime) {
   const { creatorId, clientId } = world;
   const newcomer = await makeCreator(runtime, 'newcomer');
   const redirectUri = 'https://goalbot.example/callback';
-  const other = await runtime.apps.add({ name: 'Goal Bot', redirectUris: [redirectUri], ownerId: null });
+  const other = await runtime.apps.add({
+    name: 'Goal Bot',
+    redirectUris: [redirectUri],
+    ownerId: newcomer.creatorId,
+    description: 'Shows your goal on stream and tells chat how far it is. แสดงเป้าหมายบนสตรีม',
+    homepage: 'https://goalbot.example',
+    privacy: 'https://goalbot.example/privacy',
+  });
+  const logo = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#c2410c' } })
+    .png()
+    .toBuffer();
+  await runtime.logos.set(newcomer.creatorId, other.clientId, logo);
+  await runtime.grants.addByOperator(creatorId, other.clientId, 'profile.read tips.read');
   const consent = { client_id: other.clientId, redirect_uri: redirectUri, scope: 'profile.read tips.read', state: 's' };
   const receiver = { url: 'https://goalbot.example/hook', types: null, description: 'Goal Bot' };
   const { id: webhookId } = await runtime.webhooks.add(clientId, receiver);

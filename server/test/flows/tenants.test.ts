@@ -33,6 +33,11 @@ async function makeTenant(runtime: Runtime, name: string) {
   const creator = await makeCreator(runtime, name.toLowerCase());
   const { creatorId } = creator;
   const app = await makeApp(runtime, `App of ${name}`, creatorId);
+  await runtime.apps.edit(creatorId, app.clientId, {
+    name: `App of ${name}`,
+    redirectUris: ['https://app.example/callback'],
+    description: `About ${name}`,
+  });
   const pair = await makePair(runtime, { creator, app });
   await screening.change(creatorId, (rules) => ({
     ...rules,
@@ -99,7 +104,7 @@ const parameters = (route: string, other: Tenant, own: Tenant): Record<string, s
 
 /** By unguessable ids of public files, or public by name: nobody's secret. */
 const isPublic = (route: string): boolean =>
-  /^\/(avatars|overlay-files)\/:id$|^\/docs|^\/@:username|^\*$|^\/\*$/.test(route);
+  /^\/(avatars|overlay-files|app-logos)\/:id$|^\/docs|^\/@:username|^\*$|^\/\*$/.test(route);
 
 /** Does not end, or ends the session of the one who asks. */
 const isLeftOut = (route: string): boolean => /\/stream$|^\/logout$|socket$|end-others$/.test(route);

@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import type { Picture } from '../../platform/pictures.ts';
 
 export interface AppRow {
   id: string;
@@ -12,12 +13,19 @@ export interface AppRow {
   suspended_at: number | null;
   deleted_at: number | null;
   created_at: number;
+  description: string | null;
+  homepage_url: string | null;
+  privacy_url: string | null;
+  logo_id: string | null;
 }
 
-const columns =
-  'id, owner_id, name, redirect_uris, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at';
+/** What the owner says about the app. */
+export type DetailColumns = Pick<AppRow, 'name' | 'redirect_uris' | 'description' | 'homepage_url' | 'privacy_url'>;
 
-type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at'>;
+const columns =
+  'id, owner_id, name, redirect_uris, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at, description, homepage_url, privacy_url, logo_id';
+
+type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at' | 'logo_id'>;
 
 /** `exists`: the owner has, or had, an app with this id. `too_many`: the owner has `maxOfOwner` apps already. */
 async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<'added' | 'exists' | 'too_many'> {
@@ -28,9 +36,20 @@ async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<'adde
     if (count >= maxOfOwner) return 'too_many';
   }
   await tx.run(
-    `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [app.id, app.owner_id, app.name, app.redirect_uris, app.secret_hash, app.demo, app.created_at],
+    `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at, description, homepage_url, privacy_url)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      app.id,
+      app.owner_id,
+      app.name,
+      app.redirect_uris,
+      app.secret_hash,
+      app.demo,
+      app.created_at,
+      app.description,
+      app.homepage_url,
+      app.privacy_url,
+    ],
   );
   return 'added';
 }
@@ -39,12 +58,18 @@ export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
   return db.get<AppRow>(`SELECT ${columns} FROM apps WHERE id = $1 AND deleted_at IS NULL`, [id]);
 }
 
-/** The current secret becomes the old one and replaces any older. Returns whether the app exists. */
-async function replaceSecret(tx: Tx, id: string, secretHash: string, oldUntil: number): Promise<boolean> {
+/** The current secret becomes the old one and replaces any older. Returns whether the current one was `replaced`. */
+async function replaceSecret(
+  tx: Tx,
+  id: string,
+  replaced: string,
+  secretHash: string,
+  oldUntil: number,
+): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $3, secret_hash = $2
-     WHERE id = $1 AND deleted_at IS NULL`,
-    [id, secretHash, oldUntil],
+    `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $4, secret_hash = $3
+     WHERE id = $1 AND secret_hash = $2 AND deleted_at IS NULL`,
+    [id, replaced, secretHash, oldUntil],
   );
   return changed > 0;
 }
@@ -85,29 +110,69 @@ async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
   return Number(row?.count);
 }
 
-async function updateDetails(
-  tx: Tx,
-  ownerId: string,
-  app: Pick<AppRow, 'id' | 'name' | 'redirect_uris'>,
-): Promise<boolean> {
+async function updateDetails(tx: Tx, ownerId: string, id: string, details: DetailColumns): Promise<boolean> {
+  const { name, redirect_uris, description, homepage_url, privacy_url } = details;
   const changed = await tx.run(
-    'UPDATE apps SET name = $3, redirect_uris = $4 WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL',
-    [ownerId, app.id, app.name, app.redirect_uris],
+    `UPDATE apps SET name = $3, redirect_uris = $4, description = $5, homepage_url = $6, privacy_url = $7
+     WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL`,
+    [ownerId, id, name, redirect_uris, description, homepage_url, privacy_url],
   );
   return changed > 0;
 }
 
+/** Replaces or removes the logo. The update locks the app's row, which orders concurrent uploads. */
+async function setLogo(
+  tx: Tx,
+  ownerId: string,
+  clientId: string,
+  logo: (Picture & { id: string; created_at: number }) | null,
+): Promise<boolean> {
+  const changed = await tx.run('UPDATE apps SET logo_id = $3 WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL', [
+    ownerId,
+    clientId,
+    logo?.id ?? null,
+  ]);
+  if (changed === 0) return false;
+  await tx.run('DELETE FROM app_logos WHERE client_id = $1', [clientId]);
+  if (logo)
+    await tx.run('INSERT INTO app_logos (client_id, id, type, bytes, created_at) VALUES ($1, $2, $3, $4, $5)', [
+      clientId,
+      logo.id,
+      logo.type,
+      logo.bytes,
+      logo.created_at,
+    ]);
+  return true;
+}
+
+/** Returns nothing if the app is suspended. */
+export function logoById(db: Reader, id: string): Promise<Picture | undefined> {
+  return db.get<Picture>(
+    `SELECT l.type, l.bytes FROM app_logos l JOIN apps a ON a.id = l.client_id
+     WHERE l.id = $1 AND a.suspended_at IS NULL`,
+    [id],
+  );
+}
+
 /**
- * Marks the app as deleted and clears its secrets. The row stays, because ended grants and tips refer to it. The calling
+ * Marks the app as deleted, and clears its secrets and its details. The row stays, because ended grants and tips refer to it. The calling
  * write must end the app's grants. Returns whether the owner has such an app.
  */
 export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE apps SET deleted_at = $3, secret_hash = '', old_secret_hash = NULL, old_secret_until = NULL
+    `UPDATE apps SET deleted_at = $3, secret_hash = '', old_secret_hash = NULL, old_secret_until = NULL,
+       description = NULL, homepage_url = NULL, privacy_url = NULL, logo_id = NULL
      WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL`,
     [ownerId, id, at],
   );
+  if (changed > 0) await tx.run('DELETE FROM app_logos WHERE client_id = $1', [id]);
   return changed > 0;
 }
 
-export const writes = defineWrites(import.meta.url, { insertApp, replaceSecret, setSuspended, updateDetails });
+export const writes = defineWrites(import.meta.url, {
+  insertApp,
+  replaceSecret,
+  setLogo,
+  setSuspended,
+  updateDetails,
+});

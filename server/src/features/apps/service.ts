@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/platform.ts';
-import { hashSecret, newSecret } from '../../platform/secrets.ts';
+import { hashSecret, newSecret, sameHash } from '../../platform/secrets.ts';
 import { clientIdForm, createAuthentication } from './authentication.ts';
-import { type AppDetails, type DetailProblem, detailProblems, problemText } from './details.ts';
+import { type AppDetails, type DetailProblem, problemText, readDetails } from './details.ts';
 import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
 
@@ -13,7 +13,14 @@ export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'li
 export type Apps = ReturnType<typeof createApps>;
 
 export class AppError extends Error {
-  readonly code: 'app_unknown' | 'app_name_invalid' | 'redirect_uri_invalid' | 'app_exists' | 'too_many_apps';
+  readonly code:
+    | 'app_unknown'
+    | 'app_name_invalid'
+    | 'app_description_invalid'
+    | 'app_link_invalid'
+    | 'redirect_uri_invalid'
+    | 'app_exists'
+    | 'too_many_apps';
   /** Set if the details are invalid. */
   readonly problems: readonly DetailProblem[];
   constructor(code: AppError['code'], message: string, problems: readonly DetailProblem[] = []) {
@@ -21,6 +28,20 @@ export class AppError extends Error {
     this.code = code;
     this.problems = problems;
   }
+}
+
+const detailCodes = {
+  name: 'app_name_invalid',
+  description: 'app_description_invalid',
+  homepage: 'app_link_invalid',
+  privacy: 'app_link_invalid',
+  redirectUris: 'redirect_uri_invalid',
+} as const satisfies Record<DetailProblem['field'], AppError['code']>;
+
+/** A secret that is not in use yet, and the hash of the one that it is made to replace. */
+export interface SecretChange {
+  readonly clientSecret: string;
+  readonly replaced: string;
 }
 
 /** How long the old secret works after a rotation. */
@@ -31,32 +52,33 @@ export const mostApps = 20;
 
 export function createApps({ db, clock, newId, limiter, development, authUrl }: AppsParts) {
   function checked(input: AppDetails) {
-    const details = { name: input.name.trim(), redirectUris: [...new Set(input.redirectUris)] };
-    const problems = detailProblems(details, { development, authUrl });
-    const [first] = problems;
-    if (first)
-      throw new AppError(
-        first.field === 'name' ? 'app_name_invalid' : 'redirect_uri_invalid',
-        problemText(first),
-        problems,
-      );
-    return { name: details.name, redirect_uris: JSON.stringify(details.redirectUris) };
+    const read = readDetails(input, { development, authUrl });
+    if ('columns' in read) return read.columns;
+    const [first] = read.problems;
+    throw new AppError(detailCodes[first.field], problemText(first), read.problems);
+  }
+
+  async function byId(clientId: string) {
+    const app = clientIdForm.test(clientId) ? await repo.appById(db, clientId) : undefined;
+    if (!app) throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
+    return app;
+  }
+
+  const newSecretFor = ({ secret_hash }: Pick<repo.AppRow, 'secret_hash'>): SecretChange => ({
+    clientSecret: newSecret('njs'),
+    replaced: secret_hash,
+  });
+
+  async function changeSecret(clientId: string, { clientSecret, replaced }: SecretChange): Promise<boolean> {
+    const hash = hashSecret(clientSecret);
+    if (await db.write(repo.writes.replaceSecret, clientId, replaced, hash, clock() + oldSecretMs)) return true;
+    return sameHash((await byId(clientId)).secret_hash, hash);
   }
 
   return {
-    async byId(clientId: string) {
-      const app = clientIdForm.test(clientId) ? await repo.appById(db, clientId) : undefined;
-      if (!app) throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
-      return app;
-    },
+    byId,
 
-    async add(input: {
-      name: string;
-      redirectUris: readonly string[];
-      ownerId: string | null;
-      demo?: boolean;
-      id?: string;
-    }) {
+    async add(input: AppDetails & { ownerId: string | null; demo?: boolean; id?: string }) {
       const details = checked(input);
       const clientSecret = newSecret('njs');
       const app = {
@@ -76,14 +98,20 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
     authenticate: createAuthentication({ db, clock, limiter }),
 
-    /** Returns a new secret. The current one works for another 24 hours, any older one no longer. */
+    /** Returns a new secret, which is in use. */
     async rotateSecret(clientId: string): Promise<string> {
-      const clientSecret = newSecret('njs');
-      const oldUntil = clock() + oldSecretMs;
-      if (!(await db.write(repo.writes.replaceSecret, clientId, hashSecret(clientSecret), oldUntil)))
-        throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
-      return clientSecret;
+      const change = newSecretFor(await byId(clientId));
+      if (!(await changeSecret(clientId, change))) throw new Error(`another secret of ${clientId} was made meanwhile`);
+      return change.clientSecret;
     },
+
+    newSecretFor,
+
+    /**
+     * Puts the new secret in use. The current one works for another 24 hours, any older one no longer. A change that is
+     * made twice is one change. Returns false if another secret was made since `newSecretFor`.
+     */
+    changeSecret,
 
     ofOwner: (ownerId: string) => repo.appsOfOwner(db, ownerId),
 
@@ -93,7 +121,7 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
     /** Returns whether the owner has such an app. */
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
-      return db.write(repo.writes.updateDetails, ownerId, { id: clientId, ...checked(input) });
+      return db.write(repo.writes.updateDetails, ownerId, clientId, checked(input));
     },
 
     /** Redirect URIs are compared as exact strings. */

@@ -3,6 +3,7 @@ import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
+import { appAbout, appLogo } from '../apps/index.ts';
 import { type Connection, parseScopes, scopeList } from '../oauth/index.ts';
 import { appsWords } from './words.ts';
 
@@ -18,6 +19,8 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
     [t('connected'), o.times.time(new Date(connection.created_at), o.lang)],
     [t('used'), usedAt === null ? html`${t('never')}` : o.times.time(new Date(usedAt), o.lang)],
   ];
+  const [logo, about] = [appLogo(connection), appAbout(connection, o.lang)];
+  const face = logo || about ? html`<div class="app-face">!${logo}!${about}</div>` : '';
   const action = `/dashboard/apps/${clientId}/disconnect`;
   const disconnect = confirm({
     summary: t('disconnect'),
@@ -27,6 +30,7 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
   return card({
     title: app,
     body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}
+!${face}
 <p class="hint">${t('mayDo')}</p>!${scopeList(parseScopes(connection.scope).scopes, o.lang, { brief: true })}
 !${definitions(facts)}
 !${disconnect}`,

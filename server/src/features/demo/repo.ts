@@ -34,6 +34,7 @@ async function removeDemo(tx: Tx): Promise<number> {
   for (const { table, column } of creatorTables)
     if (table !== 'creators' && table !== 'apps')
       await tx.run(`DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM creators WHERE demo = 1)`);
+  await tx.run('DELETE FROM app_logos WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   await tx.run('DELETE FROM webhook_endpoints WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   await tx.run('DELETE FROM grants WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   const removed =

@@ -3,18 +3,21 @@ import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
+import { openField, sealField } from '../../platform/web/sealed-field.ts';
 import type { Pages } from '../accounts/index.ts';
-import { AppError, type AppRow, type Apps, redirectUrisOf } from '../apps/index.ts';
+import { AppError, type AppRow, type Apps, type Logos, redirectUrisOf, type SecretChange } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
+import { logoCard, logoPages } from './logo-pages.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
 import { webhookPages } from './webhook-pages.ts';
 import { webhooksCard } from './webhook-views.ts';
 import { tooManyText, words } from './words.ts';
 
-export interface PortalParts extends Pick<Platform, 'zone' | 'clock'> {
+export interface PortalParts extends Pick<Platform, 'zone' | 'clock' | 'vault' | 'limiter'> {
   readonly pages: Pages;
   readonly apps: Apps;
+  readonly logos: Logos;
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
@@ -25,7 +28,7 @@ type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 /** /developers: the apps of the signed-in person. The app of another owner is answered with 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
-  const { pages, apps, grants, times, zone, clock, config } = parts;
+  const { pages, apps, grants, times, zone, clock, vault, config } = parts;
 
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
     lang: pages.lang(request),
@@ -47,6 +50,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   const ownApp = (ownerId: string, { params }: AppRequest) => ownedApp(ownerId, params.clientId);
 
   webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedApp });
+  logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
 
   scope.get('/developers', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
@@ -57,7 +61,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   // Registering creates a secret, so the sign-in must be recent. Checked before the person fills in the form.
   scope.get('/developers/apps/new', async (request, reply) => {
     pages.requireRecent(request);
-    return showRegister(request, reply, { name: '', redirectUris: '' });
+    return showRegister(request, reply, { name: '', description: '', redirectUris: '', homepage: '', privacy: '' });
   });
 
   scope.post('/developers/apps', async (request, reply) => {
@@ -99,11 +103,17 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   });
 
   scope.post('/developers/apps/:clientId/secret', async (request: AppRequest, reply) => {
-    const { creatorId } = pages.requireRecent(request);
-    const { id } = await ownApp(creatorId, request);
-    const value = await apps.rotateSecret(id);
-    const text = words(pages.lang(request))('newSecretDone');
-    return showApp(request, reply, await apps.byId(id), { secret: { value, text } });
+    const session = pages.requireRecent(request);
+    const app = await ownApp(session.creatorId, request);
+    const t = words(pages.lang(request));
+    // The form that is sent twice makes one secret, and shows it twice: a browser shows the second answer only.
+    const change =
+      openField<SecretChange>(vault, changeContext(session.id, app), formText(request, 'change')) ??
+      apps.newSecretFor(app);
+    if (!(await apps.changeSecret(app.id, change)))
+      return pages.redirect(reply, `/developers/apps/${app.id}`, { tone: 'warn', text: t('newSecretOutdated') });
+    const secret = { value: change.clientSecret, text: t('newSecretDone') };
+    return showApp(request, reply, await apps.byId(app.id), { secret });
   });
 
   scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {
@@ -126,22 +136,47 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     request: FastifyRequest,
     reply: FastifyReply,
     app: AppRow,
-    o: { typed?: Typed; secret?: { value: string; text: string }; status?: number } = {},
+    o: { typed?: Typed; secret?: { value: string; text: string }; logoError?: string; status?: number } = {},
   ) {
-    const typed = o.typed ?? { name: app.name, redirectUris: redirectUrisOf(app).join('\n') };
     const view = viewOf(request, reply);
-    const body = appPage(view, app, { typed, secret: o.secret, webhooks: webhooksCard(view, app) });
+    const body = appPage(view, app, {
+      typed: o.typed ?? typedOf(app),
+      secret: o.secret,
+      secretChange: sealField(
+        vault,
+        changeContext(pages.requireSession(request).id, app),
+        apps.newSecretFor(app) satisfies SecretChange,
+      ),
+      logo: logoCard(view, app, o.logoError),
+      webhooks: webhooksCard(view, app),
+    });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
   }
 }
 
+const changeContext = (sessionId: string, { id }: AppRow): string => `secret-change:${sessionId}:${id}`;
+
 const typedIn = (request: FastifyRequest): Typed => ({
   name: formText(request, 'name'),
+  description: formText(request, 'description'),
+  homepage: formText(request, 'homepage'),
+  privacy: formText(request, 'privacy'),
   redirectUris: formText(request, 'redirect_uris'),
 });
 
-const detailsOf = ({ name, redirectUris }: Typed) => ({
+const typedOf = (app: AppRow): Typed => ({
+  name: app.name,
+  description: app.description ?? '',
+  homepage: app.homepage_url ?? '',
+  privacy: app.privacy_url ?? '',
+  redirectUris: redirectUrisOf(app).join('\n'),
+});
+
+const detailsOf = ({ redirectUris, name, description, homepage, privacy }: Typed) => ({
   name,
+  description,
+  homepage,
+  privacy,
   redirectUris: redirectUris
     .split(/\r\n|\r|\n/)
     .map((line) => line.trim())

@@ -15,8 +15,9 @@ import type { Times } from '../../platform/web/format.ts';
 import { buttonForm, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
+import { linkLength } from '../../platform/web/links.ts';
 import type { Zone } from '../../platform/zone.ts';
-import { type AppRow, type DetailProblem, redirectUrisOf } from '../apps/index.ts';
+import { type AppRow, type DetailProblem, longestDescription, redirectUrisOf } from '../apps/index.ts';
 import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
 import { problemText, words } from './words.ts';
 
@@ -36,6 +37,9 @@ export interface View {
 /** The fields as typed, with their problems. */
 export interface Typed {
   readonly name: string;
+  readonly description: string;
+  readonly homepage: string;
+  readonly privacy: string;
   readonly redirectUris: string;
   readonly problems?: readonly DetailProblem[];
 }
@@ -69,23 +73,28 @@ export interface AppPage {
   readonly typed: Typed;
   /** Set only right after the secret was created: it is shown once. */
   readonly secret: { readonly value: string; readonly text: string } | undefined;
+  /** The sealed change of the form that makes a new secret. */
+  readonly secretChange: string;
+  readonly logo: Html;
   readonly webhooks: Html;
 }
 
-export function appPage(view: View, app: AppRow, { typed, secret, webhooks }: AppPage): Html {
+export function appPage(view: View, app: AppRow, o: AppPage): Html {
   const t = words(view.lang);
+  const { typed, secret } = o;
   return html`
 !${heading({ title: app.name, actions: linkButton(t('back'), '/developers') })}
 !${app.suspended_at === null ? '' : notice('warn', t('suspendedText'))}
 !${secret ? notice('ok', secret.text) : ''}
-!${credentials(view, app, secret?.value)}
+!${credentials(view, app, secret?.value, o.secretChange)}
 !${nextSteps(view, app)}
-!${webhooks}
+!${o.webhooks}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
+!${o.logo}
 !${removal(view, app)}`;
 }
 
-function credentials(view: View, app: AppRow, secret: string | undefined): Html {
+function credentials(view: View, app: AppRow, secret: string | undefined, secretChange: string): Html {
   const t = words(view.lang);
   const copyWords = { copy: t('copy'), copied: t('copied') };
   const old =
@@ -95,11 +104,10 @@ function credentials(view: View, app: AppRow, secret: string | undefined): Html 
   const make = confirm({
     summary: t('newSecret'),
     text: t('newSecretMeans'),
-    action: buttonForm({
+    action: form({
       action: `/developers/apps/${app.id}/secret`,
       csrf: view.csrf,
-      label: t('newSecretNow'),
-      kind: 'danger',
+      body: html`<input type="hidden" name="change" value="${secretChange}">!${button(t('newSecretNow'), { kind: 'danger' })}`,
     }),
   });
   const shown = secret
@@ -130,6 +138,15 @@ function detailsForm(view: View, action: string, submit: string, typed: Typed): 
   const fields = html`
 !${field({ name: 'name', label: t('name'), value: typed.name, maxlength: 200, required: true, autocomplete: 'off', error: problem('name') })}
 !${textArea({
+    name: 'description',
+    label: t('description'),
+    hint: t('descriptionHint', { most: longestDescription }),
+    value: typed.description,
+    rows: 2,
+    maxlength: longestDescription * 2,
+    error: problem('description'),
+  })}
+!${textArea({
     name: 'redirect_uris',
     label: t('redirectUris'),
     hint: t(view.development ? 'redirectHintDevelopment' : 'redirectHint'),
@@ -138,6 +155,8 @@ function detailsForm(view: View, action: string, submit: string, typed: Typed): 
     rows: 3,
     error: problem('redirectUris'),
   })}
+!${field({ name: 'homepage', type: 'url', label: t('homepage'), hint: t('linkHint'), value: typed.homepage, maxlength: linkLength, error: problem('homepage') })}
+!${field({ name: 'privacy', type: 'url', label: t('privacy'), hint: t('linkHint'), value: typed.privacy, maxlength: linkLength, error: problem('privacy') })}
 <div class="actions">!${button(submit)}</div>`;
   return form({ action, csrf: view.csrf, key: view.key, body: fields });
 }

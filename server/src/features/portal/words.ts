@@ -1,5 +1,5 @@
 import { type Lang, messages } from '../../platform/web/i18n.ts';
-import { type DetailProblem, mostApps, mostRedirectUris } from '../apps/index.ts';
+import { type DetailProblem, longestDescription, mostApps, mostRedirectUris } from '../apps/index.ts';
 
 export const words = messages({
   en: {
@@ -13,6 +13,24 @@ export const words = messages({
     suspendedText: 'The operator has suspended this app. Its tokens do not work until it is restored.',
     registerIntro: 'Creators see the name when they connect the app. Everything can be changed later.',
     name: 'Name',
+    description: 'Description',
+    descriptionHint:
+      'What it does for creators, in a few words. Shown when they connect it. At most {most} characters.',
+    homepage: 'Homepage',
+    privacy: 'Privacy page',
+    linkHint: 'Begins with https://. Shown when creators connect the app. May be empty.',
+    logo: 'Logo',
+    logoIntro: 'Shown beside the name when creators connect the app.',
+    logoFile: 'Picture',
+    logoHint: 'PNG, JPEG or WebP, at most 2 MB. It is made smaller, and nothing but its pixels is kept.',
+    logoUpload: 'Upload',
+    logoRemove: 'Remove the logo',
+    logoUploaded: 'The logo is uploaded.',
+    logoRemoved: 'The logo is removed.',
+    logoNone: 'Choose a picture first.',
+    logoLarge: 'The picture is larger than 2 MB.',
+    logoKind: 'This is no PNG, JPEG or WebP picture, or it is broken.',
+    logoPixels: 'The picture has more than 40 megapixels.',
     redirectUris: 'Redirect URIs',
     redirectHint:
       'One on each line. After consent the browser returns to one of them, compared character by character. They begin with https://.',
@@ -33,6 +51,7 @@ export const words = messages({
       'The secret used now works for another 24 hours, so that there is time to replace it. A secret before that one stops at once.',
     newSecretNow: 'Make the new secret',
     newSecretDone: 'The new secret is made.',
+    newSecretOutdated: 'Another secret was made since this page was opened. Nothing was changed.',
     details: 'Details',
     save: 'Save',
     saved: 'Saved.',
@@ -52,6 +71,9 @@ export const words = messages({
     nameLength: 'Give it a name of 1 to 60 characters that can be seen.',
     nameCharacters: 'The name must not contain invisible, control or text-direction characters.',
     nameReserved: 'This name reads as if the app belonged to Namjai or to whoever runs this server. Choose another.',
+    descriptionLength: 'Write at most {most} characters.',
+    descriptionCharacters: 'The description must not contain invisible, control or text-direction characters.',
+    linkNotHttps: 'Give a whole address that begins with https://.',
     uriNone: 'Give at least one redirect URI.',
     uriTooMany: 'Give at most {most} redirect URIs.',
     not_absolute: '{uri} is not an absolute address, such as https://app.example/callback.',
@@ -73,6 +95,23 @@ export const words = messages({
     suspendedText: 'ผู้ดูแลระบบระงับแอปนี้ไว้ โทเคนของแอปจะใช้งานไม่ได้จนกว่าจะยกเลิกการระงับ',
     registerIntro: 'ครีเอเตอร์จะเห็นชื่อนี้ตอนเชื่อมต่อแอป ทุกอย่างแก้ไขภายหลังได้',
     name: 'ชื่อแอป',
+    description: 'คำอธิบาย',
+    descriptionHint: 'บอกสั้น ๆ ว่าแอปทำอะไรให้ครีเอเตอร์ แสดงตอนเชื่อมต่อแอป ไม่เกิน {most} ตัวอักษร',
+    homepage: 'เว็บไซต์',
+    privacy: 'หน้านโยบายความเป็นส่วนตัว',
+    linkHint: 'ขึ้นต้นด้วย https:// แสดงตอนครีเอเตอร์เชื่อมต่อแอป เว้นว่างได้',
+    logo: 'โลโก้',
+    logoIntro: 'แสดงข้างชื่อตอนครีเอเตอร์เชื่อมต่อแอป',
+    logoFile: 'รูปภาพ',
+    logoHint: 'PNG, JPEG หรือ WebP ไม่เกิน 2 MB ระบบจะย่อขนาดและเก็บเฉพาะภาพเท่านั้น',
+    logoUpload: 'อัปโหลด',
+    logoRemove: 'ลบโลโก้',
+    logoUploaded: 'อัปโหลดโลโก้แล้ว',
+    logoRemoved: 'ลบโลโก้แล้ว',
+    logoNone: 'กรุณาเลือกรูปภาพก่อน',
+    logoLarge: 'รูปภาพใหญ่เกิน 2 MB',
+    logoKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG หรือ WebP หรือไฟล์เสียหาย',
+    logoPixels: 'รูปภาพมีมากกว่า 40 ล้านพิกเซล',
     redirectUris: 'Redirect URI',
     redirectHint: 'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https://',
     redirectHintDevelopment:
@@ -91,6 +130,7 @@ export const words = messages({
     newSecretMeans: 'Secret ที่ใช้อยู่จะใช้ได้อีก 24 ชั่วโมง เพื่อให้มีเวลาเปลี่ยน ส่วน Secret ก่อนหน้านั้นจะใช้ไม่ได้ทันที',
     newSecretNow: 'สร้าง Secret ใหม่เลย',
     newSecretDone: 'สร้าง Secret ใหม่แล้ว',
+    newSecretOutdated: 'มีการสร้าง Secret อื่นหลังจากเปิดหน้านี้ จึงไม่มีอะไรเปลี่ยนแปลง',
     details: 'รายละเอียด',
     save: 'บันทึก',
     saved: 'บันทึกแล้ว',
@@ -108,6 +148,9 @@ export const words = messages({
     nameLength: 'กรุณาตั้งชื่อที่มองเห็นได้ ความยาว 1 ถึง 60 ตัวอักษร',
     nameCharacters: 'ชื่อต้องไม่มีอักขระที่มองไม่เห็น อักขระควบคุม หรืออักขระกำหนดทิศทางข้อความ',
     nameReserved: 'ชื่อนี้อ่านแล้วเหมือนเป็นแอปของ Namjai หรือผู้ดูแลเซิร์ฟเวอร์นี้ กรุณาเลือกชื่ออื่น',
+    descriptionLength: 'เขียนได้ไม่เกิน {most} ตัวอักษร',
+    descriptionCharacters: 'คำอธิบายต้องไม่มีอักขระที่มองไม่เห็น อักขระควบคุม หรืออักขระกำหนดทิศทางข้อความ',
+    linkNotHttps: 'กรุณาใส่ที่อยู่แบบเต็มที่ขึ้นต้นด้วย https://',
     uriNone: 'กรุณาระบุ Redirect URI อย่างน้อยหนึ่งรายการ',
     uriTooMany: 'ระบุ Redirect URI ได้ไม่เกิน {most} รายการ',
     not_absolute: '{uri} ไม่ใช่ที่อยู่แบบเต็ม เช่น https://app.example/callback',
@@ -132,6 +175,11 @@ export function problemText(problems: readonly DetailProblem[], field: DetailPro
     .filter((found) => found.field === field)
     .map((found) => {
       if (found.field === 'name') return t(nameKeys[found.problem]);
+      if (found.field === 'description')
+        return found.problem === 'length'
+          ? t('descriptionLength', { most: longestDescription })
+          : t('descriptionCharacters');
+      if (found.field !== 'redirectUris') return t('linkNotHttps');
       if ('uri' in found) return t(found.problem, { uri: found.uri });
       return found.problem === 'none' ? t('uriNone') : t('uriTooMany', { most: mostRedirectUris });
     });

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { hasControls } from '../../platform/names.ts';
 import { isBlank } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
+import { toLink } from '../../platform/web/links.ts';
 import { AccountError, checkDisplayName } from '../accounts/index.ts';
 import { type ChannelType, channelList, type PageLook, pageLooks } from './schemas.ts';
 import type { ChannelDetails, ProfileChange, PublicPage } from './service.ts';
@@ -10,7 +11,6 @@ import type { ProfileWords } from './words.ts';
 const maxLinks = 8;
 export const bioLength = 500;
 export const platformLength = 30;
-export const urlLength = 2048;
 export const noteLength = 140;
 
 /** Suggested names, in the spelling of each platform. Other names are stored as typed. */
@@ -129,10 +129,3 @@ function nameError(name: string, authUrl: string): 'displayNameError' | 'display
 
 const toPlatform = (text: string): string =>
   Object.keys(platforms).find((key) => platformName(key).toLowerCase() === text.toLowerCase()) ?? text;
-
-/** Normalizes a URL. User information is refused: text before an @ can look like the host. */
-function toLink(text: string): string | undefined {
-  const url = URL.parse(text);
-  const good = url?.protocol === 'https:' && url.username === '' && url.password === '';
-  return good && text.length <= urlLength && url.href.length <= urlLength ? url.href : undefined;
-}

@@ -4,11 +4,11 @@ import { readOn } from '../../platform/http/errors.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formFile } from '../../platform/web/form-body.ts';
+import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
-import { avatarBytes, avatarHeaders } from './avatar-file.ts';
 import { createDrawings } from './drawings.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import { previewTags, publicView } from './public-views.ts';
@@ -24,6 +24,7 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
   readonly cards: ShareCards;
 }
 
+const avatarBytes = 5_000_000;
 /** Uploads of one creator. */
 const uploadLimit = { limit: 10, windowMs: 60_000 };
 /** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
@@ -121,7 +122,7 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, cards, l
         })
       : undefined;
     if (!avatar) throw new ApiError('not_found');
-    return reply.headers(avatarHeaders(avatar.type)).send(Buffer.from(avatar.bytes));
+    return reply.headers(uploadedPictureHeaders(avatar.type)).send(Buffer.from(avatar.bytes));
   });
 
   const addressOf = ({ profile }: PublicPage): string => `${pages.authUrl}/@${profile.username}`;

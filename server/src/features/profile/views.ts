@@ -1,7 +1,8 @@
 import { button, card, fold, heading, linkButton } from '../../platform/web/blocks.ts';
 import { buttonForm, checkbox, field, form, textArea } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
-import { bioLength, noteLength, platformLength, platforms, type Typed, urlLength, type Wrong } from './form.ts';
+import { linkLength } from '../../platform/web/links.ts';
+import { bioLength, noteLength, platformLength, platforms, type Typed, type Wrong } from './form.ts';
 import { portrait } from './public-views.ts';
 import { channelList, type Profile, pageLooks } from './schemas.ts';
 import type { ProfileWords } from './words.ts';
@@ -58,7 +59,7 @@ function linksCard({ t, typed, wrong }: ProfileView): Html {
   const line = ({ platform, url }: Typed['links'][number], i: number) => html`
 <div class="columns">
   !${field({ name: `platform_${i}`, label: t('platform', { number: i + 1 }), value: platform, error: wrong[`platform_${i}`], maxlength: platformLength, list: 'platforms' })}
-  !${field({ name: `url_${i}`, type: 'url', label: t('url', { number: i + 1 }), value: url, error: wrong[`url_${i}`], maxlength: urlLength })}
+  !${field({ name: `url_${i}`, type: 'url', label: t('url', { number: i + 1 }), value: url, error: wrong[`url_${i}`], maxlength: linkLength })}
 </div>`;
   const used = typed.links.findLastIndex(({ platform, url }) => platform !== '' || url !== '') + 1;
   const open = Math.max(minOpenLinks, used);
@@ -83,7 +84,7 @@ const channelsCard = ({ t, typed, wrong }: ProfileView): Html =>
 <fieldset class="channel-fields"><legend>${t(type)}</legend>
   !${checkbox({ name: `channel_${type}`, label: t('channelOn'), checked: typed.channels.includes(type) })}
   <div class="columns">
-    !${field({ name: `channel_url_${type}`, type: 'url', label: t('channelUrl'), value: typed.details[type].url, error: wrong[`channel_url_${type}`], maxlength: urlLength })}
+    !${field({ name: `channel_url_${type}`, type: 'url', label: t('channelUrl'), value: typed.details[type].url, error: wrong[`channel_url_${type}`], maxlength: linkLength })}
     !${field({ name: `channel_note_${type}`, label: t('channelNote'), value: typed.details[type].note, error: wrong[`channel_note_${type}`], maxlength: noteLength * 2 })}
   </div>
 </fieldset>`,

@@ -16,6 +16,7 @@ export interface TableFate {
 }
 
 const ofCreator = { owner: { creator: 'creator_id' }, erased: 'deleted', sealed: [] } as const;
+const ofApp = { owner: { app: 'client_id' }, erased: 'deleted', sealed: [] } as const;
 const ofNobody = { owner: null, erased: { kept: 'they are about nobody' }, sealed: [] } as const;
 const without = (...columns: string[]) => ({ without: columns });
 const credential = { not: 'a credential' };
@@ -96,9 +97,9 @@ export const tables = {
     exported: without('secret_hash', 'old_secret_hash'),
     pruned: job('prune deleted apps'),
   },
+  app_logos: { ...ofApp, exported: 'all', pruned: bounded('one row an app') },
   webhook_endpoints: {
-    owner: { app: 'client_id' },
-    erased: 'deleted',
+    ...ofApp,
     sealed: ['sealed_secret', 'sealed_old_secret'],
     exported: without('sealed_secret', 'sealed_old_secret', 'excluded'),
     pruned: bounded('ten an app'),

@@ -30,6 +30,10 @@ export const card = (o: { title?: string; intro?: string; body: Html; actions?: 
 export const webAddress = (url: string): Html =>
   html`<span class="address" translate="no">!${url.split(/(?<![/:])(?=[/?])/).map((part, i) => html`!${i > 0 ? html`<wbr>` : ''}${part}`)}</span>`;
 
+/** A link to an address that a stranger gave. It opens beside this page, which the other side learns nothing of. */
+export const outsideLink = (url: string, label: string): Html =>
+  html`<a class="outside" href="${url}" target="_blank" rel="noopener noreferrer nofollow ugc" translate="no">${label}</a>`;
+
 /** An error interrupts a screen reader; other notices wait. */
 export const notice = (tone: Tone, text: string, more: Html = ''): Html => html`
 <div class="notice ${tone}" role="${tone === 'error' ? 'alert' : 'status'}"><div><p>${displayText(text)}</p>!${more}</div></div>`;

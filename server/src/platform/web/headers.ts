@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { PictureType } from '../pictures.ts';
 
 const policy = {
   'default-src': ["'none'"],
@@ -47,3 +48,14 @@ export function pageHeaders(app: FastifyInstance, options: { https: boolean }): 
     reply.headers(headers);
   });
 }
+
+/** Of an uploaded picture. A browser that renders the picture as a document may run and load nothing. */
+export const uploadedPictureHeaders = (type: PictureType) => ({
+  'content-type': type,
+  'content-disposition': 'inline',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  // Apps show the picture on their pages. The short cache lets a removed picture disappear soon.
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'public, max-age=300',
+});

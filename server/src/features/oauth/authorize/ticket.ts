@@ -1,4 +1,7 @@
-import { SealBroken, type Vault } from '../../../platform/secrets.ts';
+import { hash } from 'node:crypto';
+import type { Vault } from '../../../platform/secrets.ts';
+import { openField, sealField } from '../../../platform/web/sealed-field.ts';
+import type { AppRow } from '../../apps/index.ts';
 import type { AuthorizeRequest } from './checks.ts';
 
 /**
@@ -7,7 +10,8 @@ import type { AuthorizeRequest } from './checks.ts';
  */
 export interface Ticket {
   readonly clientId: string;
-  readonly appName: string;
+  /** A hash of what the page tells of the app. */
+  readonly app: string;
   readonly redirectUri: string;
   readonly state: string;
   readonly scope: string;
@@ -20,25 +24,22 @@ const context = (sessionId: string): string => `consent:${sessionId}`;
 export function sealTicket(vault: Vault, sessionId: string, request: AuthorizeRequest, now: number): string {
   const ticket: Ticket = {
     clientId: request.app.id,
-    appName: request.app.name,
+    app: hashOfApp(request.app),
     redirectUri: request.redirectUri,
     state: request.state,
     scope: request.scopes.join(' '),
     codeChallenge: request.codeChallenge,
     shownAt: now,
   };
-  return Buffer.from(vault.seal(JSON.stringify(ticket), context(sessionId))).toString('base64url');
+  return sealField(vault, context(sessionId), ticket);
 }
 
 /** Returns nothing for a forged ticket, or for one of another session. */
-export function openTicket(vault: Vault, sessionId: string, sealed: string): Ticket | undefined {
-  try {
-    return JSON.parse(vault.open(Buffer.from(sealed, 'base64url'), context(sessionId)));
-  } catch (error) {
-    if (error instanceof SealBroken) return undefined;
-    throw error;
-  }
-}
+export const openTicket = (vault: Vault, sessionId: string, sealed: string): Ticket | undefined =>
+  openField<Ticket>(vault, context(sessionId), sealed);
+
+export const hashOfApp = ({ name, description, homepage_url, privacy_url, logo_id }: AppRow): string =>
+  hash('sha256', JSON.stringify([name, description, homepage_url, privacy_url, logo_id]), 'base64url');
 
 /** The parameters of the original request. */
 export function ticketQuery(ticket: Ticket): URLSearchParams {

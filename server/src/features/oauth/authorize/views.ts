@@ -2,6 +2,7 @@ import { button, notice } from '../../../platform/web/blocks.ts';
 import { form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
+import { appAbout, appLogo } from '../../apps/index.ts';
 import { scopeList } from '../scopes.ts';
 import type { AuthorizeRequest } from './checks.ts';
 import { words } from './words.ts';
@@ -39,10 +40,14 @@ export function consentPage({ lang, request, owner, creator, again, url, csrf, t
   });
   return html`
 <section class="card">
-  <div>
-    <h1>${t('question', { app: request.app.name })}</h1>
-    <p class="intro">${owner ? t('by', { owner: person(owner) }) : t('byOperator')}</p>
+  <div class="app-face">
+    !${appLogo(request.app)}
+    <div>
+      <h1>${t('question', { app: request.app.name })}</h1>
+      <p class="intro">${owner ? t('by', { owner: person(owner) }) : t('byOperator')}</p>
+    </div>
   </div>
+  !${appAbout(request.app, lang)}
   !${again ? notice('info', t('again')) : ''}
   <p>${t('willBeAble')}</p>
   !${scopeList(request.scopes, lang)}

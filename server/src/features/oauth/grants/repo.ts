@@ -214,6 +214,10 @@ export interface ConnectionRow {
   app_name: string;
   app_suspended_at: number | null;
   owner_username: string | null;
+  description: string | null;
+  homepage_url: string | null;
+  privacy_url: string | null;
+  logo_id: string | null;
   scope: string;
   by_operator: number;
   created_at: number;
@@ -224,7 +228,7 @@ export interface ConnectionRow {
 export function connectionsOf(db: Reader, creatorId: string): Promise<ConnectionRow[]> {
   return db.all<ConnectionRow>(
     `SELECT g.client_id, a.name AS app_name, a.suspended_at AS app_suspended_at, o.username AS owner_username,
-       g.scope, g.by_operator, g.created_at, u.used_at
+       a.description, a.homepage_url, a.privacy_url, a.logo_id, g.scope, g.by_operator, g.created_at, u.used_at
      FROM grants g
      JOIN apps a ON a.id = g.client_id
      LEFT JOIN creators o ON o.id = a.owner_id

@@ -21,6 +21,7 @@ import { skippedAlerts } from './0019-skipped-alerts.ts';
 import { firstSteps } from './0020-first-steps.ts';
 import { canonicalSupporters } from './0021-canonical-supporters.ts';
 import { repeatableRefresh } from './0022-repeatable-refresh.ts';
+import { appDetails } from './0023-app-details.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -46,4 +47,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0020-first-steps', sql: firstSteps },
   { name: '0021-canonical-supporters', sql: canonicalSupporters },
   { name: '0022-repeatable-refresh', sql: repeatableRefresh },
+  { name: '0023-app-details', sql: appDetails },
 ];

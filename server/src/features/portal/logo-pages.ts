@@ -1,0 +1,110 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../errors.ts';
+import { readOn } from '../../platform/http/errors.ts';
+import { PictureError } from '../../platform/pictures.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { button, card } from '../../platform/web/blocks.ts';
+import { formFile } from '../../platform/web/form-body.ts';
+import { buttonForm, field, form } from '../../platform/web/forms.ts';
+import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
+import type { Pages } from '../accounts/index.ts';
+import { type AppRow, appLogo, type Logos } from '../apps/index.ts';
+import type { View } from './views.ts';
+import { words } from './words.ts';
+
+export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
+  readonly pages: Pages;
+  readonly logos: Logos;
+  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly showApp: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    app: AppRow,
+    o: { logoError: string; status: number },
+  ) => unknown;
+}
+
+type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
+
+const logoBytes = 2_000_000;
+/** Uploads of one creator, of whatever kind. */
+const uploadLimit = { limit: 10, windowMs: 60_000 };
+
+export function logoCard({ lang, csrf }: View, app: AppRow, error?: string): Html {
+  const t = words(lang);
+  const path = `/developers/apps/${app.id}/logo`;
+  const accept = 'image/png,image/jpeg,image/webp';
+  const upload = html`
+!${field({ name: 'logo', type: 'file', label: t('logoFile'), hint: t('logoHint'), accept, error })}
+<div class="actions">!${button(t('logoUpload'), { kind: 'plain' })}</div>`;
+  const remove = buttonForm({ action: `${path}/remove`, csrf, label: t('logoRemove'), kind: 'plain', row: true });
+  return card({
+    title: t('logo'),
+    intro: t('logoIntro'),
+    body: html`!${appLogo(app)}!${form({ action: path, csrf, multipart: true, body: upload })}!${app.logo_id === null ? '' : remove}`,
+  });
+}
+
+/** The logo's form, and its public address. */
+export function logoPages(scope: FastifyInstance, { pages, logos, limiter, ownApp, showApp }: LogoPagesParts): void {
+  const own = (request: AppRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+
+  async function refuse(
+    request: AppRequest,
+    reply: FastifyReply,
+    problem: 'logoNone' | 'logoLarge' | 'logoKind' | 'logoPixels',
+    status = 422,
+  ) {
+    return showApp(request, reply, await own(request), { logoError: words(pages.lang(request))(problem), status });
+  }
+
+  function done(request: AppRequest, reply: FastifyReply, text: 'logoUploaded' | 'logoRemoved') {
+    const path = `/developers/apps/${request.params.clientId}`;
+    return pages.redirect(reply, path, { tone: 'ok', text: words(pages.lang(request))(text) });
+  }
+
+  scope.post<{ Params: { clientId: string } }>('/developers/apps/:clientId/logo', {
+    // 64 KiB for the form around the picture.
+    bodyLimit: logoBytes + 64 * 1024,
+    errorHandler: async (error, request, reply) => {
+      if (error.statusCode !== 413) throw error;
+      readOn(request, reply);
+      return refuse(request as AppRequest, reply, 'logoLarge', 413);
+    },
+    // Before the body: nobody else's megabytes are read.
+    onRequest: async (request) => {
+      const { creatorId } = pages.requireSession(request);
+      await own(request);
+      const { allowed, resetSeconds } = await limiter.take(`upload:${creatorId}`, uploadLimit);
+      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    },
+    handler: async (request, reply) => {
+      const { creatorId } = pages.requireSession(request);
+      const file = formFile(request, 'logo');
+      if (!file) return refuse(request, reply, 'logoNone');
+      if (file.size > logoBytes) return refuse(request, reply, 'logoLarge');
+      try {
+        await logos.set(creatorId, request.params.clientId, new Uint8Array(await file.arrayBuffer()));
+      } catch (error) {
+        if (error instanceof PictureError)
+          return refuse(request, reply, error.problem === 'kind' ? 'logoKind' : 'logoPixels');
+        throw error;
+      }
+      return done(request, reply, 'logoUploaded');
+    },
+  });
+
+  scope.post<{ Params: { clientId: string } }>('/developers/apps/:clientId/logo/remove', async (request, reply) => {
+    const { owner_id, id } = await own(request);
+    if (owner_id !== null) await logos.set(owner_id, id, null);
+    return done(request, reply, 'logoRemoved');
+  });
+
+  scope.get<{ Params: { id: string } }>('/app-logos/:id', async (request, reply) => {
+    const logo = await logos.byId(request.params.id);
+    if (!logo) throw new ApiError('not_found');
+    return reply.headers(uploadedPictureHeaders(logo.type)).send(Buffer.from(logo.bytes));
+  });
+}
