@@ -123,7 +123,7 @@ export function createApp(runtime: Runtime): App {
       clock,
       times,
     });
-    screeningPages(scope, { pages, screening: runtime.screening });
+    screeningPages(scope, { pages, screening: runtime.screening, limiter });
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });

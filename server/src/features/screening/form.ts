@@ -61,18 +61,33 @@ export const readText = (request: FastifyRequest): TypedText => ({
 
 const characters = (text: string): number => [...text].length;
 
-/** One entry on each line, each once. */
-const entriesOf = (text: string): string[] => [
-  ...new Set(
-    text
-      .split('\n')
-      .map((line) => line.trim())
-      .filter(Boolean),
-  ),
-];
+/** Blank lines and repeated words included: a form has room for half a million. */
+const maxLines = 5 * limits.words;
+
+/** One entry on each line, each once. Of far too many lines, the first ones as they are. */
+function entriesOf(text: string): string[] {
+  const lines = text.split('\n', maxLines + 1);
+  return lines.length > maxLines ? lines : [...new Set(lines.map((line) => line.trim()).filter(Boolean))];
+}
+
+/**
+ * Whether there are more words than are compiled, or more letters. One character may be read as eighteen letters
+ * (U+FDFA), and to fold two thousand words of those takes half a second.
+ */
+export function isTooMuch(entries: readonly string[]): boolean {
+  if (entries.length > limits.words) return true;
+  let letters = 0;
+  return entries.some((entry) => {
+    letters += entry.normalize('NFKD').length;
+    return letters > limits.letters;
+  });
+}
+
+export const tooMuch = (t: T): string => t('tooManyWords', { count: limits.words, letters: limits.letters });
 
 export function parseList(typed: TypedList, t: T): Omit<RuleList, 'id'> | { wrong: Wrong } {
   const [words, except] = [entriesOf(typed.words), entriesOf(typed.except)];
+  if (isTooMuch([...words, ...except])) return { wrong: { words: tooMuch(t) } };
   const match = matches.find((each) => each === typed.match);
   const action = actions.find((each) => each === typed.action);
   const wrong = defined({
@@ -114,7 +129,8 @@ export function parseHold(
 
 export function parseNames(typed: string, t: T): readonly string[] | { wrong: Wrong } {
   const names = entriesOf(typed);
-  const tooMany = names.length > limits.names || names.some((name) => characters(name) > limits.nameLength);
+  const tooMany =
+    names.length > limits.names || isTooMuch(names) || names.some((name) => characters(name) > limits.nameLength);
   return tooMany ? { wrong: { names: t('namesError', { count: limits.names, length: limits.nameLength }) } } : names;
 }
 

@@ -110,3 +110,31 @@ test('the long forms of strangers are not read', async (t) => {
     assert.deepEqual([statusCode, String(got.location).startsWith('/login')], [303, true], path);
   }
 });
+
+test('lists that would take long to read and to compile are refused, and forms are counted before they are read', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  await visitor.post(`${home}/lists/add/empty`);
+  const [list] = (await app.runtime.screening.get(creatorId)).lists;
+  const save = (words: string) =>
+    visitor.post(`${home}/lists/${list?.id}`, { title: 'x', words, except: '', match: 'words', action: 'hide' });
+  // One character that is read as eighteen letters, and more lines than words.
+  const long = Array.from({ length: 60 }, (_, i) => `${i}${'\ufdfa'.repeat(50)}`).join('\n');
+  for (const words of [
+    long,
+    `fine${'\n'.repeat(20_000)}`,
+    Array.from({ length: 2_001 }, (_, i) => `w${i}`).join('\n'),
+  ]) {
+    const { statusCode, body } = await save(words);
+    assert.equal(statusCode, 422);
+    assert.match(body, /at most 2,?000 words and 50,?000 letters/);
+  }
+  assert.deepEqual((await app.runtime.screening.get(creatorId)).lists[0]?.words, []);
+  assert.equal((await visitor.post(`${home}/names`, { names: long })).statusCode, 422);
+  const statuses = new Set<number>();
+  for (let i = 4; i < 30; i++) statuses.add((await save(`word ${i}`)).statusCode);
+  assert.deepEqual([...statuses], [303]);
+  assert.equal((await save('one more')).statusCode, 429);
+  assert.deepEqual((await app.runtime.screening.get(creatorId)).lists[0]?.words, ['word 29']);
+});

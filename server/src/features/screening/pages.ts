@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
-import { parseHold, parseList, parseNames, readHold, readList, readText, toMinor } from './form.ts';
+import { isTooMuch, parseHold, parseList, parseNames, readHold, readList, readText, toMinor, tooMuch } from './form.ts';
 import { limits, type RuleList, type Rules } from './rules.ts';
 import type { Screening } from './service.ts';
 import { starterLists } from './starter-lists.ts';
@@ -14,17 +16,25 @@ import { screeningWords, type T } from './words.ts';
 export interface ScreeningPagesParts {
   readonly pages: Pages;
   readonly screening: Screening;
+  readonly limiter: Limiter;
 }
 
+/** To read and to compile all that a form may hold takes some 30 ms. */
+const saveLimit = { limit: 30, windowMs: 60_000 };
+
 /** /dashboard/screening: what of a tip is shown in public. */
-export function screeningPages(scope: FastifyInstance, { pages, screening }: ScreeningPagesParts): void {
+export function screeningPages(scope: FastifyInstance, { pages, screening, limiter }: ScreeningPagesParts): void {
   const style = pages.assets.add(new URL('./screening.css', import.meta.url));
   const words = (request: FastifyRequest) => screeningWords(pages.lang(request));
 
-  /** Two thousand Thai words in a form. Before the body: nobody else's megabytes are read. */
+  /** All letters that are allowed, in Thai, nine bytes each. Before the body: nobody else's are read, nor too many. */
   const longForm = {
-    bodyLimit: 2 * 1024 * 1024,
-    onRequest: async (request: FastifyRequest) => void pages.requireSession(request),
+    bodyLimit: 512 * 1024,
+    onRequest: async (request: FastifyRequest) => {
+      const { creatorId } = pages.requireSession(request);
+      const { allowed, resetSeconds } = await limiter.take(`screening:${creatorId}`, saveLimit);
+      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    },
   };
 
   type Shown = Pick<ScreeningView, 'typed' | 'wrong' | 'tried' | 'open'> & { readonly status?: number };
@@ -106,7 +116,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening }: Scr
     if (amountMinor === undefined)
       return show(request, reply, { status: 422, typed: { text }, wrong: { tryAmount: t('amountError') } });
     const name = displayName(text.name, 'SOMCHAI');
-    const message = text.message === '' ? null : text.message.slice(0, 1000);
+    const message = text.message === '' ? null : text.message.slice(0, 510);
     const verdict = await screening.preview(creatorId, { amountMinor, name, displayName: null, message });
     return show(request, reply, { typed: { text }, tried: { verdict, name, message } });
   });
@@ -126,6 +136,5 @@ function newList(kind: string, t: T): RuleList {
 
 function sizeProblem(lists: readonly RuleList[], t: T): string | undefined {
   if (lists.length > limits.lists) return t('tooManyLists', { count: limits.lists });
-  const count = lists.reduce((sum, { words, except }) => sum + words.length + except.length, 0);
-  return count > limits.words ? t('tooManyWords', { count: limits.words }) : undefined;
+  return isTooMuch(lists.flatMap(({ words, except }) => [...words, ...except])) ? tooMuch(t) : undefined;
 }

@@ -30,7 +30,16 @@ export const actions = ['hide', 'mask', 'hold'] as const;
 export type Action = (typeof actions)[number];
 export const matches = ['words', 'anywhere'] as const;
 
-export const limits = { lists: 10, words: 2_000, wordLength: 60, names: 500, nameLength: 40, titleLength: 40 };
+export const limits = {
+  lists: 10,
+  words: 2_000,
+  /** Of all words together, as the matcher reads them. */
+  letters: 50_000,
+  wordLength: 60,
+  names: 500,
+  nameLength: 40,
+  titleLength: 40,
+};
 
 export const noRules: Rules = {
   lists: [],

@@ -73,10 +73,16 @@ function byCodes({ codes: a }: TrieEntry<unknown>, { codes: b }: TrieEntry<unkno
   return a.length - b.length;
 }
 
-/** The child of a node by its letter; 0 if there is none. */
+/** The child of a node by its letter; 0 if there is none. A node may have two thousand, in the order of their letters. */
 export function childOf({ codes, firstChild, childCount }: Trie<unknown>, node: number, code: number): number {
-  const from = firstChild[node] ?? 0;
-  const to = from + (childCount[node] ?? 0);
-  for (let child = from; child < to; child++) if (codes[child] === code) return child;
+  let from = firstChild[node] ?? 0;
+  let to = from + (childCount[node] ?? 0);
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const found = codes[middle] ?? 0;
+    if (found === code) return middle;
+    if (found < code) from = middle + 1;
+    else to = middle;
+  }
   return 0;
 }

@@ -171,7 +171,7 @@ function tryCard({ typed, wrong = {}, tried, csrf }: ScreeningView, t: T): Html 
 !${field({ name: 'tryName', label: t('tryName'), value: values.name, maxlength: 80 })}
 !${field({ name: 'tryAmount', label: t('tryAmount'), value: values.amount, error: errors.tryAmount, inputmode: 'decimal', maxlength: 12 })}
 </div>
-!${textArea({ name: 'tryMessage', label: t('tryMessage'), value: values.message, rows: 3, maxlength: 1000 })}
+!${textArea({ name: 'tryMessage', label: t('tryMessage'), value: values.message, rows: 3, maxlength: 510 })}
 <div class="actions">!${button(t('tryButton'))}</div>`;
   return card({
     title: t('tryTitle'),
