@@ -127,6 +127,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     cancelPending: none,
   },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },
+  'webhooks/endpoints/prune-repo.ts': { deleteDeliveries: none, deleteEndpointsOfDeletedApps: none },
   'webhooks/endpoints/repo.ts': {
     addEndpoint: 'webhook.created',
     changeEndpoint: 'webhook.changed',
@@ -136,8 +137,6 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     insertNotice: none,
     retryDelivery: none,
     replayDeliveries: none,
-    deleteDeliveries: none,
-    deleteEndpointsOfDeletedApps: none,
   },
   'webhooks/grant-writes.ts': { approveGrant: 'grant.approved', endGrant: 'grant.ended' },
 };

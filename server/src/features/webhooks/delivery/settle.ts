@@ -44,6 +44,11 @@ const batchWaitMs = { min: 20, max: 50, perCommit: 4 };
 const retryMs = 1000;
 /** Manual retries are unlimited, the list of attempts is not. */
 const maxAttemptsListed = 20;
+/** So many of the newest answers are kept as they were read, and the beginning of older ones. */
+const wholeAnswers = 2;
+const maxOlderAnswer = 100;
+/** Each would take six bytes of JSON. */
+const controls = /[^\P{Cc}\t\n\r]/gu;
 
 interface Pending {
   readonly settlement: Settlement;
@@ -134,10 +139,10 @@ function settlementOf(
     status_code: answer.status,
     duration_ms: Math.round(durationMs),
     error: answer.error ?? (isSuccess(answer) ? null : `answered ${answer.status}`),
-    response_body: answer.body,
+    response_body: answer.body?.replace(controls, '\ufffd') ?? null,
   };
   const { delivery } = queued;
-  const attempts: Attempt[] = [...JSON.parse(delivery.attempts), attempt].slice(-maxAttemptsListed);
+  const attempts = listed([...JSON.parse(delivery.attempts), attempt]);
   const tries = delivery.tries + 1;
   const isFinal = isSuccess(answer) || answer.status === 410;
   const dueAt = isFinal ? undefined : nextAttempt(tries, endedAt, answer.retryAfter, random);
@@ -148,6 +153,16 @@ function settlementOf(
     tries,
     dueAt: dueAt ?? null,
   };
+}
+
+/** A page of a hundred deliveries would be megabytes of what receivers answered. */
+function listed(attempts: readonly Attempt[]): Attempt[] {
+  const newest = attempts.slice(-maxAttemptsListed);
+  return newest.map((attempt, index) =>
+    index >= newest.length - wholeAnswers
+      ? attempt
+      : { ...attempt, response_body: attempt.response_body?.slice(0, maxOlderAnswer).toWellFormed() ?? null },
+  );
 }
 
 const [seconds, minutes, hours] = [1000, 60_000, 3_600_000];

@@ -2,13 +2,7 @@
 import { toTimestamp } from '../../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 import type { NoticeType } from '../../events/index.ts';
-import {
-  type DeliveryStatus,
-  type DisabledReason,
-  deleteDeliveries,
-  disableEndpoint,
-  grantLives,
-} from '../delivery/repo.ts';
+import { type DeliveryStatus, type DisabledReason, disableEndpoint, grantLives } from '../delivery/repo.ts';
 
 export interface EndpointRow {
   id: string;
@@ -294,26 +288,7 @@ async function replayDeliveries(
   return { queued, last };
 }
 
-/** The next endpoint id in the deliveries, and whether the endpoint still exists. */
-export function nextEndpoint(db: Reader, after: string): Promise<{ id: string | null; lives: number } | undefined> {
-  return db.get(
-    `SELECT d.id, CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e JOIN apps a ON a.id = e.client_id
-       WHERE e.id = d.id AND a.deleted_at IS NULL) THEN 1 ELSE 0 END AS lives
-     FROM (SELECT MIN(endpoint_id) AS id FROM webhook_deliveries WHERE endpoint_id > $1) AS d`,
-    [after],
-  );
-}
-
-/** The endpoints of an app end with it. */
-function deleteEndpointsOfDeletedApps(tx: Tx): Promise<number> {
-  return tx.run(
-    `DELETE FROM webhook_endpoints WHERE NOT EXISTS
-       (SELECT 1 FROM apps WHERE apps.id = webhook_endpoints.client_id AND apps.deleted_at IS NULL)`,
-  );
-}
-
 export const writes = defineWrites(import.meta.url, {
-  deleteEndpointsOfDeletedApps,
   addEndpoint,
   changeEndpoint,
   removeEndpoint,
@@ -322,5 +297,4 @@ export const writes = defineWrites(import.meta.url, {
   insertNotice,
   retryDelivery,
   replayDeliveries,
-  deleteDeliveries,
 });

@@ -106,7 +106,9 @@ export const Delivery = Type.Object(
         status_code: nullable(Type.Integer()),
         duration_ms: Type.Integer(),
         error: nullable(Type.String({ description: 'Why it failed; null after a success' })),
-        response_body: nullable(Type.String({ description: 'The first 1,024 bytes' })),
+        response_body: nullable(
+          Type.String({ description: 'The first 1,024 bytes; of all but the newest two answers the first 100' }),
+        ),
       }),
       { description: 'Oldest first; the last 20' },
     ),

@@ -1,13 +1,13 @@
 import { ApiError } from '../../../errors.ts';
 import { toTimestamp } from '../../../platform/clock.ts';
-import { firstId } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
-import { afterAllIds, type DeliveryStatus, writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
+import { type DeliveryStatus, writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
 import { createDeliveries } from './deliveries.ts';
 import { deliveriesOfEvent } from './event-repo.ts';
 import { createWebhookLimits } from './limits.ts';
+import { pruneDeliveries } from './prune.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
 
@@ -48,7 +48,6 @@ export const mostEndpoints = 10;
 const overlapMs = 24 * 3_600_000;
 const dayMs = 86_400_000;
 const failingMs = 5 * dayMs;
-const retentionMs = 30 * dayMs;
 
 /** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';
@@ -161,17 +160,7 @@ export function createWebhooks({
       for (const { id } of await repo.disabledWithPending(db)) await skipRest(id);
     },
 
-    /** Deletes deliveries after 30 days, endpoints of deleted apps, and the deliveries of removed endpoints. */
-    async prune(): Promise<void> {
-      await db.write(repo.writes.deleteEndpointsOfDeletedApps);
-      for (let after = ''; ; ) {
-        const next = await repo.nextEndpoint(db, after);
-        if (!next || next.id === null) return;
-        after = next.id;
-        const before = next.lives ? firstId('dlv', clock() - retentionMs) : afterAllIds;
-        while ((await db.write(repo.writes.deleteDeliveries, after, before, 500)) > 0);
-      }
-    },
+    prune: () => pruneDeliveries(db, clock()),
   };
 }
 
