@@ -1,9 +1,11 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
@@ -12,7 +14,7 @@ import { type Control, heldStep, maxHeld } from './control.ts';
 import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
 import { LinkExists, type Moderators, maxLinks } from './moderators.ts';
 import { openControlStream } from './stream.ts';
-import { liveView } from './views.ts';
+import { type InTurn, liveView } from './views.ts';
 import { liveWords } from './words.ts';
 
 export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'clock'> {
@@ -27,8 +29,8 @@ export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'cloc
 const home = '/dashboard/live';
 /** Open controls of a creator, those of moderators included. */
 const maxControls = 40;
-/** What all moderators of one creator may ask for. */
-const moderatorLimit = { limit: 1200, windowMs: 60_000 };
+/** What all moderators of one creator may ask for, and the creator likewise. */
+const requestLimit = { limit: 1200, windowMs: 60_000 };
 
 /** How many held tips the address asks for. */
 function listedHeld(request: FastifyRequest): number {
@@ -49,18 +51,23 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   const style = pages.assets.add(new URL('./live.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const words = (request: FastifyRequest) => liveWords(pages.lang(request));
+  const looks = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
   const creator = async (request: FastifyRequest): Promise<Operator> => {
     const { creatorId } = pages.requireSession(request);
     return { creatorId, base: home, moderator: false };
   };
 
+  async function count(key: string, cost: number): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(key, requestLimit, cost);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
   async function moderator(request: FastifyRequest): Promise<Operator> {
     const { key } = request.params as { key: string };
     const creatorId = await moderators.creatorOf(key);
     if (creatorId === undefined) throw new PageError(404, { detail: words(request)('endedText') });
-    const { allowed, resetSeconds } = await limiter.take(`moderate:${creatorId}`, moderatorLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await count(`moderate:${creatorId}`, 1);
     return { creatorId, base: `/moderate/${key}`, moderator: true };
   }
 
@@ -70,7 +77,13 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     const { creatorId, base, moderator } = operator;
     const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
     const state = await control.state(creatorId, listedHeld(request));
-    const view = liveView({ t, csrf, base, moderator, state, now: clock() });
+    // One part in an iteration of the event loop, for all controls of this node, in turn between their creators.
+    const inTurn: InTurn = (part) =>
+      looks.goOn(creatorId, async () => {
+        await nextIteration();
+        return part();
+      });
+    const view = await liveView({ t, csrf, base, moderator, state, now: clock() }, inTurn);
     const { status = 200, ...shown } = links;
     const own = moderator
       ? ''
@@ -122,6 +135,9 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     scope.get(base, async (request, reply) => {
       const operator = await operatorOf(request);
       if (operator.moderator) reply.header('x-robots-tag', 'noindex');
+      // By what is listed: a long list costs as much as many short ones.
+      const cost = Math.ceil(listedHeld(request) / heldStep);
+      await count(`${operator.moderator ? 'moderators' : 'live'}-look:${operator.creatorId}`, cost);
       return show(request, reply, operator);
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));

@@ -18,8 +18,22 @@ export interface LiveView {
   readonly now: number;
 }
 
+/** Runs a part of the work in an iteration of the event loop of its own. */
+export type InTurn = <T>(part: () => T) => Promise<T>;
+/** Names and messages take up to 10 ms to make ready for show. */
+const entriesInTurn = 50;
+
 /** The control. Scripts replace each part with `data-part` by a fresh one. */
-export function liveView(o: LiveView): Html {
+export async function liveView(o: LiveView, inTurn: InTurn): Promise<Html> {
+  const heldEntries: Html[] = [];
+  for (let at = 0; at < o.state.held.length; at += entriesInTurn)
+    heldEntries.push(
+      ...(await inTurn(() => o.state.held.slice(at, at + entriesInTurn).map((tip) => heldEntry(o, tip)))),
+    );
+  return inTurn(() => control(o, heldEntries));
+}
+
+function control(o: LiveView, heldEntries: readonly Html[]): Html {
   const { t, base, state } = o;
   return html`
 !${heading({ title: t('title'), intro: t(o.moderator ? 'moderatorIntro' : 'intro') })}
@@ -28,7 +42,7 @@ export function liveView(o: LiveView): Html {
   <p class="visually-hidden" role="status" data-news></p>
   <div data-part="switches">!${switches(o)}</div>
   <section class="card" data-part="playing" aria-labelledby="playing">!${playing(o)}</section>
-  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o)}</section>
+  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o, heldEntries)}</section>
   <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o)}</section>
   <section class="card" data-part="shown" aria-labelledby="shown">!${shown(o)}</section>
 </div>`;
@@ -114,16 +128,18 @@ const list = (items: readonly Html[], empty: string): Html =>
     ? html`<ul class="queue">!${items.map((each) => html`<li class="entry">!${each}</li>`)}</ul>`
     : html`<p class="hint">${empty}</p>`;
 
-function held(o: LiveView): Html {
-  const { t, state } = o;
-  const items = state.held.map((tip) => {
-    const name = displayName(tip.alert.name);
-    const actions = html`
+function heldEntry(o: LiveView, tip: Tip): Html {
+  const { t } = o;
+  const name = displayName(tip.alert.name);
+  const actions = html`
 !${act(o, `approve/${tip.id}`, t('approve'), { name: t('approveName', { name }) })}
 !${act(o, `reject/${tip.id}`, t('reject'), { kind: 'danger', name: t('rejectName', { name }) })}`;
-    return item(o, tipItem(tip), changes(o, tip), actions);
-  });
-  return html`!${title('held', t('heldCount', { count: state.heldCount }))}!${allHeld(o)}!${list(items, t('noneHeld'))}!${moreHeld(o)}`;
+  return item(o, tipItem(tip), changes(o, tip), actions);
+}
+
+function held(o: LiveView, entries: readonly Html[]): Html {
+  const { t, state } = o;
+  return html`!${title('held', t('heldCount', { count: state.heldCount }))}!${allHeld(o)}!${list(entries, t('noneHeld'))}!${moreHeld(o)}`;
 }
 
 /** Decides about all tips that are listed. The form names them: a tip that has come since is not among them. */
