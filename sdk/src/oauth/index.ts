@@ -1,1 +1,7 @@
 export { ReauthorizationRequired } from '../error.ts';
+export { type Connected, createOAuth, type OAuth, type OAuthOptions } from './create-oauth.ts';
+export type { DeviceCode, DeviceOptions } from './device.ts';
+export { AccessDenied, DeviceCodeExpired, OAuthError } from './errors.ts';
+export { fileStore } from './file-store.ts';
+export type { EncryptionKey } from './sealed-store.ts';
+export { memoryStore, type Store } from './store.ts';
