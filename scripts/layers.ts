@@ -1,7 +1,7 @@
 /**
  * Who may import whom: `npm run layers`, which is part of `npm run check`.
  *
- *   main, cli → app, housekeeping, welcome → runtime, services, storage → features → platform
+ *   main, cli, testing → app, housekeeping, welcome → runtime, services, storage → features → platform
  *
  * - Every import counts, whatever its depth, also one of types only. Circles are refused.
  * - A feature is entered through its index.ts, and imports only features of the rows below its own.
@@ -67,9 +67,14 @@ const forbidden: IRegularForbiddenRuleType[] = [
     'runtime-below-app',
     'The composition root knows no routes.',
     { path: `${src}(runtime|services|storage)\\.ts$` },
-    { path: `${src}(app|main|housekeeping|welcome|api-document)\\.ts$|${src}cli/` },
+    { path: `${src}(app|main|testing|housekeeping|welcome|api-document)\\.ts$|${src}cli/` },
   ),
-  rule('app-below-main', 'Nothing starts itself.', { path: `${src}app\\.ts$` }, { path: `${src}(main\\.ts$|cli/)` }),
+  rule(
+    'app-below-main',
+    'Nothing starts itself.',
+    { path: `${src}app\\.ts$` },
+    { path: `${src}((main|testing)\\.ts$|cli/)` },
+  ),
   rule(
     'through-the-index',
     'A feature is entered through its index.ts.',

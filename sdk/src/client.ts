@@ -1,3 +1,4 @@
+import { shareRefresh } from './access-token.ts';
 import { NamjaiError } from './error.ts';
 import { connectEvents, StopEvents } from './events/connect.ts';
 import type { ConnectOptions, EventConnection } from './events/types.ts';
@@ -27,7 +28,8 @@ export type Client = ReturnType<typeof createClient>;
 
 /** The API, on behalf of one creator who has granted your app access. Every method throws a `NamjaiError` on failure. */
 export function createClient(options: RequestOptions) {
-  const request = createRequest(options);
+  const getToken = shareRefresh(options.accessToken);
+  const request = createRequest(options, getToken);
   const isFinal = (error: unknown): error is NamjaiError =>
     error instanceof NamjaiError &&
     (error.status === 403 || (error.status === 401 && typeof options.accessToken === 'string'));

@@ -1,3 +1,4 @@
+import type { AccessToken } from './access-token.ts';
 import { NamjaiError } from './error.ts';
 
 /**
@@ -9,7 +10,7 @@ export type RequestOptions = {
   /** The API's base URL, without `/v1`. */
   baseUrl: string;
   /** A token, or a function that gets one. It is called again, with the refused token, after a 401. */
-  accessToken: string | ((refused?: string) => string | Promise<string>);
+  accessToken: AccessToken;
   /** How often a request is tried again. Default 3. */
   retries?: number;
   /** How long one try may take. Default 15 seconds. */
@@ -33,11 +34,11 @@ export type Request = <T>(call: Call) => Promise<T>;
 const TRANSIENT_STATUSES = [502, 503, 504];
 const MAX_WAIT_MS = 60_000;
 
-export function createRequest(options: RequestOptions): Request {
+export function createRequest(options: RequestOptions, getToken: (refused?: string) => Promise<string>): Request {
   const { retries = 3, timeoutMs = 15_000, random = Math.random } = options;
   const send = options.fetch ?? fetch;
   const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
-  const token = options.accessToken;
+  const renewable = typeof options.accessToken === 'function';
 
   function urlOf(call: Call): URL {
     const url = new URL(call.path, options.baseUrl);
@@ -62,7 +63,7 @@ export function createRequest(options: RequestOptions): Request {
 
   return async (call) => {
     const url = urlOf(call);
-    let bearer = typeof token === 'string' ? token : await token();
+    let bearer = await getToken();
     let renewed = false;
     for (let tries = 0; ; tries += 1) {
       let response: Response;
@@ -77,9 +78,9 @@ export function createRequest(options: RequestOptions): Request {
         continue;
       }
       const error = await NamjaiError.from(response);
-      if (error.status === 401 && typeof token === 'function' && !renewed) {
+      if (error.status === 401 && renewable && !renewed) {
         renewed = true;
-        bearer = await token(bearer);
+        bearer = await getToken(bearer);
         continue;
       }
       const wait = retryAfter(response) ?? backOff(tries);

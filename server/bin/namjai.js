@@ -1,21 +1,7 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { load } from './load.js';
 
-// Plain JavaScript, so that a Node.js too old to read the rest can still say so.
-if (Number.parseInt(process.versions.node, 10) < 24) {
-  console.error(
-    `Namjai needs Node.js 24 or newer; this is ${process.version}. In the repository, "npm start" brings its own.`,
-  );
-  process.exit(1);
-}
-// Compiling the sources takes half of a short command's time. The compiled code is kept beside the sources, where only
-// the user who installed the server can write. If that folder is read-only, nothing is kept.
-const { enableCompileCache } = await import('node:module');
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/namjai', import.meta.url)));
-// The package holds JavaScript (scripts/pack.ts), the repository the sources.
-const source = new URL('../src/cli/main.ts', import.meta.url);
-const { main } = await import(existsSync(source) ? source.href : '../dist/server/src/cli/main.js');
+const { main } = await load('cli/main');
 const code = await main(process.argv.slice(2));
 // A server that runs has returned 0. After a failure nothing that is still open may keep the process alive.
 if (code !== 0) process.exit(code);

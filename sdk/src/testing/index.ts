@@ -1,0 +1,8 @@
+export {
+  type StartOptions,
+  startNamjai,
+  type TestApp,
+  type TestCreator,
+  type TestGrant,
+  type TestNamjai,
+} from './start.ts';
