@@ -1,5 +1,5 @@
+export type { PlayingAlert, RecentAlert } from './alert-lists.ts';
 export { type Variations, withLook } from './looks/rules.ts';
-export type { PlayingAlert, RecentAlert } from './outcomes.ts';
 export { overlayPages } from './pages.ts';
 export { createPresence } from './presence.ts';
 export { overlayRoutes } from './routes.ts';

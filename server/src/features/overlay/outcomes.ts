@@ -1,13 +1,12 @@
 import { ApiError } from '../../errors.ts';
 import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { displayName } from '../../platform/web/browser/text.ts';
-import { type EventLog, type ScreenedAlert, type SkipReason, shownWords } from '../events/index.ts';
+import type { EventLog, ScreenedAlert, SkipReason } from '../events/index.ts';
 import { nameKey } from '../screening/index.ts';
-import { type AlertStatus, everything, type Tip, type Tips } from '../tips/index.ts';
+import type { Tips } from '../tips/index.ts';
 import * as repo from './outcome-repo.ts';
 import type { OverlayRow } from './repo.ts';
-import { readSettings } from './settings.ts';
+import { ageLimit, readSettings } from './settings.ts';
 
 /**
  * The outcome of an alert after its event is in the log.
@@ -39,29 +38,6 @@ export interface Acknowledgement {
   readonly ms?: number | undefined;
 }
 
-export interface RecentAlert {
-  readonly sequence: number;
-  readonly createdAt: string;
-  readonly name: string;
-  readonly message: string | null;
-  readonly amountMinor: number;
-  /** Undefined for a test alert. */
-  readonly tip: { readonly id: string; readonly status: AlertStatus; readonly voided: boolean } | undefined;
-}
-
-/** An alert on the screen. */
-export interface PlayingAlert {
-  readonly sequence: number;
-  readonly until: number;
-  readonly test: boolean;
-  readonly replay: boolean;
-  /** `null` for a test alert. */
-  readonly tipId: string | null;
-  readonly name: string;
-  readonly message: string | null;
-  readonly amountMinor: number;
-}
-
 const expiryStepMs = 60_000;
 /** Tips in one write: others write between two of them. A first overlay may find years of tips. */
 const expiryBatch = 500;
@@ -70,14 +46,9 @@ const expiryBatch = 500;
 const maxHeldMs = 24 * 3_600_000;
 const heldBatch = 100;
 
-/** How many of the newest events are searched for alerts. */
-const recentEvents = 100;
-
 export function createOutcomes({ db, events, tips, clock, row, connected, onPlaying }: OutcomesParts) {
   /** The latest acknowledgement of each overlay that is in progress. */
   const acknowledging = new Map<string, Promise<void>>();
-
-  const ageLimit = ({ settings }: OverlayRow): number => clock() - readSettings(settings).maxAgeMinutes * 60_000;
 
   async function eventAt(creatorId: string, sequence: number) {
     const [event] = await events.after(creatorId, sequence - 1, 1);
@@ -169,7 +140,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
      */
     async begin(creatorId: string, instance: string, reported: number | undefined): Promise<number> {
       const overlay = await row(creatorId);
-      const before = ageLimit(overlay);
+      const before = ageLimit(overlay, clock());
       const [own, tooOld, oldest, head, open] = await Promise.all([
         repo.instancePosition(db, creatorId, instance),
         tips.newestBefore(creatorId, before),
@@ -187,12 +158,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
 
     /** Tips that a page must not show, although it may receive their events. */
     async skipped(creatorId: string): Promise<string[]> {
-      return tips.skippedSince(creatorId, ageLimit(await row(creatorId)));
+      return tips.skippedSince(creatorId, ageLimit(await row(creatorId), clock()));
     },
 
     /** Tips that a page must not even show again. */
     async voided(creatorId: string): Promise<string[]> {
-      return tips.voidedSince(creatorId, ageLimit(await row(creatorId)));
+      return tips.voidedSince(creatorId, ageLimit(await row(creatorId), clock()));
     },
 
     /**
@@ -247,52 +218,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true, screened }, event.data);
     },
 
-    /** Tips whose alerts wait for their turn. */
-    async waiting(creatorId: string, limit: number): Promise<Tip[]> {
-      return tips.queuedSince(creatorId, ageLimit(await row(creatorId)), limit);
-    },
-
-    /** What a page has on its screen now, as far as is known. A void takes a tip off the screen. */
-    async playing(creatorId: string): Promise<PlayingAlert | undefined> {
-      const { playing_sequence: sequence, playing_until: until } = await row(creatorId);
-      if (sequence === null || until <= clock()) return undefined;
-      const [event] = await events.after(creatorId, sequence - 1, 1);
-      if (event?.sequence !== sequence) return undefined;
-      const { data, test, replay } = JSON.parse(event.body);
-      const { amount_minor: amountMinor } = data.tip ?? data.alert ?? {};
-      if (amountMinor === undefined) return undefined;
-      const tipId: string | null = data.tip?.id ?? null;
-      if (tipId !== null && (await tips.byId(creatorId, tipId)).status === 'voided') return undefined;
-      return { sequence, until, test, replay, tipId, amountMinor, ...shownWords(event) };
-    },
-
     replayTip,
-
-    /** Newest first. */
-    async recent(creatorId: string, limit: number): Promise<RecentAlert[]> {
-      const head = await events.head(creatorId);
-      const [stored, { tips: newest }] = await Promise.all([
-        events.after(creatorId, Math.max(0, (head?.sequence ?? 0) - recentEvents), recentEvents),
-        tips.page(creatorId, everything, null, limit),
-      ]);
-      const known = new Map(newest.map((tip) => [tip.id, tip]));
-      return stored
-        .filter(({ type }) => type === 'tip.created' || type === 'alert.test')
-        .slice(-limit)
-        .reverse()
-        .map((event) => {
-          const { created_at: createdAt, data } = JSON.parse(event.body);
-          const { id, amount_minor: amountMinor } = data.tip ?? data.alert;
-          const now = known.get(id);
-          const tip = data.tip && {
-            id,
-            status: now?.alert.status ?? data.tip.alert.status,
-            voided: now?.status === 'voided',
-          };
-          const { name, message } = shownWords(event);
-          return { sequence: event.sequence, createdAt, name: displayName(name), message, amountMinor, tip };
-        });
-    },
   };
 }
 

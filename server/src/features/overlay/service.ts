@@ -5,6 +5,7 @@ import type { Alerts } from '../alerts/index.ts';
 import type { EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { createAlertLists } from './alert-lists.ts';
 import { createLooks } from './looks/service.ts';
 import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
@@ -101,11 +102,13 @@ export function createOverlays(parts: OverlaysParts) {
   }
 
   const outcomes = createOutcomes({ db, events, tips, clock, row, connected, onPlaying });
+  const lists = createAlertLists({ events, tips, clock, row });
   const announce = (creatorId: string): void => hub.publish(overlayTopic(creatorId), 'settings');
   const looks = createLooks({ db, clock, newId, pictures, ensure: row, announce });
 
   return {
     ...outcomes,
+    ...lists,
     get,
     looks,
 
@@ -124,7 +127,7 @@ export function createOverlays(parts: OverlaysParts) {
     /** Skips the tip's alert if it is queued, or else stops it if it is playing. Returns whether it was queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
       if (await outcomes.skip(creatorId, tipId)) return true;
-      const playing = await outcomes.playing(creatorId);
+      const playing = await lists.playing(creatorId);
       if (playing?.tipId === tipId && !playing.replay)
         await db.write(repo.writes.stopPlaying, creatorId, playing.sequence);
       switched(creatorId, `${stopHint}:${tipId}`);

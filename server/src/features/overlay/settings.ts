@@ -42,6 +42,10 @@ export function readSettings(stored: string, looks: string | null = null): Overl
   return { ...settings, ...(first && toSingleLook(first)), variations };
 }
 
+/** Alerts from before this time are not played after an outage. */
+export const ageLimit = ({ settings }: { readonly settings: string }, now: number): number =>
+  now - readSettings(settings).maxAgeMinutes * 60_000;
+
 /** What is stored: the variations have a column of their own. */
 export function writeSettings({ variations: _, ...settings }: OverlaySettings): string {
   return JSON.stringify(settings);

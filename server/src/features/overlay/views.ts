@@ -18,7 +18,7 @@ import { form } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { AlertStatus } from '../tips/index.ts';
-import type { RecentAlert } from './outcomes.ts';
+import type { RecentAlert } from './alert-lists.ts';
 import type { Overlay } from './service.ts';
 import { settingFields, type Typed, type Wrong } from './settings-form.ts';
 import { widgetsCard } from './widget-views.ts';
