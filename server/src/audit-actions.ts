@@ -24,6 +24,7 @@ export const auditActions = {
   'app.suspended_or_restored': 'The operator suspended or restored an app',
   'app.deleted': 'An app was deleted, and its grants ended',
   'grant.approved': 'A creator allowed an app to act for them',
+  'grant.token_made': 'A developer made a token of their app for their own account',
   'grant.ended': 'An app can no longer act for a creator',
   'grant.connected': 'An app exchanged a code for tokens',
   'webhook.created': 'A webhook endpoint was registered',
@@ -138,5 +139,9 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     retryDelivery: none,
     replayDeliveries: none,
   },
-  'webhooks/grant-writes.ts': { approveGrant: 'grant.approved', endGrant: 'grant.ended' },
+  'webhooks/grant-writes.ts': {
+    approveGrant: 'grant.approved',
+    approveOwnGrant: 'grant.token_made',
+    endGrant: 'grant.ended',
+  },
 };

@@ -66,6 +66,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     apps,
     tokens,
     writes: grantWrites,
+    accessTokenSeconds: config.accessTokenSeconds,
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });

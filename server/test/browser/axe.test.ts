@@ -84,7 +84,14 @@ async function pagesOf(runtime: Runtime) {
           '/apps',
         ].map((end) => `/dashboard${end}`),
         ...['/dashboard/profile', '/account', '/logout', '/developers', '/developers/apps/new'],
-        ...[app, `${app}/webhooks`, `${app}/webhooks/new`, webhook, `${webhook}/deliveries/${deliveryId}`],
+        ...[
+          app,
+          `${app}/creators`,
+          `${app}/webhooks`,
+          `${app}/webhooks/new`,
+          webhook,
+          `${webhook}/deliveries/${deliveryId}`,
+        ],
       ],
     },
   ];

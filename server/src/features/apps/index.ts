@@ -1,6 +1,6 @@
 export { basicCredentials, type Credentials } from './authentication.ts';
 export { type DetailProblem, longestDescription, mostRedirectUris } from './details.ts';
 export { createLogos, type Logos } from './logos.ts';
-export { type AppRow, deleteApp } from './repo.ts';
+export { type AppRow, appOfOwner, deleteApp } from './repo.ts';
 export { AppError, type Apps, createApps, mostApps, redirectUrisOf, type SecretChange } from './service.ts';
 export { appAbout, appLogo } from './views.ts';

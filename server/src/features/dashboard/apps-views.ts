@@ -12,6 +12,7 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
   const { app_name: app, client_id: clientId, owner_username: owner, used_at: usedAt } = connection;
   const marks = [
     connection.by_operator ? badge(t('byOperator'), 'info') : '',
+    connection.by_owner ? badge(t('byOwner'), 'info') : '',
     connection.app_suspended_at === null ? '' : badge(t('suspended'), 'warn'),
   ].filter(Boolean);
   const facts: [string, Html][] = [

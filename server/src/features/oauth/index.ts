@@ -4,6 +4,7 @@ export { createLastUsed, type LastUsed } from './grants/last-used.ts';
 export {
   type Approval,
   approveGrant,
+  type ConnectedCreatorRow as ConnectedCreator,
   type ConnectionRow as Connection,
   endGrant,
   type GrantEnd,

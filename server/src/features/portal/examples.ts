@@ -23,3 +23,6 @@ export function exchangeExample(baseUrl: string, { clientId, redirectUri }: Exam
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
   return `curl ${baseUrl}/v1/oauth/token \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`;
 }
+
+export const meExample = (baseUrl: string, token: string): string =>
+  `curl ${baseUrl}/v1/me -H 'Authorization: Bearer ${token}'`;

@@ -8,7 +8,9 @@ import type { Pages } from '../accounts/index.ts';
 import { AppError, type AppRow, type Apps, type Logos, redirectUrisOf, type SecretChange } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
+import { creatorsCard, creatorsPages } from './creators-pages.ts';
 import { logoCard, logoPages } from './logo-pages.ts';
+import { ownTokenCard, ownTokenPages } from './own-token.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
 import { webhookPages } from './webhook-pages.ts';
 import { webhooksCard } from './webhook-views.ts';
@@ -51,6 +53,8 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedApp });
   logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
+  creatorsPages(scope, { ...parts, viewOf, ownApp: ownedApp });
+  ownTokenPages(scope, { ...parts, ownApp: ownedApp, showApp });
 
   scope.get('/developers', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
@@ -132,23 +136,30 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     return pages.show(request, reply, { title, nav: 'developers', body, status: refused ? 422 : 200 });
   }
 
-  function showApp(
+  async function showApp(
     request: FastifyRequest,
     reply: FastifyReply,
     app: AppRow,
-    o: { typed?: Typed; secret?: { value: string; text: string }; logoError?: string; status?: number } = {},
+    o: {
+      typed?: Typed;
+      secret?: { value: string; text: string };
+      logoError?: string;
+      token?: { value: string; minutes: number };
+      status?: number;
+    } = {},
   ) {
     const view = viewOf(request, reply);
+    const { creatorId, id: sessionId } = pages.requireSession(request);
+    const connections = await grants.connections(creatorId);
+    const own = connections.find(({ client_id }) => client_id === app.id);
     const body = appPage(view, app, {
       typed: o.typed ?? typedOf(app),
       secret: o.secret,
-      secretChange: sealField(
-        vault,
-        changeContext(pages.requireSession(request).id, app),
-        apps.newSecretFor(app) satisfies SecretChange,
-      ),
+      secretChange: sealField(vault, changeContext(sessionId, app), apps.newSecretFor(app) satisfies SecretChange),
       logo: logoCard(view, app, o.logoError),
+      ownToken: ownTokenCard(view, app, own?.scope, o.token),
       webhooks: webhooksCard(view, app),
+      creators: creatorsCard(view, app),
     });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
   }

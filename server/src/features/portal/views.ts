@@ -44,7 +44,7 @@ export interface Typed {
   readonly problems?: readonly DetailProblem[];
 }
 
-const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
+export const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
 
 export function listPage(view: View, apps: readonly AppRow[]): Html {
   const t = words(view.lang);
@@ -75,8 +75,10 @@ export interface AppPage {
   readonly secret: { readonly value: string; readonly text: string } | undefined;
   /** The sealed change of the form that makes a new secret. */
   readonly secretChange: string;
-  readonly logo: Html;
+  readonly ownToken: Html;
   readonly webhooks: Html;
+  readonly creators: Html;
+  readonly logo: Html;
 }
 
 export function appPage(view: View, app: AppRow, o: AppPage): Html {
@@ -87,8 +89,10 @@ export function appPage(view: View, app: AppRow, o: AppPage): Html {
 !${app.suspended_at === null ? '' : notice('warn', t('suspendedText'))}
 !${secret ? notice('ok', secret.text) : ''}
 !${credentials(view, app, secret?.value, o.secretChange)}
+!${o.ownToken}
 !${nextSteps(view, app)}
 !${o.webhooks}
+!${o.creators}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
 !${o.logo}
 !${removal(view, app)}`;

@@ -4,6 +4,7 @@
  */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
+import { appOfOwner } from '../apps/index.ts';
 import {
   type Approval,
   approveGrant as approve,
@@ -33,6 +34,11 @@ async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   return grantId;
 }
 
+async function approveOwnGrant(tx: Tx, approval: Approval): Promise<string | undefined> {
+  const app = await appOfOwner(tx, approval.creatorId, approval.clientId);
+  return app?.suspended_at === null ? approveGrant(tx, approval) : undefined;
+}
+
 async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   const ended = await end(tx, grantEnd);
   if (!ended) return false;
@@ -48,4 +54,4 @@ async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   return true;
 }
 
-export const writes = defineWrites(import.meta.url, { approveGrant, endGrant }) satisfies GrantWrites;
+export const writes = defineWrites(import.meta.url, { approveGrant, approveOwnGrant, endGrant }) satisfies GrantWrites;

@@ -9,6 +9,8 @@ import type { GrantEndReason } from '../../events/index.ts';
 export interface GrantWrites {
   /** Returns the id of the live grant. */
   readonly approveGrant: Write<[Approval], string>;
+  /** The same for the owner of the app; nothing if the creator does not own it, or it is suspended. */
+  readonly approveOwnGrant: Write<[Approval], string | undefined>;
   /** Returns whether there was a live grant. */
   readonly endGrant: Write<[GrantEnd], boolean>;
 }
@@ -21,6 +23,8 @@ export interface Approval {
   readonly newGrantId: string;
   readonly scope: string;
   readonly byOperator: boolean;
+  /** By the app's owner, for the own account. */
+  readonly byOwner?: boolean;
   readonly now: number;
   readonly issue: { readonly code: NewCode } | { readonly family: NewFamily };
 }
@@ -53,13 +57,14 @@ export interface GrantEnd {
 
 /** Creates the live grant of (creator, app), or sets its scopes to exactly these. Returns its id. */
 export async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
-  const { creatorId, clientId, newGrantId, scope, byOperator, now, issue } = approval;
+  const { creatorId, clientId, newGrantId, scope, byOperator, byOwner, now, issue } = approval;
   const [grant] = await tx.all<{ id: string }>(
-    `INSERT INTO grants (creator_id, id, client_id, scope, by_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+    `INSERT INTO grants (creator_id, id, client_id, scope, by_operator, by_owner, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (creator_id, client_id) WHERE ended_at IS NULL DO UPDATE
-       SET scope = excluded.scope, by_operator = excluded.by_operator
+       SET scope = excluded.scope, by_operator = excluded.by_operator, by_owner = excluded.by_owner
      RETURNING id`,
-    [creatorId, newGrantId, clientId, scope, byOperator ? 1 : 0, now],
+    [creatorId, newGrantId, clientId, scope, byOperator ? 1 : 0, byOwner ? 1 : 0, now],
   );
   const grantId = grant?.id ?? newGrantId;
   if ('code' in issue)
@@ -220,6 +225,7 @@ export interface ConnectionRow {
   logo_id: string | null;
   scope: string;
   by_operator: number;
+  by_owner: number;
   created_at: number;
   used_at: number | null;
 }
@@ -228,7 +234,8 @@ export interface ConnectionRow {
 export function connectionsOf(db: Reader, creatorId: string): Promise<ConnectionRow[]> {
   return db.all<ConnectionRow>(
     `SELECT g.client_id, a.name AS app_name, a.suspended_at AS app_suspended_at, o.username AS owner_username,
-       a.description, a.homepage_url, a.privacy_url, a.logo_id, g.scope, g.by_operator, g.created_at, u.used_at
+       a.description, a.homepage_url, a.privacy_url, a.logo_id, g.scope, g.by_operator,
+       g.by_owner, g.created_at, u.used_at
      FROM grants g
      JOIN apps a ON a.id = g.client_id
      LEFT JOIN creators o ON o.id = a.owner_id
@@ -236,6 +243,36 @@ export function connectionsOf(db: Reader, creatorId: string): Promise<Connection
      WHERE g.creator_id = $1 AND g.ended_at IS NULL AND a.deleted_at IS NULL
      ORDER BY g.created_at DESC, g.id DESC`,
     [creatorId],
+  );
+}
+
+export interface ConnectedCreatorRow {
+  grant_id: string;
+  creator_id: string;
+  username: string;
+  display_name: string;
+  scope: string;
+  by_operator: number;
+  by_owner: number;
+  created_at: number;
+}
+
+/**
+ * The live grants of an app whose id is less than `before`, newest first. Only those that work: of a suspended creator
+ * the API tells the app nothing.
+ */
+export function connectedCreators(
+  db: Reader,
+  clientId: string,
+  before: string,
+  limit: number,
+): Promise<ConnectedCreatorRow[]> {
+  return db.all<ConnectedCreatorRow>(
+    `SELECT g.id AS grant_id, g.creator_id, c.username, c.display_name, g.scope, g.by_operator, g.by_owner, g.created_at
+     FROM grants g JOIN creators c ON c.id = g.creator_id
+     WHERE g.client_id = $1 AND g.ended_at IS NULL AND g.id < $2 AND c.suspended_at IS NULL
+     ORDER BY g.id DESC LIMIT $3`,
+    [clientId, before, limit],
   );
 }
 

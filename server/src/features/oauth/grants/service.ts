@@ -15,6 +15,7 @@ export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'ne
   readonly apps: Pick<Apps, 'setSuspended'>;
   readonly tokens: Tokens;
   readonly writes: repo.GrantWrites;
+  readonly accessTokenSeconds: number;
 }
 
 export interface CodeRequest {
@@ -31,6 +32,9 @@ export const accessTopic = 'access';
 
 /** The spec: five minutes after issue. */
 const codeLifeMs = 5 * 60_000;
+
+/** Sorts after all ids. */
+const afterAllIds = '~';
 
 class ScopeError extends Error {
   readonly code = 'scope_unknown';
@@ -85,12 +89,33 @@ export function createGrants(parts: GrantsParts) {
       return toTokenResponse(sign(subject), refreshToken, scope);
     },
 
+    /**
+     * An access token of an app for its owner's own account, for first calls. It cannot be refreshed: its family expires
+     * with it. Returns nothing if the creator does not own the app, or it is suspended.
+     */
+    async issueToOwner(creatorId: string, clientId: string, scopes: readonly Scope[]) {
+      const sign = await tokens.signer('access');
+      const now = clock();
+      const scope = formatScopes(scopes);
+      const lifeMs = parts.accessTokenSeconds * 1000;
+      const { family } = newFamily({ newId, refreshIdleMs: lifeMs, refreshMaxMs: lifeMs }, now);
+      const approval = { creatorId, clientId, newGrantId: newId('grt'), scope, byOperator: false, byOwner: true, now };
+      const grantId = await db.write(writes.approveOwnGrant, { ...approval, issue: { family } });
+      if (grantId === undefined) return undefined;
+      announce(creatorId);
+      return sign({ creatorId, clientId, grantId, familyId: family.familyId, scope });
+    },
+
     /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */
     announce,
 
     isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
 
     connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
+
+    /** Creators who have connected the app, newest first; those before a grant, if its id is given. */
+    connectedCreators: (clientId: string, before: string | null, limit: number) =>
+      repo.connectedCreators(db, clientId, before ?? afterAllIds, limit),
     appsEver: (creatorId: string) => repo.appsEver(db, creatorId),
 
     /** Returns whether the owner has such an app. */

@@ -22,6 +22,7 @@ import { firstSteps } from './0020-first-steps.ts';
 import { canonicalSupporters } from './0021-canonical-supporters.ts';
 import { repeatableRefresh } from './0022-repeatable-refresh.ts';
 import { appDetails } from './0023-app-details.ts';
+import { connectedCreators } from './0024-connected-creators.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -48,4 +49,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0021-canonical-supporters', sql: canonicalSupporters },
   { name: '0022-repeatable-refresh', sql: repeatableRefresh },
   { name: '0023-app-details', sql: appDetails },
+  { name: '0024-connected-creators', sql: connectedCreators },
 ];
