@@ -70,7 +70,7 @@ export function createApp(runtime: Runtime): App {
   const document = collectOpenApi(http, apiDocument(config));
 
   healthRoutes(http, { db, draining: () => draining });
-  metadataRoutes(http, { keys, baseUrl: config.baseUrl, authUrl: config.authUrl });
+  metadataRoutes(http, { keys, apps, baseUrl: config.baseUrl, authUrl: config.authUrl });
   oauthRoutes(http, { apps, tokenEndpoint });
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });

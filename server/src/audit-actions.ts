@@ -75,6 +75,8 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'alerts/repo.ts': { appendAlert: none },
   'apps/repo.ts': {
     insertApp: 'app.created',
+    // Every server has it.
+    insertCliApp: none,
     replaceSecret: 'app.secret_replaced',
     setLogo: 'app.changed',
     setSuspended: 'app.suspended_or_restored',

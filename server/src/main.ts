@@ -21,6 +21,7 @@ export async function serve(config: Config): Promise<void> {
     await checkDemo(runtime);
     // Opens the signing key, so that a wrong SECRET_KEY fails at the start and not at the first request.
     await runtime.keys.signing();
+    await runtime.apps.cliClientId();
     const app = createApp(runtime);
     opened.push(app.http);
     const metrics = await startMetrics(runtime);

@@ -39,6 +39,12 @@ export async function makeApp({ apps }: Runtime, name = `App ${++made}`, ownerId
   return { clientId, clientSecret };
 }
 
+/** It has no secret: an empty one counts as none. */
+export async function makePublicApp({ apps }: Runtime, name = `Program ${++made}`) {
+  const { clientId } = await apps.addPublic({ name, redirectUris: ['https://app.example/callback'], ownerId: null });
+  return { clientId, clientSecret: '' };
+}
+
 /** A creator, an app and a token of the app for the creator; either party can be given. */
 export async function makePair(
   runtime: Runtime,

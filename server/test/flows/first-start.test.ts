@@ -68,6 +68,14 @@ test('app add takes several redirect URIs after one flag, or a flag for each', a
   assert.equal(stray.code, 2);
 });
 
+test('app add --public gets no secret and needs no redirect URI', async (t) => {
+  const env = settings(t);
+  const made = await json(env, 'app', 'add', '--name', 'Deck', '--public');
+  assert.match(made.client_id, /^app_/);
+  assert.equal(made.client_secret, null);
+  assert.equal((await namjai(env, 'app', 'add', '--name', 'Web')).code, 2);
+});
+
 test('creator add, app add and grant add make the API usable end to end beside a running server', async (t) => {
   const env = settings(t);
   const server = await startServer({ env });

@@ -20,12 +20,16 @@ declare module 'fastify' {
  */
 export interface Credentials {
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** `undefined` if none was sent: only a public app is accepted then, and with a secret it is not. */
+  readonly clientSecret: string | undefined;
 }
+
+/** The secret of HTTP Basic can be empty. */
+export type BasicCredentials = Credentials & { readonly clientSecret: string };
 
 export type Authentication =
   | { readonly app: AppRow }
-  | { readonly refused: 'invalid' | 'suspended' }
+  | { readonly refused: 'invalid' | 'suspended' | 'secret_missing' }
   | { readonly refused: 'throttled'; readonly retryAfterSeconds: number };
 
 const failures = { limit: 20, windowMs: 60_000 };
@@ -40,8 +44,9 @@ export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db'
   /** Failures are counted for each client and address of the caller. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
     const app = clientIdForm.test(clientId) ? await lookup(clientId) : undefined;
-    const known = isSecretOf(app ?? unknownApp, clientSecret, clock());
+    const known = clientSecret === undefined ? app?.public === 1 : isSecretOf(app ?? unknownApp, clientSecret, clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
+    if (clientSecret === undefined) return { refused: 'secret_missing' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';
     const network = networkOf(address);
     for (const [key, rule] of [
@@ -70,7 +75,7 @@ function isSecretOf(
  * HTTP Basic credentials (RFC 7617). RFC 6749 wants both parts form-encoded, but many clients do not encode them.
  * Decoding changes no character of our ids and secrets, so both forms are read alike.
  */
-export function basicCredentials(request: FastifyRequest): Credentials | 'absent' | 'malformed' {
+export function basicCredentials(request: FastifyRequest): BasicCredentials | 'absent' | 'malformed' {
   const header = request.headers.authorization;
   if (header === undefined || !/^basic\b/i.test(header)) return 'absent';
   const [, encoded] = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header) ?? [];

@@ -28,7 +28,7 @@ const problemOfName = { blank: 'length', invisible: 'characters', reserved: 'res
 /** The columns, or all problems, so that a form can show each beside its field. */
 export function readDetails(
   input: AppDetails,
-  { development, authUrl }: { development: boolean; authUrl: string },
+  { development, authUrl, publicApp }: { development: boolean; authUrl: string; publicApp: boolean },
 ): { readonly columns: DetailColumns } | { readonly problems: readonly [DetailProblem, ...DetailProblem[]] } {
   const name = input.name.trim();
   const redirectUris = [...new Set(input.redirectUris)];
@@ -40,7 +40,7 @@ export function readDetails(
     ...descriptionProblems(description),
     ...linkProblems('homepage', homepage),
     ...linkProblems('privacy', privacy),
-    ...redirectProblems(redirectUris, development),
+    ...redirectProblems(redirectUris, { development, publicApp }),
   ];
   if (first) return { problems: [first, ...more] };
   return {
@@ -69,9 +69,13 @@ function descriptionProblems(description: string | null): DetailProblem[] {
 const linkProblems = (field: 'homepage' | 'privacy', address: string | null): DetailProblem[] =>
   address === null || toLink(address) !== undefined ? [] : [{ field, problem: 'not_https' }];
 
-function redirectProblems(redirectUris: readonly string[], development: boolean): DetailProblem[] {
+function redirectProblems(
+  redirectUris: readonly string[],
+  { development, publicApp }: { development: boolean; publicApp: boolean },
+): DetailProblem[] {
   const problems: DetailProblem[] = [];
-  if (redirectUris.length === 0) problems.push({ field: 'redirectUris', problem: 'none' });
+  // A public app without one uses the device flow.
+  if (redirectUris.length === 0 && !publicApp) problems.push({ field: 'redirectUris', problem: 'none' });
   if (redirectUris.length > mostRedirectUris) problems.push({ field: 'redirectUris', problem: 'too_many' });
   for (const uri of redirectUris) {
     const problem = redirectUriProblem(uri, development);

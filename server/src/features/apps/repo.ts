@@ -6,6 +6,9 @@ export interface AppRow {
   owner_id: string | null;
   name: string;
   redirect_uris: string;
+  /** 1: runs on people's own machines and can keep no secret. */
+  public: number;
+  /** Empty for a public app. */
   secret_hash: string;
   old_secret_hash: string | null;
   old_secret_until: number | null;
@@ -23,7 +26,7 @@ export interface AppRow {
 export type DetailColumns = Pick<AppRow, 'name' | 'redirect_uris' | 'description' | 'homepage_url' | 'privacy_url'>;
 
 const columns =
-  'id, owner_id, name, redirect_uris, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at, description, homepage_url, privacy_url, logo_id';
+  'id, owner_id, name, redirect_uris, public, secret_hash, old_secret_hash, old_secret_until, demo, suspended_at, deleted_at, created_at, description, homepage_url, privacy_url, logo_id';
 
 type NewApp = Omit<AppRow, 'old_secret_hash' | 'old_secret_until' | 'suspended_at' | 'deleted_at' | 'logo_id'>;
 
@@ -35,14 +38,20 @@ async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<'adde
     if (known) return 'exists';
     if (count >= maxOfOwner) return 'too_many';
   }
+  await insertRow(tx, app);
+  return 'added';
+}
+
+async function insertRow(tx: Tx, app: NewApp): Promise<void> {
   await tx.run(
-    `INSERT INTO apps (id, owner_id, name, redirect_uris, secret_hash, demo, created_at, description, homepage_url, privacy_url)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `INSERT INTO apps (id, owner_id, name, redirect_uris, public, secret_hash, demo, created_at, description, homepage_url, privacy_url)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       app.id,
       app.owner_id,
       app.name,
       app.redirect_uris,
+      app.public,
       app.secret_hash,
       app.demo,
       app.created_at,
@@ -51,7 +60,19 @@ async function insertApp(tx: Tx, app: NewApp, maxOfOwner: number): Promise<'adde
       app.privacy_url,
     ],
   );
-  return 'added';
+}
+
+const cliKey = 'cli_client_id';
+
+/** The client id of the command line's own app. */
+export async function cliClientId(db: Reader): Promise<string | undefined> {
+  return (await db.get<{ value: string }>('SELECT value FROM meta WHERE key = $1', [cliKey]))?.value;
+}
+
+/** Of servers that start together, one inserts the app. */
+async function insertCliApp(tx: Tx, app: NewApp): Promise<void> {
+  const sql = 'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING';
+  if ((await tx.run(sql, [cliKey, app.id])) === 1) await insertRow(tx, app);
 }
 
 export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
@@ -68,7 +89,7 @@ async function replaceSecret(
 ): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE apps SET old_secret_hash = secret_hash, old_secret_until = $4, secret_hash = $3
-     WHERE id = $1 AND secret_hash = $2 AND deleted_at IS NULL`,
+     WHERE id = $1 AND secret_hash = $2 AND public = 0 AND deleted_at IS NULL`,
     [id, replaced, secretHash, oldUntil],
   );
   return changed > 0;
@@ -171,6 +192,7 @@ export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number)
 
 export const writes = defineWrites(import.meta.url, {
   insertApp,
+  insertCliApp,
   replaceSecret,
   setLogo,
   setSuspended,

@@ -12,6 +12,8 @@ export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'li
 
 export type Apps = ReturnType<typeof createApps>;
 
+type NewApp = AppDetails & { readonly ownerId: string | null; readonly demo?: boolean; readonly id?: string };
+
 export class AppError extends Error {
   readonly code:
     | 'app_unknown'
@@ -51,8 +53,8 @@ const oldSecretMs = 24 * 3_600_000;
 export const mostApps = 20;
 
 export function createApps({ db, clock, newId, limiter, development, authUrl }: AppsParts) {
-  function checked(input: AppDetails) {
-    const read = readDetails(input, { development, authUrl });
+  function checked(input: AppDetails, publicApp: boolean) {
+    const read = readDetails(input, { development, authUrl, publicApp });
     if ('columns' in read) return read.columns;
     const [first] = read.problems;
     throw new AppError(detailCodes[first.field], problemText(first), read.problems);
@@ -63,6 +65,31 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
     if (!app) throw new AppError('app_unknown', `There is no app with the client id "${clientId}".`);
     return app;
   }
+
+  /** Without a secret it is a public app. */
+  async function insert(input: NewApp, secretHash: string | null) {
+    const app = {
+      id: input.id ?? newId('app'),
+      owner_id: input.ownerId,
+      ...checked(input, secretHash === null),
+      public: secretHash === null ? 1 : 0,
+      secret_hash: secretHash ?? '',
+      demo: input.demo ? 1 : 0,
+      created_at: clock(),
+    };
+    const added = await db.write(repo.writes.insertApp, app, mostApps);
+    if (added === 'exists') throw new AppError('app_exists', `The app with the client id "${app.id}" exists already.`);
+    if (added === 'too_many') throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
+    return { clientId: app.id, name: app.name };
+  }
+
+  async function findCliApp(): Promise<string | undefined> {
+    cliId ??= await repo.cliClientId(db);
+    return cliId;
+  }
+
+  /** Never changes once it is known. */
+  let cliId: string | undefined;
 
   const newSecretFor = ({ secret_hash }: Pick<repo.AppRow, 'secret_hash'>): SecretChange => ({
     clientSecret: newSecret('njs'),
@@ -78,25 +105,36 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
   return {
     byId,
 
-    async add(input: AppDetails & { ownerId: string | null; demo?: boolean; id?: string }) {
-      const details = checked(input);
+    async add(input: NewApp) {
       const clientSecret = newSecret('njs');
-      const app = {
-        id: input.id ?? newId('app'),
-        owner_id: input.ownerId,
-        ...details,
-        secret_hash: hashSecret(clientSecret),
-        demo: input.demo ? 1 : 0,
-        created_at: clock(),
-      };
-      const added = await db.write(repo.writes.insertApp, app, mostApps);
-      if (added === 'exists')
-        throw new AppError('app_exists', `The app with the client id "${app.id}" exists already.`);
-      if (added === 'too_many') throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
-      return { clientId: app.id, clientSecret, name: app.name };
+      return { ...(await insert(input, hashSecret(clientSecret))), clientSecret };
     },
 
+    /** An app that runs on people's own machines and can keep no secret. */
+    addPublic: (input: NewApp) => insert(input, null),
+
     authenticate: createAuthentication({ db, clock, limiter }),
+
+    /** The client id of the command line's own app, which every server has. The first call makes it. */
+    async cliClientId(): Promise<string> {
+      const found = await findCliApp();
+      if (found !== undefined) return found;
+      const id = newId('app');
+      await db.write(repo.writes.insertCliApp, {
+        id,
+        owner_id: null,
+        name: 'Namjai CLI',
+        redirect_uris: '[]',
+        public: 1,
+        secret_hash: '',
+        demo: 0,
+        created_at: clock(),
+        description: null,
+        homepage_url: null,
+        privacy_url: null,
+      });
+      return (await findCliApp()) ?? id;
+    },
 
     /** Returns a new secret, which is in use. */
     async rotateSecret(clientId: string): Promise<string> {
@@ -121,7 +159,9 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
     /** Returns whether the owner has such an app. */
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
-      return db.write(repo.writes.updateDetails, ownerId, clientId, checked(input));
+      const app = await repo.appOfOwner(db, ownerId, clientId);
+      if (!app) return false;
+      return db.write(repo.writes.updateDetails, ownerId, clientId, checked(input, app.public === 1));
     },
 
     /** Redirect URIs are compared as exact strings. */

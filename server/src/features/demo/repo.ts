@@ -4,7 +4,7 @@ import { creatorTables } from '../../platform/db/tables.ts';
 export async function isEmpty(db: Reader): Promise<boolean> {
   return (
     (await db.get('SELECT id FROM creators LIMIT 1')) === undefined &&
-    (await db.get('SELECT id FROM apps LIMIT 1')) === undefined
+    (await db.get('SELECT id FROM apps WHERE owner_id IS NOT NULL OR public = 0 LIMIT 1')) === undefined
   );
 }
 

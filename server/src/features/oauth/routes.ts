@@ -2,19 +2,25 @@ import type { FastifyInstance } from 'fastify';
 import type { TSchema } from 'typebox';
 import { errorResponses } from '../../errors.ts';
 import { Type } from '../../platform/http/type.ts';
+import type { Apps } from '../apps/index.ts';
 import type { Keys } from './keys/service.ts';
 import { allScopes } from './scopes.ts';
+import { exampleCredentials } from './token/schemas.ts';
 import { grantTypes } from './token/service.ts';
 
 export interface MetadataParts {
   readonly keys: Keys;
+  readonly apps: Pick<Apps, 'cliClientId'>;
   readonly baseUrl: string;
   readonly authUrl: string;
 }
 
 const text = Type.String();
 
-const example = serverMetadata('https://api.tips.example', 'https://tips.example');
+const example = {
+  ...serverMetadata('https://api.tips.example', 'https://tips.example'),
+  namjai_cli_client_id: exampleCredentials.client_id,
+};
 
 const schemaOf = (value: unknown): TSchema =>
   Array.isArray(value) ? Type.Array(text) : typeof value === 'boolean' ? Type.Boolean() : text;
@@ -33,7 +39,7 @@ const KeySet = Type.Object(
 );
 
 /** RFC 8414, RFC 9207 and RFC 7517. */
-export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }: MetadataParts): void {
+export function metadataRoutes(app: FastifyInstance, { keys, apps, baseUrl, authUrl }: MetadataParts): void {
   const metadata = serverMetadata(baseUrl, authUrl);
 
   app.route({
@@ -42,13 +48,18 @@ export function metadataRoutes(app: FastifyInstance, { keys, baseUrl, authUrl }:
     schema: {
       operationId: 'getServerMetadata',
       summary: 'Authorization server metadata',
-      description: 'RFC 8414. Where everything of OAuth is, and what is supported.',
+      description:
+        'RFC 8414. Where everything of OAuth is, and what is supported. `namjai_cli_client_id` is the public app of the ' +
+        'command line, which every server has.',
       tags: ['OAuth'],
-      response: { 200: ServerMetadata, ...errorResponses('headers_too_large', 'internal_error') },
+      response: { 200: ServerMetadata, ...errorResponses('headers_too_large', 'internal_error', 'upstream_failed') },
       responseExample: example,
     },
-    handler: (_request, reply) =>
-      reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300').send(metadata),
+    handler: async (_request, reply) =>
+      reply
+        .header('access-control-allow-origin', '*')
+        .header('cache-control', 'public, max-age=300')
+        .send({ ...metadata, namjai_cli_client_id: await apps.cliClientId() }),
   });
 
   app.route({
@@ -88,8 +99,8 @@ function serverMetadata(baseUrl: string, authUrl: string) {
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: Object.keys(grantTypes),
-    token_endpoint_auth_methods_supported: methods,
-    revocation_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_methods_supported: [...methods, 'none'],
+    revocation_endpoint_auth_methods_supported: [...methods, 'none'],
     introspection_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,

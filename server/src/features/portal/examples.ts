@@ -26,3 +26,6 @@ export function exchangeExample(baseUrl: string, { clientId, redirectUri }: Exam
 
 export const meExample = (baseUrl: string, token: string): string =>
   `curl ${baseUrl}/v1/me -H 'Authorization: Bearer ${token}'`;
+
+export const deviceExample = (baseUrl: string, clientId: string): string =>
+  `curl ${baseUrl}/v1/oauth/device_authorization \\\n  -d client_id=${clientId} -d 'scope=profile.read tips.read'`;

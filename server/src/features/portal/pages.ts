@@ -51,7 +51,14 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   }
   const ownApp = (ownerId: string, { params }: AppRequest) => ownedApp(ownerId, params.clientId);
 
-  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedApp });
+  /** A public app has neither a secret nor webhooks. */
+  async function ownedConfidential(ownerId: string, clientId: string): Promise<AppRow> {
+    const app = await ownedApp(ownerId, clientId);
+    if (app.public === 1) throw new ApiError('not_found');
+    return app;
+  }
+
+  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedConfidential });
   logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
   creatorsPages(scope, { ...parts, viewOf, ownApp: ownedApp });
   ownTokenPages(scope, { ...parts, ownApp: ownedApp, showApp });
@@ -65,7 +72,8 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   // Registering creates a secret, so the sign-in must be recent. Checked before the person fills in the form.
   scope.get('/developers/apps/new', async (request, reply) => {
     pages.requireRecent(request);
-    return showRegister(request, reply, { name: '', description: '', redirectUris: '', homepage: '', privacy: '' });
+    const typed = { name: '', description: '', redirectUris: '', homepage: '', privacy: '', publicApp: false };
+    return showRegister(request, reply, typed);
   });
 
   scope.post('/developers/apps', async (request, reply) => {
@@ -73,8 +81,15 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     const typed = typedIn(request);
     const id = pages.formKeys.idOf(request, 'app');
     try {
-      const { clientId, clientSecret, name } = await apps.add({ ...detailsOf(typed), ownerId: creatorId, id });
-      const text = words(pages.lang(request))('registered', { app: name });
+      const registering = { ...detailsOf(typed), ownerId: creatorId, id };
+      const t = words(pages.lang(request));
+      if (typed.publicApp) {
+        const { clientId, name } = await apps.addPublic(registering);
+        const flash = { tone: 'ok', text: t('registered', { app: name }) } as const;
+        return pages.redirect(reply, `/developers/apps/${clientId}`, flash);
+      }
+      const { clientId, clientSecret, name } = await apps.add(registering);
+      const text = t('registered', { app: name });
       const app = await apps.byId(clientId);
       return showApp(request, reply, app, { secret: { value: clientSecret, text }, status: 201 });
     } catch (error) {
@@ -100,7 +115,8 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
       await apps.edit(creatorId, app.id, detailsOf(typed));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return showApp(request, reply, app, { typed: { ...typed, problems: error.problems }, status: 422 });
+      const problems = { ...typed, publicApp: app.public === 1, problems: error.problems };
+      return showApp(request, reply, app, { typed: problems, status: 422 });
     }
     const text = words(pages.lang(request))('saved');
     return pages.redirect(reply, `/developers/apps/${app.id}`, { tone: 'ok', text });
@@ -108,7 +124,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   scope.post('/developers/apps/:clientId/secret', async (request: AppRequest, reply) => {
     const session = pages.requireRecent(request);
-    const app = await ownApp(session.creatorId, request);
+    const app = await ownedConfidential(session.creatorId, request.params.clientId);
     const t = words(pages.lang(request));
     // The form that is sent twice makes one secret, and shows it twice: a browser shows the second answer only.
     const change =
@@ -158,7 +174,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
       secretChange: sealField(vault, changeContext(sessionId, app), apps.newSecretFor(app) satisfies SecretChange),
       logo: logoCard(view, app, o.logoError),
       ownToken: ownTokenCard(view, app, own?.scope, o.token),
-      webhooks: webhooksCard(view, app),
+      webhooks: app.public === 1 ? '' : webhooksCard(view, app),
       creators: creatorsCard(view, app),
     });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
@@ -173,6 +189,7 @@ const typedIn = (request: FastifyRequest): Typed => ({
   homepage: formText(request, 'homepage'),
   privacy: formText(request, 'privacy'),
   redirectUris: formText(request, 'redirect_uris'),
+  publicApp: formText(request, 'public') !== '',
 });
 
 const typedOf = (app: AppRow): Typed => ({
@@ -181,6 +198,7 @@ const typedOf = (app: AppRow): Typed => ({
   homepage: app.homepage_url ?? '',
   privacy: app.privacy_url ?? '',
   redirectUris: redirectUrisOf(app).join('\n'),
+  publicApp: app.public === 1,
 });
 
 const detailsOf = ({ redirectUris, name, description, homepage, privacy }: Typed) => ({

@@ -53,6 +53,28 @@ test('registering shows the client id and, once, a secret that works', async (t)
   assert.match((await app.visitor.get('/developers')).body, /Goal Bot/);
 });
 
+test('a public app is registered without a secret, and needs no redirect URI', async (t) => {
+  const { visitor, runtime, developer } = await setup(t);
+  const answer = await visitor.post('/developers/apps', { name: 'Deck', redirect_uris: '', public: 'on' });
+  const url = String(answer.headers.location);
+  const [row] = await runtime.apps.ofOwner(developer.creatorId);
+  assert.ok(row);
+  assert.deepEqual([answer.statusCode, url, row.public], [303, `/developers/apps/${row.id}`, 1]);
+  const page = await visitor.get(url);
+  assert.match(page.body, /has no secret/);
+  assert.match(page.body, /device_authorization/);
+  assert.equal(secretIn(page.body), undefined);
+  assert.doesNotMatch(page.body, /\/webhooks/);
+  for (const part of ['secret', 'webhooks']) assert.equal((await visitor.post(`${url}/${part}`)).statusCode, 404, part);
+  // Editing cannot give it a secret either, and its redirect URIs are held to the rules of all apps.
+  assert.equal((await visitor.post(url, { name: 'Deck 2', redirect_uris: '' })).statusCode, 303);
+  const wrong = await visitor.post(url, { name: 'Deck 2', redirect_uris: 'http://app.example/' });
+  assert.equal(wrong.statusCode, 422);
+  assert.match(textOf(wrong.body), /must begin with https/);
+  assert.equal((await runtime.apps.byId(row.id)).public, 1);
+  assert.equal((await visitor.post('/developers/apps', { name: 'Web', redirect_uris: '' })).statusCode, 422);
+});
+
 test('security 2: a redirect URI that cannot be registered is refused with the reason beside the field', async (t) => {
   const { visitor, developer, runtime } = await setup(t, {
     NODE_ENV: 'production',

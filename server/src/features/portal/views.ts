@@ -12,13 +12,13 @@ import {
   writtenName,
 } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { buttonForm, field, form, textArea } from '../../platform/web/forms.ts';
+import { buttonForm, checkbox, field, form, textArea } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { linkLength } from '../../platform/web/links.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { type AppRow, type DetailProblem, longestDescription, redirectUrisOf } from '../apps/index.ts';
-import { authorizeExample, exchangeExample, placeholderApp } from './examples.ts';
+import { authorizeExample, deviceExample, exchangeExample, placeholderApp } from './examples.ts';
 import { problemText, words } from './words.ts';
 
 export interface View {
@@ -41,6 +41,7 @@ export interface Typed {
   readonly homepage: string;
   readonly privacy: string;
   readonly redirectUris: string;
+  readonly publicApp: boolean;
   readonly problems?: readonly DetailProblem[];
 }
 
@@ -56,7 +57,7 @@ export function listPage(view: View, apps: readonly AppRow[]): Html {
     apps.map((app) => ({
       title: html`<a href="/developers/apps/${app.id}">!${writtenName(app.name)}</a>`,
       text: html`<code translate="no">${app.id}</code>`,
-      aside: app.suspended_at === null ? '' : badge(t('suspended'), 'warn'),
+      aside: html`!${app.public === 1 ? badge(t('public')) : ''}!${app.suspended_at === null ? '' : badge(t('suspended'), 'warn')}`,
     })),
   );
   return html`!${heading({ title: t('title'), intro: t('intro'), actions: register })}!${card({ body: list })}`;
@@ -66,7 +67,7 @@ export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
   const t = words(view.lang);
   return html`!${heading({ title: t('register'), intro: t('registerIntro') })}
 !${tooMany ? notice('error', tooMany) : ''}
-!${card({ body: detailsForm(view, '/developers/apps', t('register'), typed) })}`;
+!${card({ body: detailsForm(view, '/developers/apps', t('register'), typed, true) })}`;
 }
 
 export interface AppPage {
@@ -101,6 +102,9 @@ export function appPage(view: View, app: AppRow, o: AppPage): Html {
 function credentials(view: View, app: AppRow, secret: string | undefined, secretChange: string): Html {
   const t = words(view.lang);
   const copyWords = { copy: t('copy'), copied: t('copied') };
+  const clientId = copyable({ id: 'client-id', label: t('clientId'), value: app.id, ...copyWords });
+  if (app.public === 1)
+    return card({ title: t('credentials'), body: html`!${clientId}<p class="hint">${t('publicHint')}</p>` });
   const old =
     app.old_secret_until !== null && app.old_secret_until > view.now
       ? html`<p class="hint">${t('oldSecret')} !${view.times.time(new Date(app.old_secret_until), view.lang)}</p>`
@@ -120,12 +124,18 @@ function credentials(view: View, app: AppRow, secret: string | undefined, secret
     : html`<p class="hint">${t('secretHint')}</p>!${old}!${make}`;
   return card({
     title: t('credentials'),
-    body: html`!${copyable({ id: 'client-id', label: t('clientId'), value: app.id, ...copyWords })}!${shown}`,
+    body: html`!${clientId}!${shown}`,
   });
 }
 
 function nextSteps(view: View, app: AppRow): Html {
   const t = words(view.lang);
+  if (app.public === 1)
+    return card({
+      title: t('next'),
+      body: html`<p>${t('nextPublic')}</p>!${code(deviceExample(view.baseUrl, app.id))}
+<div class="actions">!${linkButton(t('devicesGuide'), '/docs/oauth')}</div>`,
+    });
   const example = { clientId: app.id, redirectUri: redirectUrisOf(app)[0] ?? placeholderApp.redirectUri };
   const address = authorizeExample(view.authUrl, example);
   return card({
@@ -136,7 +146,7 @@ function nextSteps(view: View, app: AppRow): Html {
   });
 }
 
-function detailsForm(view: View, action: string, submit: string, typed: Typed): Html {
+function detailsForm(view: View, action: string, submit: string, typed: Typed, isNew = false): Html {
   const t = words(view.lang);
   const problem = (name: DetailProblem['field']) => problemText(typed.problems ?? [], name, view.lang);
   const fields = html`
@@ -150,12 +160,13 @@ function detailsForm(view: View, action: string, submit: string, typed: Typed): 
     maxlength: longestDescription * 2,
     error: problem('description'),
   })}
+!${isNew ? checkbox({ name: 'public', label: t('publicApp'), hint: t('publicAppHint'), checked: typed.publicApp }) : ''}
 !${textArea({
     name: 'redirect_uris',
     label: t('redirectUris'),
     hint: t(view.development ? 'redirectHintDevelopment' : 'redirectHint'),
     value: typed.redirectUris,
-    required: true,
+    required: !isNew && !typed.publicApp,
     rows: 3,
     error: problem('redirectUris'),
   })}

@@ -37,6 +37,14 @@ export const words = messages({
     redirectHintDevelopment:
       'One on each line. After consent the browser returns to one of them, compared character by character. They begin with https://; while this server runs in development also http://localhost:PORT or http://127.0.0.1:PORT.',
     tooMany: 'An account has at most {most} apps. Delete one that is no longer used.',
+    public: 'Public',
+    publicApp: 'It runs on people’s own machines',
+    publicAppHint:
+      'A desktop program, a game mod or a stream deck can keep no secret. It gets none, proves itself by PKCE or connects by a code that the creator types, and needs no redirect URI for that. This cannot be changed later.',
+    publicHint: 'A public app has no secret: whoever has the program could read it. It sends its client ID alone.',
+    nextPublic:
+      'Your program asks for a code, shows it and the address to the creator, and then asks for the tokens until the creator has approved:',
+    devicesGuide: 'Read the guide',
     back: 'Your apps',
     credentials: 'Credentials',
     clientId: 'Client ID',
@@ -117,6 +125,13 @@ export const words = messages({
     redirectHintDevelopment:
       'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https:// ระหว่างที่เซิร์ฟเวอร์อยู่ในโหมดพัฒนา ใช้ http://localhost:PORT หรือ http://127.0.0.1:PORT ได้ด้วย',
     tooMany: 'หนึ่งบัญชีมีได้ไม่เกิน {most} แอป กรุณาลบแอปที่ไม่ใช้แล้ว',
+    public: 'สาธารณะ',
+    publicApp: 'ทำงานบนเครื่องของผู้ใช้เอง',
+    publicAppHint:
+      'โปรแกรมบนคอมพิวเตอร์ ม็อดเกม หรือสตรีมเด็คเก็บความลับไม่ได้ จึงไม่มี Secret แต่ยืนยันตัวด้วย PKCE หรือเชื่อมต่อด้วยรหัสที่ครีเอเตอร์พิมพ์เอง ซึ่งไม่ต้องมี Redirect URI ตัวเลือกนี้เปลี่ยนภายหลังไม่ได้',
+    publicHint: 'แอปสาธารณะไม่มี Secret เพราะใครก็ตามที่มีโปรแกรมย่อมอ่านได้ แอปส่งเพียง Client ID',
+    nextPublic: 'โปรแกรมของคุณขอรหัส แสดงรหัสและที่อยู่ให้ครีเอเตอร์ แล้วถามหาโทเคนไปเรื่อยๆ จนกว่าครีเอเตอร์จะอนุญาต',
+    devicesGuide: 'อ่านคู่มือ',
     back: 'แอปของคุณ',
     credentials: 'ข้อมูลสำหรับเชื่อมต่อ',
     clientId: 'Client ID',

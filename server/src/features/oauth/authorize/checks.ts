@@ -25,7 +25,7 @@ export async function checkAuthorize(query: URLSearchParams, apps: Apps): Promis
     checkResponseType(query);
     const state = checkState(query);
     const scopes = checkScope(query);
-    const codeChallenge = checkChallenge(query);
+    const codeChallenge = checkChallenge(query, app);
     return { app, redirectUri, state, scopes, codeChallenge };
   } catch (error) {
     throw error instanceof AuthorizeError ? error.withTarget({ redirectUri, state: returnableState(query) }) : error;
@@ -74,10 +74,12 @@ function checkScope(query: URLSearchParams): Scope[] {
   return scopes;
 }
 
-/** PKCE (RFC 7636). An absent method means `plain`, which is not supported. */
-function checkChallenge(query: URLSearchParams): string | null {
+/** PKCE (RFC 7636). An absent method means `plain`, which is not supported. A public app has no other proof. */
+function checkChallenge(query: URLSearchParams, app: AppRow): string | null {
   const challenge = single(query, 'code_challenge');
   const method = single(query, 'code_challenge_method');
+  if (challenge === undefined && app.public === 1)
+    throw new AuthorizeError('invalid_request', 'code_challenge is required of a public app.');
   if (challenge === undefined && method === undefined) return null;
   if (method !== 'S256') throw new AuthorizeError('invalid_request', 'code_challenge_method must be S256.');
   if (challenge === undefined || !/^[A-Za-z0-9_-]{43}$/.test(challenge))

@@ -27,6 +27,7 @@ const person = ({ displayName, username }: { displayName: string; username: stri
 export function consentPage({ lang, request, owner, creator, again, url, csrf, ticket }: ConsentView): Html {
   const t = words(lang);
   const { host } = new URL(request.redirectUri);
+  const publicApp = request.app.public === 1;
   const decision = html`
 <input type="hidden" name="request" value="${ticket}">
 <div class="actions">
@@ -48,7 +49,8 @@ export function consentPage({ lang, request, owner, creator, again, url, csrf, t
     </div>
   </div>
   !${appAbout(request.app, lang)}
-  !${again ? notice('info', t('again')) : ''}
+  !${publicApp ? notice('warn', t('publicApp', { app: request.app.name })) : ''}
+  !${again ? notice('info', t(publicApp ? 'againPublic' : 'again')) : ''}
   <p>${t('willBeAble')}</p>
   !${scopeList(request.scopes, lang)}
   <p>${t('returns')} <strong translate="no">${host}</strong></p>

@@ -10,6 +10,9 @@ export const words = messages({
     otherAccount: 'Use another account',
     willBeAble: 'It asks to:',
     again: 'This app is already connected. Approving replaces what it may do with the list below.',
+    againPublic: 'This app is already connected on another device. What that device may do stays as it is.',
+    publicApp:
+      'This app runs on somebody’s own device and cannot prove that it is {app}. Approve only what you started yourself.',
     returns: 'Whatever you choose, you then go to',
     undo: 'You can disconnect it at any time under “Connected apps”.',
     approve: 'Approve',
@@ -27,6 +30,8 @@ export const words = messages({
     otherAccount: 'ใช้บัญชีอื่น',
     willBeAble: 'แอปนี้ขอสิทธิ์:',
     again: 'คุณเชื่อมต่อแอปนี้อยู่แล้ว หากอนุญาตอีกครั้ง สิทธิ์เดิมจะถูกแทนที่ด้วยรายการด้านล่าง',
+    againPublic: 'แอปนี้เชื่อมต่ออยู่แล้วบนอุปกรณ์อื่น สิทธิ์ของอุปกรณ์นั้นจะคงเดิม',
+    publicApp: 'แอปนี้ทำงานบนอุปกรณ์ของผู้ใช้ จึงพิสูจน์ไม่ได้ว่าเป็น {app} จริง กรุณาอนุญาตเฉพาะเมื่อคุณเป็นผู้เริ่มเอง',
     returns: 'ไม่ว่าคุณจะเลือกอย่างไร ระบบจะพาคุณไปที่',
     undo: 'คุณยกเลิกการเชื่อมต่อได้ทุกเมื่อที่เมนู “แอปที่เชื่อมต่อ”',
     approve: 'อนุญาต',

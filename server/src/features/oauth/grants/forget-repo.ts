@@ -10,6 +10,7 @@
  *   rotation would cost every refresh a write. Tokens without a time in their key are removed with their family.
  */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { endFamily } from './families-repo.ts';
 
 export interface OldToken {
   hash: string;
@@ -71,7 +72,7 @@ export function familiesOf(db: Reader, creatorId: string, grantId: string, limit
 }
 
 /** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
-async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number): Promise<boolean> {
+async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
   const tokens = await tx.all<{ hash: string; successor_hash: string | null }>(
     `WITH RECURSIVE chain (hash, successor_hash, place) AS (
        SELECT hash, successor_hash, 1 FROM refresh_tokens
@@ -86,6 +87,7 @@ async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number
   await removeTokens(tx, tokens);
   if (tokens.length >= limit) return false;
   await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND family_id = $2', [creator_id, id]);
+  await endFamily(tx, creator_id, id, now);
   await tx.run('DELETE FROM families WHERE creator_id = $1 AND id = $2', [creator_id, id]);
   return true;
 }

@@ -13,7 +13,7 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
   const { writes } = repo;
 
   async function family(key: repo.FamilyKey): Promise<void> {
-    while (!(await db.write(writes.forgetFamily, key, deleteBatch)));
+    while (!(await db.write(writes.forgetFamily, key, deleteBatch, clock())));
   }
 
   async function families(next: () => Promise<repo.FamilyKey[]>): Promise<void> {

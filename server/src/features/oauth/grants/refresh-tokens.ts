@@ -1,6 +1,7 @@
 import { type NewId, timeText } from '../../../platform/ids.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
-import type { NewFamily } from './repo.ts';
+import type { AppRow } from '../../apps/index.ts';
+import type { NewFamily } from './families-repo.ts';
 
 /**
  * A refresh token is its creation time, ten characters, and 256 random bits. Its key in the database is that time and the
@@ -32,6 +33,16 @@ export interface NewFamilyParts {
   readonly newId: NewId;
   readonly refreshIdleMs: number;
   readonly refreshMaxMs: number;
+}
+
+/** A device that nobody uses any more should not stay connected for long. */
+const publicIdleMs = 30 * 86_400_000;
+
+/** The refresh tokens of a public app have a shorter idle life. */
+export function familyPartsOf(app: Pick<AppRow, 'public'>, parts: NewFamilyParts): NewFamilyParts {
+  const { newId, refreshMaxMs } = parts;
+  const refreshIdleMs = app.public === 1 ? Math.min(parts.refreshIdleMs, publicIdleMs) : parts.refreshIdleMs;
+  return { newId, refreshIdleMs, refreshMaxMs };
 }
 
 /** A family of refresh tokens and its first token. */

@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx, type Write } from '../../../platform/db/database.ts';
 import { deleteApp } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
+import { endDevice, insertFamily, isPublicApp, type NewFamily } from './families-repo.ts';
 
 /**
  * The writes that approve and end grants. A feature whose rows depend on grants implements them: each calls the function
@@ -37,35 +38,49 @@ interface NewCode {
   readonly expiresAt: number;
 }
 
-/** A family of refresh tokens with its first token. */
-export interface NewFamily {
-  readonly familyId: string;
-  readonly expiresAt: number;
-  readonly refreshKey: string;
-  readonly refreshExpiresAt: number;
-}
-
-/** With `clientId`, the live grant of the app. With `grantId`, only that grant: an old token must not end a newer one. */
+/**
+ * With `clientId`, the live grant of the app. With `grantId`, only that grant: an old token must not end a newer one.
+ * With `familyId`, that family of a public app, and its grant if no other device is connected.
+ */
 export interface GrantEnd {
   readonly creatorId: string;
-  readonly grant: { readonly clientId: string } | { readonly grantId: string };
+  readonly grant: { readonly clientId: string } | { readonly grantId: string } | { readonly familyId: string };
   readonly reason: GrantEndReason;
   readonly now: number;
   /** The id of the event that reports the end. */
   readonly newEventId: string;
 }
 
-/** Creates the live grant of (creator, app), or sets its scopes to exactly these. Returns its id. */
+const upsertGrant = (set: string): string =>
+  `INSERT INTO grants (creator_id, id, client_id, scope, by_operator, by_owner, created_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)
+   ON CONFLICT (creator_id, client_id) WHERE ended_at IS NULL DO UPDATE SET ${set}
+   RETURNING id`;
+const replaceScope = upsertGrant(
+  'scope = excluded.scope, by_operator = excluded.by_operator, by_owner = excluded.by_owner',
+);
+/** The families of a public app decide its scopes. It stays marked if one of them was made by the operator or owner. */
+const keepScope = upsertGrant(
+  `by_operator = CASE WHEN excluded.by_operator = 1 THEN 1 ELSE grants.by_operator END,
+   by_owner = CASE WHEN excluded.by_owner = 1 THEN 1 ELSE grants.by_owner END`,
+);
+
+/**
+ * Creates the live grant of (creator, app), or sets its scopes to exactly these; those of a public app change only when
+ * its new family begins. Returns its id.
+ */
 export async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   const { creatorId, clientId, newGrantId, scope, byOperator, byOwner, now, issue } = approval;
-  const [grant] = await tx.all<{ id: string }>(
-    `INSERT INTO grants (creator_id, id, client_id, scope, by_operator, by_owner, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (creator_id, client_id) WHERE ended_at IS NULL DO UPDATE
-       SET scope = excluded.scope, by_operator = excluded.by_operator, by_owner = excluded.by_owner
-     RETURNING id`,
-    [creatorId, newGrantId, clientId, scope, byOperator ? 1 : 0, byOwner ? 1 : 0, now],
-  );
+  const publicApp = await isPublicApp(tx, clientId);
+  const [grant] = await tx.all<{ id: string }>(publicApp ? keepScope : replaceScope, [
+    creatorId,
+    newGrantId,
+    clientId,
+    publicApp ? '' : scope,
+    byOperator ? 1 : 0,
+    byOwner ? 1 : 0,
+    now,
+  ]);
   const grantId = grant?.id ?? newGrantId;
   if ('code' in issue)
     await tx.run(
@@ -84,35 +99,8 @@ export async function approveGrant(tx: Tx, approval: Approval): Promise<string> 
         issue.code.expiresAt,
       ],
     );
-  else await insertFamily(tx, { ...issue.family, creatorId, grantId, scope, now });
+  else await insertFamily(tx, { ...issue.family, creatorId, grantId, scope, now, publicApp });
   return grantId;
-}
-
-export async function insertFamily(
-  tx: Tx,
-  family: NewFamily & { creatorId: string; grantId: string; scope: string; now: number },
-): Promise<void> {
-  const { creatorId, familyId, now } = family;
-  await tx.run(
-    'INSERT INTO families (creator_id, id, grant_id, scope, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
-    [creatorId, familyId, family.grantId, family.scope, now, family.expiresAt],
-  );
-  await insertRefreshToken(tx, family.refreshKey, creatorId, familyId, null, now, family.refreshExpiresAt);
-}
-
-export async function insertRefreshToken(
-  tx: Tx,
-  key: string,
-  creatorId: string,
-  familyId: string,
-  parentKey: string | null,
-  now: number,
-  expiresAt: number,
-): Promise<void> {
-  await tx.run(
-    'INSERT INTO refresh_tokens (hash, creator_id, family_id, parent_hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
-    [key, creatorId, familyId, parentKey, now, expiresAt],
-  );
 }
 
 export interface EndedGrant {
@@ -123,7 +111,11 @@ export interface EndedGrant {
 
 /** Ends a live grant, if there is one. Its families, codes and sockets are checked against it and so end with it. */
 export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantEnd): Promise<EndedGrant | undefined> {
-  const [column, id] = 'grantId' in grant ? ['id', grant.grantId] : ['client_id', grant.clientId];
+  let [column, id]: [string, string | undefined] =
+    'clientId' in grant ? ['client_id', grant.clientId] : ['id', undefined];
+  if ('grantId' in grant) id = grant.grantId;
+  if ('familyId' in grant) id = await endDevice(tx, creatorId, grant.familyId, now);
+  if (id === undefined) return undefined;
   const row = await tx.get<{ id: string; client_id: string; scope: string }>(
     `UPDATE grants SET ended_at = $3, ended_reason = $4
      WHERE creator_id = $1 AND ${column} = $2 AND ended_at IS NULL RETURNING id, client_id, scope`,
@@ -143,14 +135,6 @@ async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now
   // Nobody's history names an app that nobody ever connected.
   await tx.run('DELETE FROM apps WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM grants WHERE client_id = $1)', [clientId]);
   return true;
-}
-
-export function endFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<number> {
-  return tx.run('UPDATE families SET ended_at = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL', [
-    creatorId,
-    familyId,
-    now,
-  ]);
 }
 
 export interface LastUse {

@@ -7,12 +7,12 @@ import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import { createForgetting } from './forget.ts';
-import { type NewFamilyParts, newFamily } from './refresh-tokens.ts';
+import { familyPartsOf, type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import * as repo from './repo.ts';
 
 export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>, NewFamilyParts {
   readonly accounts: Pick<Accounts, 'setSuspended'>;
-  readonly apps: Pick<Apps, 'setSuspended'>;
+  readonly apps: Pick<Apps, 'byId' | 'setSuspended'>;
   readonly tokens: Tokens;
   readonly writes: repo.GrantWrites;
   readonly accessTokenSeconds: number;
@@ -83,7 +83,7 @@ export function createGrants(parts: GrantsParts) {
       const sign = await tokens.signer('access');
       const now = clock();
       const scope = formatScopes(scopes);
-      const { family, refreshToken } = newFamily(parts, now);
+      const { family, refreshToken } = newFamily(familyPartsOf(await apps.byId(clientId), parts), now);
       const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
       const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
       return toTokenResponse(sign(subject), refreshToken, scope);
@@ -130,6 +130,9 @@ export function createGrants(parts: GrantsParts) {
 
     /** Ends only this grant: an old token must not end a newer grant. */
     revokeById: (creatorId: string, grantId: string, reason: GrantEndReason) => end(creatorId, { grantId }, reason),
+
+    /** Ends the family of a public app's device, and the grant with its last one. */
+    revokeFamily: (creatorId: string, familyId: string, reason: GrantEndReason) => end(creatorId, { familyId }, reason),
 
     /** `null` ends the suspension. Returns whether the creator or app exists. */
     async suspend(kind: 'creator' | 'app', id: string, at: number | null): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret, sameText } from '../../../platform/secrets.ts';
+import type { NewFamily } from '../grants/families-repo.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
-import type { NewFamily } from '../grants/repo.ts';
 import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
@@ -30,12 +30,14 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
     load: (tx, { hash }) => codeByHash(tx, hash),
     checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
     consume: (tx, code) => consumeCode(tx, code, family, now, raceMs),
-    issue: ({ grant_id: grantId, scope: approved, grant_scope: granted }) => ({
-      grantId,
-      familyId: family.familyId,
-      scope: formatScopes(intersectScopes(parseScopes(approved).scopes, parseScopes(granted).scopes)),
-    }),
+    issue: (code) => ({ grantId: code.grant_id, familyId: family.familyId, scope: issuedScope(code) }),
   });
+}
+
+/** The scopes of a public app's new family are its own; otherwise the grant may have lost some since. */
+function issuedScope(approval: { scope: string; grant_scope: string; app_public: number }): string {
+  if (approval.app_public === 1) return approval.scope;
+  return formatScopes(intersectScopes(parseScopes(approval.scope).scopes, parseScopes(approval.grant_scope).scopes));
 }
 
 /** @public The writing thread finds it by this name. */

@@ -12,7 +12,8 @@
  */
 import type { Tx, Write } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import type { NewFamilyParts } from '../grants/refresh-tokens.ts';
+import type { AppRow } from '../../apps/index.ts';
+import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
@@ -43,7 +44,7 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   /** Runs before the client is authenticated. Throws for a missing or malformed field. */
   read(body: Body<Field>, idempotencyKey: string | undefined): Request;
   /** The new refresh token, and what the write needs of it. */
-  create(parts: TokenParts, now: number): { readonly refreshToken: string; readonly values: New };
+  create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume. Its function calls `redeem`. */
   readonly redeem: Write<[redeeming: Redeeming<Request>, values: New], Redemption>;
 }
@@ -98,12 +99,15 @@ export async function redeem<Request, Loaded extends { readonly client_id: strin
   return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
 }
 
+/** The authenticated app. */
+export type Client = Pick<AppRow, 'id' | 'public'>;
+
 export interface GrantType extends Documentation {
   /** Reads the body and returns the remaining steps. */
   read(
     body: Body<string>,
     idempotencyKey: string | undefined,
-  ): (parts: TokenParts, clientId: string) => Promise<TokenResponse>;
+  ): (parts: TokenParts, client: Client) => Promise<TokenResponse>;
 }
 
 export function defineGrantType<Field extends string, Request, New>(steps: Steps<Field, Request, New>): GrantType {
@@ -114,11 +118,12 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
     errors,
     read(body, idempotencyKey) {
       const request = steps.read(body, idempotencyKey);
-      return async (parts, clientId) => {
+      return async (parts, client) => {
+        const clientId = client.id;
         const { db, clock, grants, raceMs } = parts;
         const sign = await parts.tokens.signer('access');
         const now = clock();
-        const { refreshToken, values } = steps.create(parts, now);
+        const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
         const redeemed = await db.write(steps.redeem, { request, clientId, now, raceMs }, values);
         if (!redeemed) throw new OAuthError('invalid_grant', `The ${credential} is unknown.`);
         if ('error' in redeemed) throw new OAuthError(redeemed.error, redeemed.description);

@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '../../../platform/db/database.ts';
 import { sameHash } from '../../../platform/secrets.ts';
-import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/repo.ts';
+import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../grants/families-repo.ts';
 
 /**
  * The result of consuming a code or a refresh token. `raced`: a concurrent request has consumed it. `reused`: it was
@@ -22,15 +22,18 @@ export interface CodeRow {
   grant_scope: string;
   grant_ended_at: number | null;
   creator_suspended_at: number | null;
+  app_public: number;
 }
 
 export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefined> {
   return db.get<CodeRow>(
     `SELECT k.hash, k.creator_id, k.client_id, k.grant_id, k.scope, k.redirect_uri, k.code_challenge, k.expires_at, k.used_at,
-       g.scope AS grant_scope, g.ended_at AS grant_ended_at, c.suspended_at AS creator_suspended_at
+       g.scope AS grant_scope, g.ended_at AS grant_ended_at, c.suspended_at AS creator_suspended_at,
+       a.public AS app_public
      FROM authorization_codes k
      JOIN grants g ON g.creator_id = k.creator_id AND g.id = k.grant_id
      JOIN creators c ON c.id = k.creator_id
+     JOIN apps a ON a.id = k.client_id
      WHERE k.hash = $1`,
     [hash],
   );
@@ -51,7 +54,7 @@ export async function consumeCode(
     [creatorId, hash, now, family.familyId],
   );
   if (changed === 1) {
-    await insertFamily(tx, { ...family, creatorId, grantId, scope, now });
+    await insertFamily(tx, { ...family, creatorId, grantId, scope, now, publicApp: code.app_public === 1 });
     return 'consumed';
   }
   const used = await tx.get<{ used_at: number; family_id: string }>(

@@ -9,7 +9,7 @@ import {
 import { Type } from '../../../platform/http/type.ts';
 import type { Apps } from '../../apps/index.ts';
 import { useOAuthBodies } from './bodies.ts';
-import { authenticateClient, required } from './client.ts';
+import { authenticateClient, authenticateConfidential, required } from './client.ts';
 import { OAuthError, oauthErrors, writeOAuthError } from './errors.ts';
 import {
   clientFields,
@@ -66,7 +66,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
       operationId: 'issueToken',
       summary: 'Exchange a code, or refresh',
       description:
-        'Called from the app’s server only. Every refresh answers a new refresh token; store it and stop using the old ' +
+        'A public app sends its `client_id` alone, any other its secret too, from its server only. Every refresh answers a new refresh token; store it and stop using the old ' +
         'one. Using an old one again ends the whole family. A code works for five minutes and once.',
       tags: ['OAuth'],
       headers: idempotencyKeyHeader(
@@ -109,7 +109,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
     handler: async (request) => {
       const issue = tokenEndpoint.read(request.body, idempotencyKey(request));
       const client = await authenticateClient(apps, request, request.body);
-      return issue(client.id);
+      return issue(client);
     },
   });
 
@@ -122,7 +122,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
       summary: 'Disconnect from a creator',
       description:
         'RFC 7009. Any token of the app, also a used or expired one, ends the whole grant at once: every token, code ' +
-        'and socket under it. An unknown token or another app’s is answered 200 and changes nothing.',
+        'and socket under it. Of a public app it ends that device’s connection, and the grant with the last. An unknown token or another app’s is answered 200 and changes nothing.',
       tags: ['OAuth'],
       body: TokenReference,
       requestForms: true,
@@ -136,7 +136,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
     handler: async (request) => {
       const token = required(request.body, 'token');
       const client = await authenticateClient(apps, request, request.body);
-      await tokenEndpoint.revoke(client.id, token);
+      await tokenEndpoint.revoke(client, token);
       // The RFC needs no body, but some clients parse every response as JSON.
       return {};
     },
@@ -170,7 +170,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
     },
     handler: async (request) => {
       const token = required(request.body, 'token');
-      const client = await authenticateClient(apps, request, request.body);
+      const client = await authenticateConfidential(apps, request, request.body);
       return tokenEndpoint.introspect(client.id, token);
     },
   });

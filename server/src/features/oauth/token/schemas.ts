@@ -12,7 +12,7 @@ export const exampleCredentials = { client_id: 'app_01kaxk2t5v7f9sd3n8q6w4y0zr',
 
 export const clientFields = {
   client_id: optionalText('The app; required unless HTTP Basic is used', [exampleCredentials.client_id]),
-  client_secret: optionalText('Required unless HTTP Basic is used'),
+  client_secret: optionalText('Required unless HTTP Basic is used; a public app has none'),
 };
 
 export const TokenResponse = Type.Object(

@@ -4,7 +4,7 @@ import { formatScopes } from '../scopes.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
-import type { GrantType, TokenParts } from './grant-type.ts';
+import type { Client, GrantType, TokenParts } from './grant-type.ts';
 import { grantedScopes, refreshToken } from './refresh-token.ts';
 import { refreshTokenByKey } from './repo.ts';
 import type { Introspection, TokenResponse } from './schemas.ts';
@@ -66,20 +66,24 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
 
   return {
     /** Reads the request before the client is authenticated. The returned function issues tokens to the client. */
-    read(...[body, idempotencyKey]: Parameters<GrantType['read']>): (clientId: string) => Promise<TokenResponse> {
+    read(...[body, idempotencyKey]: Parameters<GrantType['read']>): (client: Client) => Promise<TokenResponse> {
       const name = required(body, 'grant_type');
       const grantType = Object.hasOwn(grantTypes, name) ? grantTypes[name] : undefined;
       if (!grantType) throw new OAuthError('unsupported_grant_type');
       const issue = grantType.read(body, idempotencyKey);
-      return (clientId) => issue(parts, clientId);
+      return (client) => issue(parts, client);
     },
 
-    /** RFC 7009: any token of the app ends the whole grant, also a used or expired one. */
-    async revoke(clientId: string, token: string): Promise<void> {
+    /** RFC 7009: any token of the app ends the whole grant, also a used or expired one; of a public app, its family. */
+    async revoke(client: Client, token: string): Promise<void> {
+      const end = (creatorId: string, grantId: string, familyId: string) =>
+        client.public === 1
+          ? grants.revokeFamily(creatorId, familyId, 'app')
+          : grants.revokeById(creatorId, grantId, 'app');
       const claims = await tokens.identify(token);
-      if (claims?.clientId === clientId) await grants.revokeById(claims.creatorId, claims.grantId, 'app');
+      if (claims?.clientId === client.id) await end(claims.creatorId, claims.grantId, claims.familyId);
       const row = await refreshTokenByKey(db, refreshKey(token));
-      if (row?.client_id === clientId) await grants.revokeById(row.creator_id, row.grant_id, 'app');
+      if (row?.client_id === client.id) await end(row.creator_id, row.grant_id, row.family_id);
     },
 
     /** RFC 7662 */

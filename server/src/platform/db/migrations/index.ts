@@ -23,6 +23,7 @@ import { canonicalSupporters } from './0021-canonical-supporters.ts';
 import { repeatableRefresh } from './0022-repeatable-refresh.ts';
 import { appDetails } from './0023-app-details.ts';
 import { connectedCreators } from './0024-connected-creators.ts';
+import { publicApps } from './0025-public-apps.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -50,4 +51,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0022-repeatable-refresh', sql: repeatableRefresh },
   { name: '0023-app-details', sql: appDetails },
   { name: '0024-connected-creators', sql: connectedCreators },
+  { name: '0025-public-apps', sql: publicApps },
 ];
