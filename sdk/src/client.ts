@@ -34,6 +34,23 @@ export function createClient(options: RequestOptions) {
     error instanceof NamjaiError &&
     (error.status === 403 || (error.status === 401 && typeof options.accessToken === 'string'));
   const socketToken = () => request<SocketToken>({ path: '/v1/socket/token', repeatable: true });
+  const stopIfFinal = (error: unknown): never => {
+    throw isFinal(error) ? new StopEvents(error.message, { cause: error }) : error;
+  };
+  const socket = () => ({
+    url: new URL('/v1/socket', options.baseUrl).href.replace(/^http/, 'ws'),
+    token: () => socketToken().then(({ socket_token }) => socket_token, stopIfFinal),
+  });
+  /** For a runtime without WebSocket, such as Node.js 20. */
+  const stream = () => ({
+    url: new URL('/v1/events/stream', options.baseUrl).href,
+    token(refused?: string): Promise<string> {
+      if (refused !== undefined && typeof options.accessToken === 'string')
+        throw new StopEvents('The server has refused the access token');
+      return getToken(refused).catch(stopIfFinal);
+    },
+    fetch: options.fetch,
+  });
 
   return {
     me: () => request<Me>({ path: '/v1/me', repeatable: true }),
@@ -78,17 +95,7 @@ export function createClient(options: RequestOptions) {
         request<EventPage>({ path: '/v1/events', query, repeatable: true }),
       /** The live stream. It ends for good when the grant ends or the access token cannot be renewed. */
       connect: (handlers: Omit<ConnectOptions, 'url' | 'token'>): EventConnection =>
-        connectEvents({
-          ...handlers,
-          url: new URL('/v1/socket', options.baseUrl).href.replace(/^http/, 'ws'),
-          token: () =>
-            socketToken().then(
-              ({ socket_token }) => socket_token,
-              (error) => {
-                throw isFinal(error) ? new StopEvents(error.message, { cause: error }) : error;
-              },
-            ),
-        }),
+        connectEvents({ ...handlers, ...((handlers.WebSocket ?? globalThis.WebSocket) ? socket() : stream()) }),
     },
   };
 }

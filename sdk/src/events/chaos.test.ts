@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { manualClock } from '../../test/clock.ts';
 import { createEventServer, event, type ServerLine } from '../../test/event-server.ts';
+import { memoryFetch } from '../../test/memory-fetch.ts';
 import { memoryNetwork } from '../../test/memory-network.ts';
 import { rounds } from '../../test/rounds.ts';
 import { seed, seeded } from '../../test/seeded.ts';
@@ -12,27 +13,34 @@ const EVENTS = 2000;
 const FAULTS = 50;
 const HOUR = 3_600_000;
 
-for (const start of Array.from({ length: rounds(1) }, (_, round) => seed + round))
-  test(`${EVENTS} events through ${FAULTS} faults: each once, in order (TEST_SEED=${start})`, async (t) => {
-    const run = await chaos(start);
-    assert.deepEqual(
-      run.seen,
-      Array.from({ length: EVENTS }, (_, index) => index + 1),
-    );
-    assert.deepEqual(run.resets, []);
-    assert.ok(run.connections > FAULTS);
-    t.diagnostic(`${run.connections} connections; ${JSON.stringify(run.faults)}`);
-  });
+const transports = {
+  WebSocket: 'ws://memory/v1/socket',
+  'Server-Sent Events': 'http://memory/v1/events/stream',
+};
 
-test(`a run repeats exactly by its seed (TEST_SEED=${seed})`, async () => {
-  assert.deepEqual(await chaos(seed), await chaos(seed));
-});
+for (const [transport, url] of Object.entries(transports)) {
+  for (const start of Array.from({ length: rounds(1) }, (_, round) => seed + round))
+    test(`${transport}: ${EVENTS} events through ${FAULTS} faults, each once, in order (TEST_SEED=${start})`, async (t) => {
+      const run = await chaos(url, start);
+      assert.deepEqual(
+        run.seen,
+        Array.from({ length: EVENTS }, (_, index) => index + 1),
+      );
+      assert.deepEqual(run.resets, []);
+      assert.ok(run.connections > FAULTS);
+      t.diagnostic(`${run.connections} connections; ${JSON.stringify(run.faults)}`);
+    });
+
+  test(`${transport}: a run repeats exactly by its seed (TEST_SEED=${seed})`, async () => {
+    assert.deepEqual(await chaos(url, seed), await chaos(url, seed));
+  });
+}
 
 /** Client and server in virtual time, over a network in memory: all that happens follows from the seed. */
-async function chaos(start: number) {
+async function chaos(url: string, start: number) {
   const clock = manualClock();
   const random = seeded(start);
-  const server = createEventServer('ws://memory/v1/socket');
+  const server = createEventServer(url);
   const seen: number[] = [];
   const resets: unknown[] = [];
   const history: unknown[] = [];
@@ -54,6 +62,7 @@ async function chaos(start: number) {
     timer: clock.timer,
     random,
     WebSocket: memoryNetwork(server, clock, random),
+    fetch: memoryFetch(server, clock, random),
   });
 
   const codes = [4400, 4402, 4408, 1012, 4401];

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { WebSocket as WsSocket } from 'ws';
 import { event } from '../../test/event-server.ts';
@@ -292,14 +290,6 @@ test('events() yields them in a loop and closes the connection when the loop is 
     seen.push(sequence);
   }
   assert.deepEqual(seen, [2, 3, 4, 4, 5]);
-});
-
-test('the file is one browser module once its types are stripped', async () => {
-  const source = await readFile(new URL('./connect.ts', import.meta.url), 'utf8');
-  const stripped = stripTypeScriptTypes(source);
-  assert.doesNotMatch(stripped, /^\s*import\b/m);
-  const module = await import(`data:text/javascript,${encodeURIComponent(stripped)}`);
-  assert.equal(typeof module.connectEvents, 'function');
 });
 
 test('frames beside the events are told by their type, and harm nothing when the listener throws', async (t) => {

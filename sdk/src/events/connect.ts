@@ -1,13 +1,8 @@
 import type { CloseCode, StreamEvent } from '../types.ts';
-import type {
-  Connection,
-  ConnectOptions,
-  Delivery,
-  EventConnection,
-  EventsStatus,
-  Frame,
-  StatusDetail,
-} from './types.ts';
+import { asFrame, type Frame } from './frames.ts';
+import { sseTransport } from './sse.ts';
+import { type Transport, webSocketTransport } from './transport.ts';
+import type { Connection, ConnectOptions, Delivery, EventConnection, EventsStatus, StatusDetail } from './types.ts';
 
 /**
  * The event stream of one creator, for browsers and Node. Invariants:
@@ -18,9 +13,8 @@ import type {
  * - Events that were received but not delivered stay in the queue through reconnections, so a new connection asks for
  *   what follows the last *received* event. Nothing is skipped: a gap in the sequence drops the connection.
  * - It reconnects until `close()`, close code 4403, or a token callback that throws `StopEvents`.
- * - The token goes in the first frame, never in the URL. It is used again until a connection ends before its welcome.
- *
- * Browsers load this file by itself with its types stripped: erasable syntax, no runtime imports.
+ * - A token is used again until a connection ends before its welcome.
+ * - All of this holds for a WebSocket (`ws:`, `wss:`) and for Server-Sent Events (`http:`, `https:`) alike.
  */
 
 const CONNECT_TIMEOUT_MS = 30_000; // for the token, the upgrade and the welcome together
@@ -40,7 +34,7 @@ export class StopEvents extends Error {
 }
 
 export function connectEvents(options: ConnectOptions): EventConnection {
-  const Socket = options.WebSocket ?? globalThis.WebSocket;
+  const transport = transportOf(options);
   const random = options.random ?? Math.random;
   const timer = options.timer ?? defaultTimer;
   const maxWaiting = options.maxWaiting ?? 1000;
@@ -55,6 +49,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
   let failures = 0;
   let tokenRefused = false; // the last connection was closed with 4401
   let token: string | undefined;
+  let lastToken: string | undefined;
 
   let received = options.after;
   let position = options.after;
@@ -79,20 +74,20 @@ export function connectEvents(options: ConnectOptions): EventConnection {
   }
 
   async function start(connection: Connection): Promise<void> {
-    const current = token ?? (await options.token());
+    const current = token ?? (await options.token(tokenRefused ? lastToken : undefined));
     if (connection.closed) return;
-    token = current;
-    const socket = new Socket(options.url);
-    connection.socket = socket;
-    socket.addEventListener('open', () => {
-      const { protocol } = options;
-      if (!connection.closed) socket.send(JSON.stringify({ type: 'auth', token: current, after: received, protocol }));
-    });
-    socket.addEventListener('message', (message) => {
-      if (!connection.closed) receive(connection, message.data);
-    });
-    socket.addEventListener('close', ({ code }) => onLost(connection, { code }));
-    socket.addEventListener('error', () => {}); // a close follows; `ws` throws where nobody listens
+    token = lastToken = current;
+    const { url, protocol } = options;
+    connection.line = transport(
+      { url, token: current, after: received, protocol },
+      {
+        onFrame: (frame) => {
+          if (!connection.closed) receive(connection, frame);
+        },
+        onClose: (detail) => onLost(connection, detail),
+      },
+    );
+    if (connection.closed) connection.line.close();
   }
 
   function restartSilenceTimer(connection: Connection): void {
@@ -107,7 +102,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     connection.closed = true;
     connection.stopSilenceTimer?.();
     connection.stopStableTimer?.();
-    connection.socket?.close();
+    connection.line?.close();
     if (connection === active) active = undefined;
     if (connection === opening) opening = undefined;
   }
@@ -151,8 +146,8 @@ export function connectEvents(options: ConnectOptions): EventConnection {
 
   // --- frames
 
-  function receive(connection: Connection, data: unknown): void {
-    const frame = parseFrame(data);
+  function receive(connection: Connection, value: unknown): void {
+    const frame = asFrame(value);
     if (!frame || (frame.type === 'event' && !connection.welcomed)) {
       onLost(connection, { error: new Error('the server sent a frame that makes no sense') });
       return;
@@ -286,23 +281,10 @@ function defaultTimer(ms: number, run: () => void): () => void {
   return () => clearTimeout(id);
 }
 
-/** Undefined if the data is no valid frame. */
-function parseFrame(data: unknown): Frame | undefined {
-  try {
-    const frame: unknown = JSON.parse(String(data));
-    if (!isRecord(frame) || typeof frame.type !== 'string') return undefined;
-    if (isWelcome(frame) || isEvent(frame) || isReconnect(frame)) return frame;
-    return ['welcome', 'reconnect'].includes(frame.type) ? undefined : { type: 'other', name: frame.type, frame };
-  } catch {
-    return undefined;
-  }
+function transportOf({ url, WebSocket = globalThis.WebSocket, fetch = globalThis.fetch }: ConnectOptions): Transport {
+  if (/^https?:/i.test(url)) return sseTransport(fetch);
+  if (WebSocket) return webSocketTransport(WebSocket);
+  throw new TypeError(
+    'This runtime has no WebSocket. Give the address of /v1/events/stream and an access token, or a WebSocket class.',
+  );
 }
-
-type Json = Record<string, unknown>;
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
-const isWelcome = (frame: Json): frame is Frame & { type: 'welcome' } =>
-  frame.type === 'welcome' && Number(frame.keepalive_seconds) > 0 && Number.isSafeInteger(frame.sequence);
-const isEvent = (frame: Json): frame is Frame & { type: 'event' } =>
-  frame.type === 'event' && isRecord(frame.event) && Number.isSafeInteger(frame.event.sequence);
-const isReconnect = (frame: Json): frame is Frame & { type: 'reconnect' } =>
-  frame.type === 'reconnect' && typeof frame.after_ms === 'number';

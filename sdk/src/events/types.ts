@@ -1,7 +1,5 @@
 import type { StreamEvent } from '../types.ts';
 
-/** Types only, so that `socket.ts` needs no other file in a browser. */
-
 export type EventsStatus = 'connecting' | 'live' | 'waiting' | 'ended' | 'closed';
 
 /** Why the status changed: the close code, the error, and how long until the next attempt. */
@@ -18,10 +16,16 @@ export type SocketLike = {
 export type SocketEvent = { type: string; data?: unknown; code?: number };
 
 export type ConnectOptions = {
-  /** The WebSocket address, without a query. */
+  /**
+   * The address of the socket (`wss://…/v1/socket`), or of Server-Sent Events (`https://…/v1/events/stream`) where a
+   * runtime has no WebSocket; without a query.
+   */
   url: string;
-  /** Gets a socket token. Throw `StopEvents` to end for good; any other error is tried again later. */
-  token: () => string | Promise<string>;
+  /**
+   * Gets a socket token; for Server-Sent Events an access token. After the server has refused a token it is called with
+   * that one. Throw `StopEvents` to end for good; any other error is tried again later.
+   */
+  token: (refused?: string) => string | Promise<string>;
   /** The last sequence already handled. Without it only events from now on are delivered. */
   after?: number | undefined;
   onEvent: (event: StreamEvent) => unknown;
@@ -39,6 +43,7 @@ export type ConnectOptions = {
   /** With more events than this waiting for a slow handler the connection is dropped, and resumed when all are done. */
   maxWaiting?: number | undefined;
   WebSocket?: (new (url: string) => SocketLike) | undefined;
+  fetch?: typeof fetch | undefined;
   timer?: ((ms: number, run: () => void) => () => void) | undefined;
   random?: (() => number) | undefined;
 };
@@ -50,9 +55,9 @@ export type EventConnection = {
   readonly status: EventsStatus;
 };
 
-/** One WebSocket and its state. */
+/** One connection and its state. */
 export type Connection = {
-  socket?: SocketLike;
+  line?: { close(): void };
   closed: boolean;
   welcomed: boolean;
   /** A connection that is silent for this long is dead, whatever the network says. */
@@ -62,10 +67,3 @@ export type Connection = {
 };
 
 export type Delivery = { event: StreamEvent } | { reset: Reset } | { end: StatusDetail };
-
-/** Frames that the server sends. Types that a later version may add are `other`. */
-export type Frame =
-  | { type: 'welcome'; keepalive_seconds: number; sequence: number; oldest: number | null; resumed: boolean | null }
-  | { type: 'event'; event: StreamEvent }
-  | { type: 'reconnect'; after_ms: number }
-  | { type: 'other'; name: string; frame: Record<string, unknown> };
