@@ -14,7 +14,7 @@ import { profilePages, profileRoutes } from './features/profile/index.ts';
 import { screeningPages } from './features/screening/index.ts';
 import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
-import { webhookRoutes } from './features/webhooks/index.ts';
+import { listenRoute, webhookRoutes } from './features/webhooks/index.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createHttp } from './platform/http/server.ts';
 import { useWebSockets } from './platform/http/websocket.ts';
@@ -77,6 +77,7 @@ export function createApp(runtime: Runtime): App {
   goalRoutes(http, { goals: runtime.goals, protect });
   alertRoutes(http, { alerts, protect, rules: config });
   webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
+  listenRoute(http, { webSockets, listeners: runtime.listeners, apps, limits: runtime.webhooks.limits });
   socketRoutes(http, { webSockets, events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
 
   overlayRoutes(http, {

@@ -141,6 +141,15 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     retryDelivery: none,
     replayDeliveries: none,
   },
+  // A listener opens and closes whenever a developer tries something.
+  'webhooks/listener/repo.ts': {
+    openListener: none,
+    closeListener: none,
+    renewListener: none,
+    endExpired: none,
+    endOthers: none,
+    cancelClosed: none,
+  },
   'webhooks/grant-writes.ts': {
     approveGrant: 'grant.approved',
     approveOwnGrant: 'grant.token_made',

@@ -28,7 +28,7 @@ import { createProfiles, createShareCards } from './features/profile/index.ts';
 import { createScreening } from './features/screening/index.ts';
 import { createStreams } from './features/sockets/index.ts';
 import { createTips, type Tips } from './features/tips/index.ts';
-import { createWebhooks, grantWrites } from './features/webhooks/index.ts';
+import { createListeners, createWebhooks, grantWrites } from './features/webhooks/index.ts';
 import type { Clock } from './platform/clock.ts';
 import { createIds } from './platform/ids.ts';
 import { createPictures } from './platform/pictures.ts';
@@ -57,6 +57,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     accessTokenSeconds: config.accessTokenSeconds,
   });
   const webhooks = createWebhooks({ db, hub, clock, newId, vault, fetch, limiter });
+  const listeners = createListeners({ db, hub, clock, newId, vault, fetch, log, apps });
   const grants = createGrants({
     db,
     hub,
@@ -162,6 +163,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     moderators,
     widgets,
     webhooks,
+    listeners,
     demo,
   };
 }

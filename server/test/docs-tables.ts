@@ -11,6 +11,7 @@ import { errorTable } from '../src/errors.ts';
 import { describeEventTypes } from '../src/features/events/index.ts';
 import { limits, scopes } from '../src/features/oauth/index.ts';
 import { closeReasons } from '../src/features/sockets/index.ts';
+import { listenerCloseReasons } from '../src/features/webhooks/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
 
@@ -38,6 +39,11 @@ const tables: Record<string, () => string> = {
     table(
       ['code', 'reason', 'what to do'],
       Object.values(closeReasons).map(({ code, reason, advice }) => [String(code), reason, advice]),
+    ),
+  listener_closes: () =>
+    table(
+      ['code', 'reason', 'what to do'],
+      Object.values(listenerCloseReasons).map(({ code, reason, advice }) => [String(code), reason, advice]),
     ),
   scopes: () =>
     table(

@@ -23,7 +23,7 @@ export interface SafeFetchOptions {
   readonly ca?: string;
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly url: URL;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array;
@@ -41,6 +41,8 @@ export interface Answer {
 
 export interface SafeFetch {
   post(request: Outgoing): Promise<Answer>;
+  /** How long an answer may take. */
+  readonly timeoutMs: number;
   /** Why requests to this URL are refused, if they are. A name that does not resolve is accepted: it may resolve later. */
   problem(url: string): Promise<UrlProblem | undefined>;
   close(): Promise<void>;
@@ -119,6 +121,8 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
   let agent: Promise<Agent> | undefined;
 
   return {
+    timeoutMs,
+
     async post(request) {
       agent ??= createAgent();
       const through = await agent;

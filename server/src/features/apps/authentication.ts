@@ -44,7 +44,8 @@ export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db'
   /** Failures are counted for each client and address of the caller. */
   return async ({ clientId, clientSecret }: Credentials, address: string): Promise<Authentication> => {
     const app = clientIdForm.test(clientId) ? await lookup(clientId) : undefined;
-    const known = clientSecret === undefined ? app?.public === 1 : isSecretOf(app ?? unknownApp, clientSecret, clock());
+    const known =
+      clientSecret === undefined ? app?.public === 1 : isSecretOf(app ?? unknownApp, hashSecret(clientSecret), clock());
     if (app && known) return app.suspended_at === null ? { app } : { refused: 'suspended' };
     if (clientSecret === undefined) return { refused: 'secret_missing' };
     const client = clientIdForm.test(clientId) ? clientId : 'malformed';
@@ -60,12 +61,12 @@ export function createAuthentication({ db, clock, limiter }: Pick<Platform, 'db'
   };
 }
 
-function isSecretOf(
+/** `hash` is of the secret that somebody has shown. */
+export function isSecretOf(
   app: Pick<AppRow, 'secret_hash' | 'old_secret_hash' | 'old_secret_until'>,
-  secret: string,
+  hash: string,
   now: number,
 ): boolean {
-  const hash = hashSecret(secret);
   const isCurrent = sameHash(hash, app.secret_hash);
   const isOld = sameHash(hash, app.old_secret_hash ?? unknownApp.secret_hash);
   return isCurrent || (isOld && app.old_secret_hash !== null && now < (app.old_secret_until ?? 0));

@@ -1,4 +1,4 @@
-import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import type { Picture } from '../../platform/pictures.ts';
 
 export interface AppRow {
@@ -77,6 +77,17 @@ async function insertCliApp(tx: Tx, app: NewApp): Promise<void> {
 
 export function appById(db: Reader, id: string): Promise<AppRow | undefined> {
   return db.get<AppRow>(`SELECT ${columns} FROM apps WHERE id = $1 AND deleted_at IS NULL`, [id]);
+}
+
+const byIdsSql = (ids: string): string => `SELECT ${columns} FROM apps WHERE deleted_at IS NULL AND id IN (${ids})`;
+
+const byIds: Sql = {
+  sqlite: byIdsSql('SELECT value FROM json_each($1)'),
+  postgres: byIdsSql('SELECT jsonb_array_elements_text(CAST($1 AS jsonb))'),
+};
+
+export function appsByIds(db: Reader, ids: readonly string[]): Promise<AppRow[]> {
+  return db.all<AppRow>(byIds, [JSON.stringify(ids)]);
 }
 
 /** The current secret becomes the old one and replaces any older. Returns whether the current one was `replaced`. */

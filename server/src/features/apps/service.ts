@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, newSecret, sameHash } from '../../platform/secrets.ts';
-import { clientIdForm, createAuthentication } from './authentication.ts';
+import { clientIdForm, createAuthentication, isSecretOf } from './authentication.ts';
 import { type AppDetails, type DetailProblem, problemText, readDetails } from './details.ts';
 import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
@@ -134,6 +134,17 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
         privacy_url: null,
       });
       return (await findCliApp()) ?? id;
+    },
+
+    /** Whether callers who have authenticated once still may, without their secrets. `ended`: suspended or deleted. */
+    async recheck(callers: readonly { readonly clientId: string }[]) {
+      const ids = [...new Set(callers.map(({ clientId }) => clientId))];
+      const found = new Map((await repo.appsByIds(db, ids)).map((app) => [app.id, app]));
+      return ({ clientId, secretHash }: { clientId: string; secretHash: string }): 'valid' | 'invalid' | 'ended' => {
+        const app = found.get(clientId);
+        if (!app || app.suspended_at !== null) return 'ended';
+        return isSecretOf(app, secretHash, clock()) ? 'valid' : 'invalid';
+      };
     },
 
     /** Returns a new secret, which is in use. */

@@ -53,7 +53,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
 
   scope.get<Path>(base, async (request, reply) => {
     const app = await own(request);
-    const body = webhookListPage(viewOf(request, reply), app, await webhooks.list(app.id));
+    const body = webhookListPage(viewOf(request, reply), app, await webhooks.list(app.id, 'all'));
     return show(request, reply, body);
   });
 
@@ -198,7 +198,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     ];
     const page = await webhooks.deliveries.page(app.id, webhook.id, { before, status, limit: pageSize });
     const body = webhookPage(viewOf(request, reply), app, webhook, {
-      typed: o.typed ?? { url: webhook.url, types: webhook.types ?? [], description: webhook.description ?? '' },
+      typed: o.typed ?? { url: webhook.url ?? '', types: webhook.types ?? [], description: webhook.description ?? '' },
       list: { deliveries: page.deliveries, next: page.next, status, isFirst: before === null },
       span: o.span,
       ...(o.secret ? { secret: o.secret } : {}),

@@ -71,14 +71,21 @@ export function webhookListPage(view: View, app: AppRow, webhooks: readonly Owne
     return html`!${top}!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: add })}`;
   const list = rows(
     webhooks.map((webhook) => ({
-      title: html`<a href="${webhooksPath(app)}/${webhook.id}"><code>!${webAddress(webhook.url)}</code></a>`,
-      text: webhook.description ? written(webhook.description) : '',
-      aside: webhook.enabled
-        ? badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok')
-        : badge(t('disabled'), webhook.disabled_reason === 'by_owner' ? 'plain' : 'error'),
+      title: html`<a href="${webhooksPath(app)}/${webhook.id}">!${webhook.url === null ? t('listener') : html`<code>!${webAddress(webhook.url)}</code>`}</a>`,
+      text: webhook.description ? written(webhook.description) : html`${webhook.url === null ? t('listenerText') : ''}`,
+      aside: stateBadge(view, webhook),
     })),
   );
   return html`!${top}!${card({ body: list })}`;
+}
+
+function stateBadge(view: View, webhook: OwnersWebhook): Html {
+  const t = words(view.lang);
+  if (webhook.kind === 'listener')
+    return webhook.listening ? badge(t('listening'), 'ok') : badge(t('listenerClosed'), 'plain');
+  if (webhook.enabled)
+    return badge(t(webhook.disables_at ? 'failingBadge' : 'enabled'), webhook.disables_at ? 'warn' : 'ok');
+  return badge(t('disabled'), webhook.disabled_reason === 'by_owner' ? 'plain' : 'error');
 }
 
 export function newWebhookPage(view: View, app: AppRow, typed: TypedWebhook, tooMany?: string): Html {
@@ -103,12 +110,17 @@ export function webhookPage(
   const t = words(view.lang);
   const path = `${webhooksPath(app)}/${webhook.id}`;
   return html`
-!${heading({ title: t('one'), address: webhook.url, actions: linkButton(t('backToList'), webhooksPath(app)) })}
+!${heading({
+    ...(webhook.url === null
+      ? { title: t('listener'), intro: t('listenerText') }
+      : { title: t('one'), address: webhook.url }),
+    actions: linkButton(t('backToList'), webhooksPath(app)),
+  })}
 !${state(view, webhook)}
 !${o.secret ? notice('ok', o.secret.text) : ''}
 !${deliveryCard(view, webhook, path, o.list)}
 !${replayCard(view, webhook, path, o.span)}
-!${card({ title: t('details'), body: webhookForm(view, path, t('save'), o.typed) })}
+!${webhook.kind === 'listener' ? '' : card({ title: t('details'), body: webhookForm(view, path, t('save'), o.typed) })}
 !${secretCard(view, path, o.secret)}
 !${card({
     title: t('remove'),
@@ -123,6 +135,7 @@ export function webhookPage(
 /** Why the webhook is disabled, or when it will be. */
 function state(view: View, webhook: OwnersWebhook): Html {
   const t = words(view.lang);
+  if (webhook.kind === 'listener') return notice('info', t(webhook.listening ? 'listeningNow' : 'listenerClosedNow'));
   if (webhook.disables_at)
     return notice('warn', t('disablesAt'), view.times.time(new Date(webhook.disables_at), view.lang));
   if (webhook.disabled_reason === null) return '';
@@ -192,7 +205,7 @@ function deliveryCard(view: View, webhook: OwnersWebhook, path: string, list: De
   const act = (name: 'ping' | 'enable' | 'disable', kind: 'primary' | 'plain') =>
     buttonForm({ action: `${path}/${name}`, csrf: view.csrf, label: t(name), kind });
   const actions = webhook.enabled
-    ? html`!${act('ping', 'primary')}!${act('disable', 'plain')}`
+    ? html`!${act('ping', 'primary')}!${webhook.kind === 'listener' ? '' : act('disable', 'plain')}`
     : act('enable', 'primary');
   const filters = html`<p class="actions">!${[null, ...deliveryStatuses].map((status) => {
     const label = t(status ?? 'all');

@@ -4,6 +4,13 @@ export const webhookWords = messages({
   en: {
     title: 'Webhooks',
     one: 'Webhook',
+    listener: 'Listener',
+    listenerText: 'Deliveries to your own machine, by namjai listen.',
+    listening: 'Listening',
+    listenerClosed: 'Closed',
+    listeningNow: 'A program listens now. Each delivery goes to it and is answered by it.',
+    listenerClosedNow:
+      'No program listens. Events that happen meanwhile are not listed here, and what is pending is cancelled a minute after it closed.',
     intro: 'Events of creators who connected {app} are sent to your server, signed.',
     cardText: 'Have events sent to your server as they happen, signed and tried again until they arrive.',
     open: 'Manage webhooks',
@@ -112,6 +119,12 @@ export const webhookWords = messages({
   th: {
     title: 'Webhook',
     one: 'Webhook',
+    listener: 'ตัวรับฟัง',
+    listenerText: 'ส่งมายังเครื่องของคุณเอง ด้วยคำสั่ง namjai listen',
+    listening: 'กำลังรับฟัง',
+    listenerClosed: 'ปิดอยู่',
+    listeningNow: 'มีโปรแกรมกำลังรับฟังอยู่ ทุกรายการจะถูกส่งไปยังโปรแกรมนั้นและรอคำตอบจากมัน',
+    listenerClosedNow: 'ไม่มีโปรแกรมใดรับฟังอยู่ เหตุการณ์ที่เกิดระหว่างนี้จะไม่อยู่ในรายการ และรายการที่รออยู่จะถูกยกเลิกหลังปิดไปหนึ่งนาที',
     intro: 'ระบบส่งเหตุการณ์ของครีเอเตอร์ที่เชื่อมต่อกับ {app} ไปยังเซิร์ฟเวอร์ของคุณพร้อมลายเซ็น',
     cardText: 'รับเหตุการณ์ที่เซิร์ฟเวอร์ของคุณทันทีที่เกิดขึ้น มีลายเซ็นกำกับ และส่งซ้ำจนกว่าจะถึง',
     open: 'จัดการ Webhook',

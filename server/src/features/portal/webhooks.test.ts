@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { verifyWebhook } from '@namjai/sdk/webhooks';
+import { until } from '../../../../sdk/test/until.ts';
 import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
+import { openListener } from '../../../test/listeners.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { execute } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
@@ -211,4 +213,22 @@ test('security 5, 30: without the CSRF token nothing changes, and a secret needs
     list.map(({ enabled, url }) => [enabled, url]),
     [[true, receiver.url]],
   );
+});
+
+test('the listener stands in the list with its log, without an address and without a switch', async (t) => {
+  const { visitor, path, own, creator, worker, tip, http, runtime } = await setup(t);
+  const listener = openListener(t, new URL(await http.listen({ host: '127.0.0.1', port: 0 })).host, own);
+  const { endpoint_id: id } = await listener.ready;
+  await tip(creator.creatorId);
+  await worker.pass();
+  assert.match((await visitor.get(path)).body, /Listener.*Listening/s);
+  const page = await visitor.get(`${path}/${id}`);
+  assert.match(page.body, /A program listens now.*tip\.created.*Succeeded/s);
+  assert.doesNotMatch(page.body, /Switch off|name="url"/);
+  const refused = await visitor.post(`${path}/${id}/disable`);
+  assert.equal(refused.statusCode, 422);
+  await listener.close();
+  await until('it is closed', async () => !(await runtime.webhooks.get(own.clientId, id)).listening);
+  assert.match((await visitor.get(`${path}/${id}`)).body, /No program listens/);
+  assert.match((await visitor.get(path)).body, /Closed/);
 });

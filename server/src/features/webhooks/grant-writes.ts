@@ -13,7 +13,7 @@ import {
   type GrantWrites,
 } from '../oauth/index.ts';
 import { afterAllIds, cancelPending, deliveriesOfCreator } from './delivery/repo.ts';
-import { endpointsOf, insertNotice } from './endpoints/repo.ts';
+import { type EndpointRow, endpointsOf, insertNotice } from './endpoints/repo.ts';
 
 const subscribes = (scope: string): boolean => scope.split(' ').includes('events.subscribe');
 
@@ -27,6 +27,9 @@ async function cancelNewest(tx: Tx, clientId: string, creatorId: string): Promis
     await cancelPending(tx, creatorId, id, { from: newest.at(-1)?.event_id ?? '', before: afterAllIds });
   }
 }
+
+/** What happens while a listener is closed is not sent to it. */
+const isReached = ({ kind, session }: EndpointRow): boolean => kind === 'http' || session !== null;
 
 async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   const grantId = await approve(tx, approval);
@@ -49,7 +52,7 @@ async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   const notice = { eventId: newEventId, type, creatorId, data: { creator_id: creatorId, reason }, now };
   const newId = createIds(() => now);
   for (const endpoint of await endpointsOf(tx, ended.clientId))
-    if (endpoint.types === null || JSON.parse(endpoint.types).includes(type))
+    if (isReached(endpoint) && (endpoint.types === null || JSON.parse(endpoint.types).includes(type)))
       await insertNotice(tx, endpoint, notice, newId('dlv'));
   return true;
 }

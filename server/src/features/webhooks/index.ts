@@ -12,4 +12,7 @@ export {
   type Webhooks,
 } from './endpoints/service.ts';
 export { writes as grantWrites } from './grant-writes.ts';
+export { listenerCloseReasons } from './listener/close-reasons.ts';
+export { createListeners } from './listener/listeners.ts';
+export { listenRoute } from './listener/routes.ts';
 export { createWebhookWorker, type WebhookWorker } from './worker.ts';

@@ -103,6 +103,8 @@ test('a creator with a long log takes turns with others', async (t) => {
     db: { ...runtime.db, write },
     leases: createLeases(runtime.clock),
     queueOf: () => queue,
+    sessionOf: () => null,
+    announce() {},
     onError: assert.ifError,
   });
   dispatcher.hint(pair.creatorId);

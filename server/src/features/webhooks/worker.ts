@@ -4,31 +4,39 @@ import type { Platform } from '../../platform/platform.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createCancelling } from './delivery/cancel.ts';
-import { createLeases, createLeaseTurns, EndpointQueue } from './delivery/endpoint-queue.ts';
+import { createLeases, createLeaseTurns, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
 import { standardFormat } from './delivery/format.ts';
 import { dueEndpoints, writes } from './delivery/repo.ts';
 import { RequestSlots } from './delivery/request-slots.ts';
 import { createSettler } from './delivery/settle.ts';
-import type { Kinds } from './delivery/transport.ts';
+import { httpTransport, type Kinds } from './delivery/transport.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
 import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
+import { type Listeners, maxUnanswered } from './listener/listeners.ts';
 
 export interface WorkerParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault' | 'fetch' | 'log'> {
   readonly metrics: { readonly registry: Registry };
+  readonly listeners: Listeners;
   readonly random?: () => number;
 }
 
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 const pollMs = 1_000;
+/** A listener ends within a second of the app's suspension. */
+const listenersMs = 500;
 const sweepMs = 10_000;
 /** A job runs at most this share of the time. */
 const maxShareOfTime = 1 / 20;
 
 export function createWebhookWorker(parts: WorkerParts) {
-  const { db, hub, clock, vault, fetch, log, metrics, random = Math.random } = parts;
+  const { db, hub, clock, vault, fetch, log, metrics, listeners, random = Math.random } = parts;
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
-  const kinds: Kinds = { standard: { format: standardFormat, transport: fetch } };
+  const kinds: Kinds = {
+    http: { format: standardFormat, transport: httpTransport(fetch), maxRequests: usualRequests },
+    listener: { format: standardFormat, transport: listeners, maxRequests: maxUnanswered },
+  };
+  const { sessionOf } = listeners;
   const leases = createLeases(clock);
   const settler = createSettler({ db, clock, random, metrics, onError });
   const queueParts = {
@@ -40,10 +48,12 @@ export function createWebhookWorker(parts: WorkerParts) {
     slots: new RequestSlots(),
     leaseTurns: createLeaseTurns(),
     settler,
+    sessionOf,
     onError,
   };
   const queues = new Map<string, EndpointQueue>();
-  const dispatcher = createDispatcher({ db, leases, queueOf, onError });
+  const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
+  const dispatcher = createDispatcher({ db, leases, queueOf, sessionOf, announce, onError });
   const cancelling = createCancelling(db, onError);
   const stops: (() => void)[] = [];
   let stopped = false;
@@ -70,16 +80,22 @@ export function createWebhookWorker(parts: WorkerParts) {
   /** Finds due deliveries: retries, and those of a node that has died. */
   async function poll(): Promise<void> {
     for (const [id, queue] of queues) if (queue.isRemovable) queues.delete(id);
-    for (const { id } of await dueEndpoints(db, clock())) wake(id);
+    for (const { id, session } of await dueEndpoints(db, clock()))
+      if (session === null || session === sessionOf(id)) wake(id);
   }
 
   return {
     async start(): Promise<void> {
       // SQLite has one server process: any lease at its start belongs to a process that has died.
-      if (db.engine === 'sqlite') await db.write(writes.endLeases, clock());
+      if (db.engine === 'sqlite') {
+        await db.write(writes.endLeases, clock());
+        await listeners.endOthers();
+      }
+      const checkingListeners = repeat(listeners.check, listenersMs, onError);
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
       stops.push(
+        checkingListeners.stop,
         polling.stop,
         sweeping.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
@@ -102,6 +118,7 @@ export function createWebhookWorker(parts: WorkerParts) {
 
     /** For tests: delivers everything that is due now. */
     async pass(): Promise<void> {
+      await listeners.check();
       await dispatcher.idle();
       await dispatcher.sweep();
       await poll();

@@ -101,8 +101,8 @@ export const tables = {
   webhook_endpoints: {
     ...ofApp,
     sealed: ['sealed_secret', 'sealed_old_secret'],
-    exported: without('sealed_secret', 'sealed_old_secret', 'excluded'),
-    pruned: bounded('ten an app'),
+    exported: without('sealed_secret', 'sealed_old_secret', 'excluded', 'session', 'open_until', 'spans', 'cancel_at'),
+    pruned: bounded('eleven an app'),
   },
   webhook_positions: { ...ofCreator, exported: technical, pruned: bounded('one row a creator') },
   webhook_deliveries: {

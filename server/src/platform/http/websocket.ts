@@ -96,6 +96,9 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       let webSocket: WebSocket | undefined;
       const addHeaders = (headers: string[]) => {
         headers.push(`X-Request-Id: ${request.id}`, 'X-Content-Type-Options: nosniff', 'Cache-Control: no-store');
+        // Of a route that counts its requests.
+        for (const name of ['RateLimit-Policy', 'RateLimit'])
+          if (reply.hasHeader(name)) headers.push(`${name}: ${reply.getHeader(name)}`);
       };
       reply.raw.detachSocket(socket);
       server.once('headers', addHeaders);

@@ -28,10 +28,13 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly slots: RequestSlots;
   readonly leaseTurns: WorkQueue;
   readonly settler: Settler;
+  /** The session of this endpoint's socket, if the endpoint is a listener whose socket is open at this node. */
+  readonly sessionOf: (endpointId: string) => string | null;
   readonly onError: (error: unknown) => void;
 }
 
-const maxRequests = 16;
+/** As many as one endpoint gets at once over HTTP. */
+export const usualRequests = 16;
 const ahead = { min: 32, max: 512 };
 /** How many deliveries one write leases. */
 const leasedAtOnce = 128;
@@ -134,7 +137,7 @@ export class EndpointQueue {
   }
 
   #ahead(): number {
-    return Math.round(Math.min(ahead.max, Math.max(ahead.min, (maxRequests * aheadMs) / this.#answerMs)));
+    return Math.round(Math.min(ahead.max, Math.max(ahead.min, (usualRequests * aheadMs) / this.#answerMs)));
   }
 
   /** Sends, leases and resolves waiters, as far as possible now. Called after each change. */
@@ -162,14 +165,16 @@ export class EndpointQueue {
   };
 
   async #lease(): Promise<void> {
-    const { db, leases, leaseTurns, onError } = this.#parts;
+    const { db, leases, leaseTurns, sessionOf, onError } = this.#parts;
     this.#leasing = true;
     this.#more = false;
     try {
       await leaseTurns.goOn(this.#target?.owner ?? this.#endpointId, async () => {
         const lease = leases.create();
         const limit = this.#slow ? 1 : Math.min(leasedAtOnce, this.#ahead());
-        const { endpoint, deliveries, more } = await db.write(writes.leaseDue, this.#endpointId, limit, lease);
+        const session = sessionOf(this.#endpointId);
+        const due = await db.write(writes.leaseDue, this.#endpointId, limit, lease, session);
+        const { endpoint, deliveries, more } = due;
         this.#more ||= more;
         if (endpoint) this.add(endpoint, deliveries, lease);
       });
@@ -185,15 +190,19 @@ export class EndpointQueue {
     this.#requests += 1;
     const at = clock();
     const started = performance.now();
-    const { format, transport } = kinds[kind];
-    const answer = await transport.post({ url, ...format(queued.delivery, keys, at) });
+    const { format, transport, maxRequests } = kinds[kind];
+    const ids = { endpointId: this.#endpointId, deliveryId: queued.delivery.id };
+    const answer = await transport.send({ ...ids, url, ...format(queued.delivery, keys, at) });
     const durationMs = performance.now() - started;
-    settler.settle(queued, { at, durationMs, answer });
     this.#requests -= 1;
-    this.#answerMs += (durationMs - this.#answerMs) / maxRequests;
-    this.#slow = answer.timedOut;
-    this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
-    if (this.#slow) this.#releaseAll();
+    if (answer === 'unsent') this.#release(queued);
+    else {
+      settler.settle(queued, { at, durationMs: answer.durationMs ?? durationMs, answer });
+      this.#answerMs += (durationMs - this.#answerMs) / usualRequests;
+      this.#slow = answer.timedOut;
+      this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
+      if (this.#slow) this.#releaseAll();
+    }
     slots.release(slot, this.#run);
   }
 
@@ -210,7 +219,7 @@ export class EndpointQueue {
 interface Target {
   readonly owner: string;
   readonly kind: SendingEndpoint['kind'];
-  readonly url: URL;
+  readonly url: string;
   readonly keys: readonly KeyObject[];
   readonly sealedSecret: Uint8Array;
   /** Of the lease that it was read with. */
@@ -231,7 +240,7 @@ function targetOf(
   const isKnown =
     known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
   const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { owner, kind, url: new URL(url), keys, sealedSecret: sealed_secret, changes };
+  return { owner, kind, url, keys, sealedSecret: sealed_secret, changes };
 }
 
 /** Longer than an attempt and its settlement. */

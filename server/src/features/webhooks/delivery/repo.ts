@@ -12,14 +12,16 @@ export const disabledReasons = {
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
 
-/** Chooses format and transport. There is one kind, so no column holds it. */
-export type EndpointKind = 'standard';
+/** Chooses format and transport. An app has up to ten endpoints with an address, and one listener. */
+export const endpointKinds = ['http', 'listener'] as const;
+export type EndpointKind = (typeof endpointKinds)[number];
 
 export interface SendingEndpoint {
   id: string;
   /** The account of the app, or the app itself if the operator made it. */
   owner: string;
   kind: EndpointKind;
+  /** Empty for a listener. */
   url: string;
   sealed_secret: Uint8Array;
   sealed_old_secret: Uint8Array | null;
@@ -30,7 +32,7 @@ export interface SendingEndpoint {
 
 /** Of an endpoint `e` and its app `a`. */
 export const sendingColumns = `
-e.id, COALESCE(a.owner_id, a.id) AS owner, 'standard' AS kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
+e.id, COALESCE(a.owner_id, a.id) AS owner, e.kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
 
 /** The grant is live and has the scope to receive events. */
 export const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
@@ -92,15 +94,27 @@ interface LeasedDue {
   readonly more: boolean;
 }
 
-/** Leases the due deliveries of an endpoint. Ends or postpones those that must not be sent. */
-async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease): Promise<LeasedDue> {
-  const found = await tx.get<SendingEndpoint & { enabled: number; app_suspended: number | null }>(
-    `SELECT ${sendingColumns}, e.enabled, a.suspended_at AS app_suspended FROM webhook_endpoints e
+/**
+ * Leases the due deliveries of an endpoint. Ends or postpones those that must not be sent. `session`: the socket of this
+ * listener that is open at this node.
+ */
+async function leaseDue(
+  tx: Tx,
+  endpointId: string,
+  limit: number,
+  lease: Lease,
+  session: string | null,
+): Promise<LeasedDue> {
+  const found = await tx.get<
+    SendingEndpoint & { enabled: number; app_suspended: number | null; session: string | null }
+  >(
+    `SELECT ${sendingColumns}, e.enabled, e.session, a.suspended_at AS app_suspended FROM webhook_endpoints e
      JOIN apps a ON a.id = e.client_id WHERE e.id = $1 AND a.deleted_at IS NULL`,
     [endpointId],
   );
   if (!found) return { deliveries: [], more: (await deleteDeliveries(tx, endpointId, afterAllIds, 500)) > 0 };
-  const { enabled, app_suspended, ...endpoint } = found;
+  const { enabled, app_suspended, session: openSession, ...endpoint } = found;
+  if (!mayLease(endpoint.kind, openSession, session)) return { deliveries: [], more: false };
   const due = await tx.all<DueDelivery>(dueDeliveries, [endpointId, lease.from, limit]);
   const deliveries: LeasedDelivery[] = [];
   for (const { body, grant_id, grant_lives, creator_suspended, ...delivery } of due) {
@@ -120,6 +134,10 @@ async function leaseDue(tx: Tx, endpointId: string, limit: number, lease: Lease)
   if (deliveries.length > 0) await tx.run(leaseDeliveries, [endpointId, lease.token, lease.until, ids]);
   return { endpoint, deliveries, more: due.length >= limit };
 }
+
+/** The deliveries of a listener are leased only where its socket is open: `held` is the session at this node. */
+export const mayLease = (kind: EndpointKind, open: string | null, held: string | null): boolean =>
+  kind === 'http' || (open !== null && open === held);
 
 /** The outcome of a leased delivery. */
 export interface Settlement {
@@ -175,19 +193,19 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
         endpointId,
       ]);
     else
-      await tx.run('UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL', [
-        endpointId,
-        now,
-      ]);
+      await tx.run(
+        "UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL AND kind = 'http'",
+        [endpointId, now],
+      );
 }
 
 /** How many deliveries of an endpoint one write ends, however many there are: others write between two of them. */
 export const endedAtOnce = 200;
 
-/** Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. */
+/** Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. Never a listener. */
 export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason, now: number): Promise<void> {
   const disabled = await tx.run(
-    'UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1',
+    `UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1 AND kind = 'http'`,
     [id, reason],
   );
   if (disabled > 0) await skipPending(tx, id, now);
@@ -250,8 +268,22 @@ async function endLeases(tx: Tx, now: number): Promise<void> {
   );
 }
 
-/** Endpoints with a due delivery. The recursion reads one index entry for each endpoint, not all deliveries. */
-export function dueEndpoints(db: Reader, now: number): Promise<{ id: string }[]> {
+/** How long what is pending waits for a listener that has closed. */
+export const closedListenerMs = 60_000;
+
+/** A delivery to a listener that is closed was asked for: what is pending waits anew. */
+export async function awaitListener(tx: Tx, endpointId: string, now: number): Promise<void> {
+  await tx.run(`UPDATE webhook_endpoints SET cancel_at = $2 WHERE id = $1 AND kind = 'listener' AND session IS NULL`, [
+    endpointId,
+    now + closedListenerMs,
+  ]);
+}
+
+/**
+ * Endpoints with a due delivery, and the session of a listener that is open; not those that are closed. The recursion
+ * reads one index entry for each endpoint, not all deliveries.
+ */
+export function dueEndpoints(db: Reader, now: number): Promise<{ id: string; session: string | null }[]> {
   return db.all(
     `WITH RECURSIVE waiting (id) AS (
        SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
@@ -259,7 +291,8 @@ export function dueEndpoints(db: Reader, now: number): Promise<{ id: string }[]>
        SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
        FROM waiting WHERE waiting.id IS NOT NULL
      )
-     SELECT id FROM waiting WHERE id IS NOT NULL AND
+     SELECT waiting.id, e.session FROM waiting LEFT JOIN webhook_endpoints e ON e.id = waiting.id
+     WHERE waiting.id IS NOT NULL AND (e.kind IS NULL OR e.kind = 'http' OR e.session IS NOT NULL) AND
        (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = waiting.id) <= $1`,
     [now],
   );

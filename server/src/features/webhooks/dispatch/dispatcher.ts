@@ -17,6 +17,10 @@ export interface DispatcherParts {
   readonly db: Database;
   readonly leases: Leases;
   readonly queueOf: (endpointId: string) => Pick<EndpointQueue, 'isFull' | 'room' | 'low' | 'add' | 'wake'>;
+  /** The session of a listener whose socket is open at this node. */
+  readonly sessionOf: (endpointId: string) => string | null;
+  /** Deliveries of this endpoint are due, and another node has to send them. */
+  readonly announce: (endpointId: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -27,7 +31,7 @@ const manySubscribers = 10;
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 
-export function createDispatcher({ db, leases, queueOf, onError }: DispatcherParts) {
+export function createDispatcher({ db, leases, queueOf, sessionOf, announce, onError }: DispatcherParts) {
   let hinted = new Set<string>();
   /** Creators who wait until one of their queues is not full. */
   const held = new Set<string>();
@@ -69,9 +73,10 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
       since: Math.min(...subscribers.map(({ since }) => since)),
       limit: Math.max(1, Math.min(max.events, mostRoom, Math.floor(max.deliveries / subscribers.length))),
       room,
+      sessions: Object.fromEntries(subscribers.map(({ id }) => [id, sessionOf(id)])),
     };
     const { events, endpoints } = await db.write(repo.writes.createDeliveries, creation, lease);
-    for (const { endpoint, ids, more } of endpoints) {
+    for (const { endpoint, ids, more, elsewhere } of endpoints) {
       const deliveries = events.flatMap(({ id: event_id, body }, index) => {
         const id = ids[index];
         return id ? [{ creator_id: lag.creator_id, id, event_id, body, attempts: '[]', tries: 0 }] : [];
@@ -79,6 +84,7 @@ export function createDispatcher({ db, leases, queueOf, onError }: DispatcherPar
       const queue = queueOf(endpoint.id);
       if (deliveries.length > 0) queue.add(endpoint, deliveries, lease);
       if (more) queue.wake();
+      if (elsewhere) announce(endpoint.id);
     }
   }
 

@@ -1,7 +1,14 @@
 /** All SQL that turns the log into deliveries. */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { type DeliveryStatus, grantLives, type Lease, type SendingEndpoint, sendingColumns } from '../delivery/repo.ts';
+import {
+  type DeliveryStatus,
+  grantLives,
+  type Lease,
+  mayLease,
+  type SendingEndpoint,
+  sendingColumns,
+} from '../delivery/repo.ts';
 
 export interface Lag {
   creator_id: string;
@@ -34,23 +41,28 @@ export interface Subscriber extends SendingEndpoint {
   /** Ids of events that the endpoint is too new for, although their time is not before `since`. */
   excluded: string;
   grant_id: string;
+  /** The socket of a listener that is open now. */
+  session: string | null;
+  /** When a listener was open; null for other endpoints. */
+  spans: string | null;
   /** Set while the app or the creator is suspended. */
   suspended: number | null;
   /** Events before this instant are not for this endpoint. */
   since: number;
 }
 
-/** Endpoints that get this creator's events now. */
+/** Endpoints that get this creator's events now: listeners while they are open, or have just been. */
 export function subscribersOf(db: Reader, creatorId: string): Promise<Subscriber[]> {
   return db.all(
-    `SELECT ${sendingColumns}, e.types, e.enabled, e.excluded, g.id AS grant_id,
+    `SELECT ${sendingColumns}, e.types, e.enabled, e.excluded, e.session, e.spans, g.id AS grant_id,
        COALESCE(a.suspended_at, c.suspended_at) AS suspended,
        CASE WHEN e.created_at > g.created_at THEN e.created_at ELSE g.created_at END AS since
      FROM grants g
      JOIN creators c ON c.id = g.creator_id
      JOIN apps a ON a.id = g.client_id AND a.deleted_at IS NULL
      JOIN webhook_endpoints e ON e.client_id = g.client_id
-     WHERE g.creator_id = $1 AND ${grantLives}`,
+     WHERE g.creator_id = $1 AND ${grantLives}
+       AND (e.kind = 'http' OR e.session IS NOT NULL OR e.cancel_at IS NOT NULL)`,
     [creatorId],
   );
 }
@@ -100,6 +112,8 @@ export interface Creation extends Lag {
   readonly limit: number;
   /** How many deliveries the queue of each endpoint has room for. They are created as leased. */
   readonly room: Readonly<Record<string, number>>;
+  /** The sockets of listeners that are open at this node. */
+  readonly sessions: Readonly<Record<string, string | null>>;
 }
 
 interface Created {
@@ -110,6 +124,8 @@ interface Created {
     readonly ids: readonly (string | null)[];
     /** Others are due and not leased. */
     readonly more: boolean;
+    /** Others are due, and another node has the listener's socket. */
+    readonly elsewhere: boolean;
   }[];
 }
 
@@ -130,11 +146,12 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
   const newId = createIds(() => lease.from);
   const endpoints: Created['endpoints'][number][] = [];
   for (const subscriber of await subscribersOf(tx, creator_id)) {
-    const { types, excluded, since, enabled, suspended, grant_id, ...endpoint } = subscriber;
+    const { types, excluded, since, enabled, suspended, grant_id, session, spans, ...endpoint } = subscriber;
     const wanted = events.filter(isFor(subscriber));
     if (wanted.length === 0) continue;
     const ids = new Map(wanted.map(({ sequence }) => [sequence, newId('dlv')]));
-    const room = enabled && suspended === null ? (creation.room[endpoint.id] ?? 0) : 0;
+    const here = mayLease(endpoint.kind, session, creation.sessions[endpoint.id] ?? null);
+    const room = here && enabled && suspended === null ? (creation.room[endpoint.id] ?? 0) : 0;
     const leasedUpTo = wanted.slice(0, room).at(-1)?.sequence ?? 0;
     const inserted = await tx.run(insertDeliveries, [
       creator_id,
@@ -153,7 +170,12 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
       const id = sequence <= leasedUpTo ? ids.get(sequence) : undefined;
       return id !== undefined && (!isNew || isNew.has(id)) ? id : null;
     };
-    endpoints.push({ endpoint, ids: events.map(leased), more: enabled === 1 && room < wanted.length });
+    endpoints.push({
+      endpoint,
+      ids: events.map(leased),
+      more: here && enabled === 1 && room < wanted.length,
+      elsewhere: !here && session !== null,
+    });
   }
   const anyLeased = endpoints.some(({ ids }) => ids.some((id) => id !== null));
   return { events: anyLeased ? events.map(({ id, body }) => ({ id, body })) : [], endpoints };
@@ -168,11 +190,15 @@ async function leasedIds(tx: Tx, endpointId: string, { token, until }: Lease): P
   return new Set(rows.map(({ id }) => id));
 }
 
-function isFor({ types, since, excluded }: Subscriber): (event: LoggedEvent) => boolean {
+function isFor({ types, since, excluded, spans }: Subscriber): (event: LoggedEvent) => boolean {
   const wanted: string[] | null = types === null ? null : JSON.parse(types);
   const earlier: string[] = JSON.parse(excluded);
+  const open: [from: number, to: number | null][] = JSON.parse(spans ?? '[[0, null]]');
   return ({ id, type, created_at }) =>
-    created_at >= since && (wanted === null || wanted.includes(type)) && !earlier.includes(id);
+    created_at >= since &&
+    open.some(([from, to]) => created_at >= from && (to === null || created_at <= to)) &&
+    (wanted === null || wanted.includes(type)) &&
+    !earlier.includes(id);
 }
 
 export const writes = defineWrites(import.meta.url, { createDeliveries, skipEvents });

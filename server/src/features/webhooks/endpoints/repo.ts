@@ -2,20 +2,32 @@
 import { toTimestamp } from '../../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 import type { NoticeType } from '../../events/index.ts';
-import { type DeliveryStatus, type DisabledReason, disableEndpoint, grantLives } from '../delivery/repo.ts';
+import {
+  awaitListener,
+  type DeliveryStatus,
+  type DisabledReason,
+  disableEndpoint,
+  type EndpointKind,
+  grantLives,
+} from '../delivery/repo.ts';
 
 export interface EndpointRow {
   id: string;
+  kind: EndpointKind;
+  /** Empty for a listener. */
   url: string;
   types: string | null;
   description: string | null;
   enabled: number;
   disabled_reason: DisabledReason | null;
   failing_since: number | null;
+  /** The socket of a listener that is open now. */
+  session: string | null;
   created_at: number;
 }
 
-const endpointColumns = 'id, url, types, description, enabled, disabled_reason, failing_since, created_at';
+const endpointColumns =
+  'id, kind, url, types, description, enabled, disabled_reason, failing_since, session, created_at';
 
 export function endpointsOf(db: Reader, clientId: string): Promise<EndpointRow[]> {
   return db.all(`SELECT ${endpointColumns} FROM webhook_endpoints WHERE client_id = $1 ORDER BY id`, [clientId]);
@@ -26,7 +38,7 @@ export function endpointOf(db: Reader, clientId: string, id: string): Promise<En
 }
 
 /** Serializes the requests of one app, so that they cannot exceed the limit. */
-const lockApp: Sql = {
+export const lockApp: Sql = {
   sqlite: 'SELECT id FROM apps WHERE id = $1',
   postgres: 'SELECT id FROM apps WHERE id = $1 FOR UPDATE',
 };
@@ -48,7 +60,7 @@ interface NewEndpoint extends EndpointInput {
 /** `exists`: the app has an endpoint with this id. `too_many`: it has the most endpoints already. */
 async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Promise<'added' | 'exists' | 'too_many'> {
   await tx.get(lockApp, [clientId]);
-  const known = await endpointsOf(tx, clientId);
+  const known = (await endpointsOf(tx, clientId)).filter(({ kind }) => kind === 'http');
   if (known.some((each) => each.id === endpoint.id)) return 'exists';
   if (known.length >= endpoint.max) return 'too_many';
   const { id, url, types, description, sealedSecret, now } = endpoint;
@@ -111,7 +123,8 @@ async function replaceSecret(
 /** Disables an endpoint that has had attempts but no success since before `since`. Returns whether there was one. */
 async function disableFailing(tx: Tx, since: number, now: number): Promise<boolean> {
   const failing = await tx.get<{ id: string }>(
-    'SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1 ORDER BY failing_since LIMIT 1',
+    `SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1 AND kind = 'http'
+     ORDER BY failing_since LIMIT 1`,
     [since],
   );
   if (failing) await disableEndpoint(tx, failing.id, 'failing', now);
@@ -177,6 +190,7 @@ export async function insertNotice(
      VALUES ('', $1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [endpoint.id, row.id, row.event_id, row.event_type, row.status, row.attempts, row.due_at, row.created_at, body],
   );
+  await awaitListener(tx, endpoint.id, now);
   return row;
 }
 
@@ -243,6 +257,7 @@ async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number
      WHERE endpoint_id = $1 AND id = $2 AND status <> 'cancelled' AND ${maySendAgain}`,
     [endpointId, id, now],
   );
+  if (retried > 0) await awaitListener(tx, endpointId, now);
   return retried > 0;
 }
 
@@ -285,6 +300,7 @@ async function replayDeliveries(
        AND event_type <> 'webhook.ping' AND ${maySendAgain}`,
     [endpointId, after, last, now],
   );
+  if (queued > 0) await awaitListener(tx, endpointId, now);
   return { queued, last };
 }
 

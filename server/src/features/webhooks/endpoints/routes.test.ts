@@ -18,6 +18,7 @@ test('a webhook is made, shown, changed and removed', async (t) => {
   assert.match(webhook.id, /^whk_[0-9a-hjkmnp-tv-z]{26}$/);
   assert.deepEqual(webhook, {
     id: webhook.id,
+    kind: 'http',
     url: 'https://receiver.test/hook',
     types: ['tip.created'],
     description: 'Bot',

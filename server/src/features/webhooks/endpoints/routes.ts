@@ -37,7 +37,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
         'From now on it gets the events of every creator whose grant to the app has `events.subscribe`. At most 10 an app.',
       tags,
       body: schemas.WebhookRequest,
-      requestExample: { url: schemas.webhookExample.url, types: ['tip.created'] },
+      requestExample: { url: 'https://app.example/hooks/namjai', types: ['tip.created'] },
       response: { 201: schemas.NewWebhook, ...clientErrors(...bodyErrors) },
       responseExample: { ...schemas.webhookExample, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1P3uGm6xVQA=' },
     },
@@ -56,10 +56,14 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
       operationId: 'listWebhooks',
       summary: 'The app’s webhooks',
       tags,
-      response: { 200: schemas.WebhookPage, ...clientErrors() },
+      querystring: schemas.WebhookQuery,
+      response: { 200: schemas.WebhookPage, ...clientErrors('validation_failed') },
       responseExample: { data: [schemas.webhookExample], next_cursor: null },
     },
-    handler: async (request) => ({ data: await webhooks.list(clientId(request)), next_cursor: null }),
+    handler: async (request) => ({
+      data: await webhooks.list(clientId(request), request.query.kind),
+      next_cursor: null,
+    }),
   });
 
   app.route({

@@ -2,7 +2,14 @@ import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../../platform/http/schema.ts';
 import { Type } from '../../../platform/http/type.ts';
 import { webhookTypes } from '../../events/index.ts';
-import { type DeliveryStatus, type DisabledReason, deliveryStatuses, disabledReasons } from '../delivery/repo.ts';
+import {
+  type DeliveryStatus,
+  type DisabledReason,
+  deliveryStatuses,
+  disabledReasons,
+  type EndpointKind,
+  endpointKinds,
+} from '../delivery/repo.ts';
 
 const reasonWords = Object.entries(disabledReasons).map(([reason, words]) => `\`${reason}\`: ${words}`);
 
@@ -25,7 +32,12 @@ const description = nullable(Type.String({ maxLength: 200, 'x-no-controls': true
 export const Webhook = Type.Object(
   {
     id,
-    url: Type.String(),
+    kind: Type.Unsafe<EndpointKind>({
+      type: 'string',
+      enum: endpointKinds,
+      description: '`listener`: the socket of `GET /v1/webhooks/listen`; all others are `http`',
+    }),
+    url: nullable(Type.String({ description: 'null for a listener' })),
     types: nullable(Type.Array(Type.String(), { description: 'Event types to send; null is all' })),
     description: nullable(Type.String()),
     enabled: Type.Boolean(),
@@ -77,6 +89,17 @@ export const WebhookPage = Type.Object(
   { title: 'WebhookPage' },
 );
 
+export const WebhookQuery = Type.Object({
+  kind: Type.Optional(
+    Type.Unsafe<'http' | 'all'>({
+      type: 'string',
+      enum: ['http', 'all'],
+      default: 'http',
+      description: '`all` lists the listener, too',
+    }),
+  ),
+});
+
 export const RotatedSecret = Type.Object(
   {
     secret: Type.String({ description: 'Signs from now on. Shown this once' }),
@@ -91,7 +114,8 @@ export const RotatedSecret = Type.Object(
 const status = Type.Unsafe<DeliveryStatus>({
   type: 'string',
   enum: deliveryStatuses,
-  description: '`cancelled`: the creator’s grant ended; `skipped`: the endpoint was disabled',
+  description:
+    '`cancelled`: the creator’s grant ended, or the listener stayed closed; `skipped`: the endpoint was disabled',
 });
 
 export const Delivery = Type.Object(
@@ -169,6 +193,7 @@ export const readStatus = (text: string | undefined): DeliveryStatus | null =>
 /** Shown in the API document. */
 export const webhookExample: Webhook = {
   id: 'whk_01kaxk2t5v7f9sd3n8q6w4y0zr',
+  kind: 'http',
   url: 'https://app.example/hooks/namjai',
   types: ['tip.created'],
   description: null,

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../errors.ts';
+import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
@@ -23,6 +23,8 @@ interface WebhookInput {
 export interface OwnersWebhook extends Webhook {
   /** When the webhook will be disabled unless a delivery succeeds. Set on the last day before. */
   readonly disables_at: string | null;
+  /** Whether the socket of a listener is open. */
+  readonly listening: boolean;
 }
 
 export class UrlRefused extends ApiError {
@@ -104,8 +106,10 @@ export function createWebhooks({
       return { ...toWebhook(await endpoint(clientId, id)), secret };
     },
 
-    async list(clientId: string): Promise<OwnersWebhook[]> {
-      return (await repo.endpointsOf(db, clientId)).map((row) => toOwnersWebhook(row, clock()));
+    /** Those with an address, or all. */
+    async list(clientId: string, kind: 'http' | 'all' = 'http'): Promise<OwnersWebhook[]> {
+      const rows = await repo.endpointsOf(db, clientId);
+      return rows.filter((row) => kind === 'all' || row.kind === kind).map((row) => toOwnersWebhook(row, clock()));
     },
 
     async get(clientId: string, id: string): Promise<OwnersWebhook> {
@@ -117,7 +121,8 @@ export function createWebhooks({
       id: string,
       change: Partial<WebhookInput> & { enabled?: boolean },
     ): Promise<Webhook> {
-      const { url, enabled } = await endpoint(clientId, id);
+      const { url, enabled, kind } = await endpoint(clientId, id);
+      if (kind === 'listener') checkListenerChange(change);
       if (change.url !== undefined && change.url !== url) await checkUrl(change.url);
       // Nothing from before it was disabled is sent once it is enabled again.
       if (change.enabled === true && !enabled) await skipRest(id);
@@ -174,10 +179,18 @@ export interface EventDelivery {
 
 const typesText = (types: readonly string[] | null): string | null => types && JSON.stringify([...new Set(types)]);
 
+/** A listener has no address, and is never disabled. */
+function checkListenerChange({ url, enabled }: { url?: string; enabled?: boolean }): void {
+  if (url !== undefined)
+    throw validationFailed({ field: 'url', message: 'must be left out: a listener has no address' });
+  if (enabled === false) throw validationFailed({ field: 'enabled', message: 'must not be false for a listener' });
+}
+
 function toWebhook(row: repo.EndpointRow): Webhook {
   return {
     id: row.id,
-    url: row.url,
+    kind: row.kind,
+    url: row.kind === 'listener' ? null : row.url,
     types: row.types === null ? null : JSON.parse(row.types),
     description: row.description,
     enabled: row.enabled === 1,
@@ -189,5 +202,9 @@ function toWebhook(row: repo.EndpointRow): Webhook {
 function toOwnersWebhook(row: repo.EndpointRow, now: number): OwnersWebhook {
   const since = row.enabled ? row.failing_since : null;
   const warn = since !== null && now >= since + failingMs - dayMs;
-  return { ...toWebhook(row), disables_at: warn ? toTimestamp(since + failingMs) : null };
+  return {
+    ...toWebhook(row),
+    disables_at: warn ? toTimestamp(since + failingMs) : null,
+    listening: row.session !== null,
+  };
 }
