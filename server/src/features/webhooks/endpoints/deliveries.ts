@@ -19,6 +19,8 @@ const replayBatch = 100;
 const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
 const maxSearched = 1_000;
+/** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write. */
+const maxPageLength = 256 * 1024;
 
 /** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
@@ -52,7 +54,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 
     /**
      * One page, newest first, and the id where the next one begins. With a status a page ends after `maxSearched`
-     * deliveries, however few of them have it.
+     * deliveries, however few of them have it. A page with long answers ends sooner.
      */
     async page(
       clientId: string,
@@ -63,9 +65,10 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const start = before ?? afterAllIds;
       const end = status === null ? undefined : await repo.deliveryBefore(db, id, start, maxSearched);
       const rows = await repo.deliveriesPage(db, id, { before: start, from: end ?? '', status, limit: limit + 1 });
+      const page = fitting(rows.slice(0, limit));
       return {
-        deliveries: rows.slice(0, limit).map(toDelivery),
-        next: (rows.length > limit ? rows[limit - 1]?.id : end) ?? null,
+        deliveries: page.map(toDelivery),
+        next: (rows.length > page.length ? page.at(-1)?.id : end) ?? null,
       };
     },
 
@@ -107,6 +110,16 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       }
     },
   };
+}
+
+/** As many as a page has room for, at least one. */
+function fitting(rows: readonly repo.DeliveryRow[]): readonly repo.DeliveryRow[] {
+  let length = 0;
+  const end = rows.findIndex(({ attempts }, index) => {
+    length += attempts.length;
+    return index > 0 && length > maxPageLength;
+  });
+  return end < 0 ? rows : rows.slice(0, end);
 }
 
 function toDelivery(row: repo.DeliveryRow): Delivery {

@@ -49,7 +49,7 @@ test('the log of an app has a bound, divided among its endpoints, and the oldest
 });
 
 test('a page of the log is short, whatever the receivers have answered', async (t) => {
-  const { add, call, tip, worker, clock, deliveries } = await buildWebhooks(t);
+  const { add, call, tip, worker, clock, deliveries, runtime } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
   receiver.answer = (response) => response.writeHead(500).end('\u0001'.repeat(5_000));
   const { id } = await add(receiver.url);
@@ -67,4 +67,23 @@ test('a page of the log is short, whatever the receivers have answered', async (
     [...Array.from({ length: 18 }, () => 100), 1024, 1024],
   );
   assert.ok(Buffer.byteLength(page) < 16_000, `${Buffer.byteLength(page)} bytes`);
+  // The same a hundred times.
+  await execute(
+    runtime.db,
+    `WITH RECURSIVE n(i) AS (SELECT CAST($3 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $2)
+     INSERT INTO webhook_deliveries (creator_id, endpoint_id, event_id, id, event_type, status, attempts, created_at)
+     SELECT '', $1, 'evt_' || i, 'dlv_z' || (10000 + i), event_type, status, attempts, created_at
+     FROM n JOIN webhook_deliveries ON endpoint_id = $1`,
+    [id, 99, 1],
+  );
+  const seen: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { data, next_cursor } = (await call('GET', `/${id}/deliveries?limit=100${cursor}`)).json();
+    assert.ok(data.length > 0 && JSON.stringify(data).length < 300_000);
+    seen.push(...data.map((delivery: ShownDelivery) => delivery.id));
+    if (next_cursor === null) break;
+    cursor = `&cursor=${next_cursor}`;
+  }
+  assert.deepEqual(seen, [...new Set(seen)].sort().reverse());
+  assert.equal(seen.length, 100);
 });

@@ -145,7 +145,11 @@ export const Delivery = Type.Object(
 export const DeliveryPage = Type.Object(
   {
     data: Type.Array(Delivery),
-    next_cursor: nullable(Type.String({ description: 'Pass it as cursor for the next page; null on the last' })),
+    next_cursor: nullable(
+      Type.String({
+        description: 'Pass it as cursor for the next page; null on the last. A page may have fewer than `limit`',
+      }),
+    ),
   },
   { title: 'DeliveryPage' },
 );
