@@ -32,6 +32,32 @@ describe('PostgreSQL', () => {
     );
   });
 
+  test('answers reads of one row and writes of one statement, however many lists are asked for', async (t) => {
+    const db = await open(t);
+    await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
+    const insert = 'INSERT INTO things (id) VALUES ($1) RETURNING id';
+    const locked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const holder = db.write(
+      inThisThread(async (tx) => {
+        await tx.all('SELECT pg_advisory_xact_lock(1)');
+        locked.resolve();
+        await released.promise;
+      }),
+    );
+    await locked.promise;
+    let answered = 0;
+    const lists = numbers(30).map(async () => {
+      await db.all('SELECT pg_advisory_xact_lock_shared(1)');
+      answered += 1;
+    });
+    assert.deepEqual(await writeOne(db, 'owner', insert, [1]), { id: 1 });
+    assert.deepEqual(await db.get('SELECT id FROM things'), { id: 1 });
+    assert.equal(answered, 0, 'the lists still wait');
+    released.resolve();
+    await Promise.all([holder, ...lists]);
+  });
+
   test('runs a write again that lost a deadlock', async (t) => {
     const db = await open(t);
     await execute(db, 'CREATE TABLE pair (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');

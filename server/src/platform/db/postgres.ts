@@ -5,8 +5,9 @@
  * - Every call settles within `withinMs` of its own start. After that its connection is destroyed, and the pool opens a
  *   new one on demand.
  * - A locked row holds up only what needs that row. Nothing waits long for a lock while it holds a connection: it gives
- *   up, returns the connection, and tries again until its time is up. Transactions and statements that run alone have
- *   half of the connections, so that groups always find one.
+ *   up, returns the connection, and tries again until its time is up.
+ * - Transactions, statements that run alone and reads of many rows have half of the connections, in turn, so that groups
+ *   always find one: however many lists somebody asks for, tips and reads of one row go on.
  * - A connection returns to the pool only if it works and is outside of a transaction.
  * - A write whose COMMIT was sent but not answered fails as unavailable, although it may have been recorded as a whole.
  */
@@ -119,18 +120,19 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     }
   }
 
+  const patient = createWorkQueue({ atOnce: Math.max(1, connections >> 1), maxWaiting: Infinity });
+
   const all: Reader['all'] = (sql, params) =>
     call(async (until) => {
       const statement = statements.find(sql);
       refuseWrites(statement);
-      return (await withClient(until, (client) => execute(client, statement, params))).rows;
+      const read = () => withClient(until, (client) => execute(client, statement, params));
+      return (await patient.goOn('reads', read)).rows;
     });
-
-  const patient = createWorkQueue({ atOnce: Math.max(1, connections >> 1), maxWaiting: Infinity });
 
   const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      patient.goOn('', () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+      patient.goOn('writes', () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
     );
 
   const pipelines = new PipelineSender();
@@ -142,7 +144,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     });
   const alone = (until: number, statement: PipelinedCall): Promise<PipelinedResult | undefined> =>
     retrying(until, () =>
-      patient.goOn('', async () => {
+      patient.goOn('writes', async () => {
         try {
           return (await send(until, [statement], patientLockMs))[0];
         } catch (error) {
