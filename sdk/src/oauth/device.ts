@@ -64,6 +64,8 @@ function throwError(failure: unknown): never {
 
 async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
+  // Its own failure, after an abort, interests nobody.
+  work.catch(() => {});
   signal.throwIfAborted();
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -74,6 +76,5 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): 
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
-    work.catch(() => {});
   }
 }

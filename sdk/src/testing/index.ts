@@ -1,3 +1,4 @@
+export { type StoreCheck, storeConformance } from '../oauth/store-conformance.ts';
 export {
   type StartOptions,
   startNamjai,
