@@ -133,6 +133,18 @@ export const proofs: readonly Proof[] = [
     repeat: 'inside',
   },
   {
+    name: 'sdk-refresh',
+    shows:
+      '200 calls of four processes with one expired token, killed or their answers cut off: one refresh, nothing lost',
+    inCi: 4,
+    kind: 'tests',
+    shape: 'embedded',
+    files: [`${faults}/sdk-refresh.test.ts`],
+    rounds: 50,
+    secondsARound: 8,
+    repeat: 'inside',
+  },
+  {
     name: 'races',
     shows: 'fifty at once with one key, one code or one refresh token, again and again',
     inCi: 1,

@@ -71,7 +71,7 @@ export async function storageSettings(
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
-  overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'writingThread'> = {},
+  overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'take' | 'writingThread'> = {},
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
