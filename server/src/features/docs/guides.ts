@@ -18,6 +18,7 @@ const order = [
   'oauth',
   'events',
   'webhooks',
+  'sdk',
   'overlay',
   'screening',
   'errors',
