@@ -7,7 +7,7 @@ import { docsPages } from './features/docs/index.ts';
 import { goalPages, goalRoutes } from './features/goals/index.ts';
 import { healthRoutes } from './features/health/index.ts';
 import { livePages } from './features/live/index.ts';
-import { authorizePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
+import { authorizePages, devicePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
 import { profilePages, profileRoutes } from './features/profile/index.ts';
@@ -71,7 +71,7 @@ export function createApp(runtime: Runtime): App {
 
   healthRoutes(http, { db, draining: () => draining });
   metadataRoutes(http, { keys, apps, baseUrl: config.baseUrl, authUrl: config.authUrl });
-  oauthRoutes(http, { apps, tokenEndpoint });
+  oauthRoutes(http, { apps, devices: runtime.devices, tokenEndpoint });
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
   goalRoutes(http, { goals: runtime.goals, protect });
@@ -128,6 +128,7 @@ export function createApp(runtime: Runtime): App {
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
+    devicePages(scope, { pages, accounts, apps, grants, devices: runtime.devices, vault, times });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, {
       pages,

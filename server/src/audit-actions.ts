@@ -95,12 +95,14 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     forgetApps: none,
   },
   'oauth/grants/repo.ts': { deleteAppAndGrants: 'app.deleted', upsertLastUses: none },
+  'oauth/device/repo.ts': { insertDevice: none, denyDevice: none, deleteDevicesBefore: none },
   'oauth/keys/repo.ts': {
     insertKey: 'signing_key.created',
     insertFirstKey: 'signing_key.created',
     deleteKeysRetiredBefore: none,
   },
   'oauth/token/authorization-code.ts': { redeemCode: 'grant.connected' },
+  'oauth/token/device-code.ts': { redeemDeviceCode: 'grant.connected' },
   // A refresh is routine: apps refresh their tokens every hour.
   'oauth/token/refresh-token.ts': { redeemRefreshToken: none },
   'overlay/outcome-repo.ts': { settle: none, approve: none, acknowledge: none, expire: none, replay: none },
@@ -153,6 +155,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'webhooks/grant-writes.ts': {
     approveGrant: 'grant.approved',
     approveOwnGrant: 'grant.token_made',
+    approveDevice: 'grant.approved',
     endGrant: 'grant.ended',
   },
 };

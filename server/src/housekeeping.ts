@@ -17,6 +17,7 @@ export const jobs: Record<string, Job> = {
   'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
   'prune signing keys': { everyMs: hour, run: ({ keys }) => keys.prune() },
   'prune codes': { everyMs: hour, run: ({ grants }) => grants.pruneCodes() },
+  'prune device codes': { everyMs: 10 * minute, run: ({ devices }) => devices.prune() },
   'prune refresh tokens': { everyMs: hour, run: ({ grants }) => grants.pruneTokens() },
   'prune ended grants': { everyMs: hour, run: ({ grants }) => grants.pruneEnded() },
   'prune deleted apps': { everyMs: hour, run: ({ grants }) => grants.pruneApps() },

@@ -16,6 +16,7 @@ import { createGoals } from './features/goals/index.ts';
 import { createControl, createModerators } from './features/live/index.ts';
 import {
   createAccessLookup,
+  createDevices,
   createGrants,
   createGuard,
   createKeys,
@@ -72,9 +73,11 @@ export function createServices(platform: Platform & { readonly config: Config })
     refreshMaxMs: config.refreshMaxMs,
   });
   const access = createAccessLookup(db);
+  const devices = createDevices({ db, clock, vault, limiter, authUrl: config.authUrl });
   const tokenEndpoint = createTokenEndpoint({
     db,
     clock,
+    limiter,
     newId,
     tokens,
     access,
@@ -147,6 +150,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     tokens,
     grants,
     access,
+    devices,
     tokenEndpoint,
     lastUsed,
     protect,

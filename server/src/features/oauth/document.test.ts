@@ -12,7 +12,7 @@ interface Operation {
 test('the API document has every OAuth endpoint with both kinds of body, examples and all errors', async (t) => {
   const { http } = await buildApp(t);
   const { paths } = (await http.inject({ url: '/openapi.json' })).json();
-  for (const path of ['token', 'revoke', 'introspect']) {
+  for (const path of ['token', 'revoke', 'introspect', 'device_authorization']) {
     const operation: Operation = paths[`/v1/oauth/${path}`].post;
     assert.deepEqual(operation.security, [{ client: [] }, {}]);
     assert.deepEqual(Object.keys(operation.responses), ['200', '400', '401', '413', '415', '429', '500', '502']);
@@ -32,6 +32,10 @@ test('the API document has every OAuth endpoint with both kinds of body, example
     'invalid_request',
     'invalid_grant',
     'invalid_scope',
+    'authorization_pending',
+    'slow_down',
+    'access_denied',
+    'expired_token',
     'unsupported_grant_type',
   ]);
   for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/jwks.json'])

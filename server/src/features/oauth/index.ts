@@ -1,4 +1,7 @@
 export { authorizePages } from './authorize/pages.ts';
+export { devicePages } from './device/pages.ts';
+export { claimDevice } from './device/repo.ts';
+export { createDevices } from './device/service.ts';
 export { type Access, type AccessLookup, createAccessLookup } from './grants/access.ts';
 export { createLastUsed, type LastUsed } from './grants/last-used.ts';
 export {

@@ -91,6 +91,7 @@ function serverMetadata(baseUrl: string, authUrl: string) {
     issuer: authUrl,
     authorization_endpoint: `${authUrl}/oauth/authorize`,
     token_endpoint: `${baseUrl}/v1/oauth/token`,
+    device_authorization_endpoint: `${baseUrl}/v1/oauth/device_authorization`,
     revocation_endpoint: `${baseUrl}/v1/oauth/revoke`,
     introspection_endpoint: `${baseUrl}/v1/oauth/introspect`,
     jwks_uri: `${authUrl}/.well-known/jwks.json`,

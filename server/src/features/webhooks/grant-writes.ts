@@ -8,6 +8,7 @@ import { appOfOwner } from '../apps/index.ts';
 import {
   type Approval,
   approveGrant as approve,
+  claimDevice,
   endGrant as end,
   type GrantEnd,
   type GrantWrites,
@@ -42,6 +43,11 @@ async function approveOwnGrant(tx: Tx, approval: Approval): Promise<string | und
   return app?.suspended_at === null ? approveGrant(tx, approval) : undefined;
 }
 
+async function approveDevice(tx: Tx, approval: Approval, hash: string): Promise<string | undefined> {
+  const claimed = await claimDevice(tx, hash, approval.creatorId, approval.now);
+  return claimed ? approveGrant(tx, approval) : undefined;
+}
+
 async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   const ended = await end(tx, grantEnd);
   if (!ended) return false;
@@ -57,4 +63,9 @@ async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   return true;
 }
 
-export const writes = defineWrites(import.meta.url, { approveGrant, approveOwnGrant, endGrant }) satisfies GrantWrites;
+export const writes = defineWrites(import.meta.url, {
+  approveGrant,
+  approveOwnGrant,
+  approveDevice,
+  endGrant,
+}) satisfies GrantWrites;

@@ -77,6 +77,8 @@ export const tables = {
   grant_uses: { ...ofCreator, exported: 'all', pruned: job('prune ended grants') },
   families: { ...ofCreator, exported: credential, pruned: job('prune ended grants') },
   refresh_tokens: { ...ofCreator, exported: credential, pruned: job('prune refresh tokens') },
+  // A row belongs to a creator once somebody has decided.
+  device_codes: { ...ofCreator, exported: credential, pruned: job('prune device codes') },
   authorization_codes: { ...ofCreator, exported: credential, pruned: job('prune codes') },
 
   overlays: {

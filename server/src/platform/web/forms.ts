@@ -44,6 +44,8 @@ interface InputField extends FieldBase {
   inputmode?: 'numeric' | 'decimal' | 'url';
   maxlength?: number;
   autofocus?: boolean;
+  /** A code of letters, which a phone's keyboard should write as capitals and leave alone. */
+  capitals?: boolean;
   accept?: string;
   /** The id of a `datalist` with suggestions. */
   list?: string;
@@ -80,7 +82,8 @@ export function field(o: InputField): Html {
   const value = type === 'password' || type === 'file' ? undefined : o.value;
   const own = attributes({ type, value, autocomplete, inputmode, maxlength, accept, list, min, max, step });
   const literal = type === 'password' || type === 'url' || autocomplete === 'username';
-  const quiet = literal ? html` autocapitalize="none" spellcheck="false"` : '';
+  const quiet =
+    literal || o.capitals ? html` autocapitalize="${literal ? 'none' : 'characters'}" spellcheck="false"` : '';
   return wrap(o, (shared) => html`<input!${shared}!${own}!${quiet}>`, o.autofocus);
 }
 

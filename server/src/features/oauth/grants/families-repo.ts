@@ -132,7 +132,9 @@ async function updateDevices(tx: Tx, creatorId: string, grantId: string, now: nu
 async function hasUnusedCode(tx: Tx, creatorId: string, grantId: string, now: number): Promise<boolean> {
   const code = await tx.get(
     `SELECT hash FROM authorization_codes
-     WHERE creator_id = $1 AND grant_id = $2 AND used_at IS NULL AND expires_at > $3`,
+       WHERE creator_id = $1 AND grant_id = $2 AND used_at IS NULL AND expires_at > $3
+     UNION ALL
+     SELECT hash FROM device_codes WHERE creator_id = $1 AND grant_id = $2 AND expires_at > $3`,
     [creatorId, grantId, now],
   );
   return code !== undefined;

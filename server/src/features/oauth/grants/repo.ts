@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx, type Write } from '../../../platform/db/database.ts';
 import { deleteApp } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
+import { setDeviceGrant } from '../device/repo.ts';
 import { endDevice, insertFamily, isPublicApp, type NewFamily } from './families-repo.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface GrantWrites {
   readonly approveGrant: Write<[Approval], string>;
   /** The same for the owner of the app; nothing if the creator does not own it, or it is suspended. */
   readonly approveOwnGrant: Write<[Approval], string | undefined>;
+  /** The same for the device of this hash; nothing if somebody has decided before, or its code has expired. */
+  readonly approveDevice: Write<[Approval, hash: string], string | undefined>;
   /** Returns whether there was a live grant. */
   readonly endGrant: Write<[GrantEnd], boolean>;
 }
@@ -27,7 +30,12 @@ export interface Approval {
   /** By the app's owner, for the own account. */
   readonly byOwner?: boolean;
   readonly now: number;
-  readonly issue: { readonly code: NewCode } | { readonly family: NewFamily };
+  readonly issue: { readonly code: NewCode } | { readonly family: NewFamily } | { readonly device: DeviceApproval };
+}
+
+/** The device fetches its tokens with its own code. */
+interface DeviceApproval {
+  readonly hash: string;
 }
 
 interface NewCode {
@@ -99,6 +107,7 @@ export async function approveGrant(tx: Tx, approval: Approval): Promise<string> 
         issue.code.expiresAt,
       ],
     );
+  else if ('device' in issue) await setDeviceGrant(tx, issue.device.hash, grantId);
   else await insertFamily(tx, { ...issue.family, creatorId, grantId, scope, now, publicApp });
   return grantId;
 }

@@ -76,6 +76,18 @@ export function createGrants(parts: GrantsParts) {
       return code;
     },
 
+    /** Lets a device fetch its tokens. Returns false if somebody has decided before, or its code has expired. */
+    async approveDevice(
+      creatorId: string,
+      device: { hash: string; clientId: string; scope: string },
+    ): Promise<boolean> {
+      const { hash, clientId, scope } = device;
+      const approval = { creatorId, clientId, newGrantId: newId('grt'), scope, byOperator: false, now: clock() };
+      const grantId = await db.write(writes.approveDevice, { ...approval, issue: { device: { hash } } }, hash);
+      announce(creatorId);
+      return grantId !== undefined;
+    },
+
     /** Issues a grant without the consent page, for tests and the operator's tools. The creator's page marks it. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
       const { scopes, unknown } = parseScopes(scopeText);

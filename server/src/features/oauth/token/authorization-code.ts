@@ -3,14 +3,15 @@ import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret, sameText } from '../../../platform/secrets.ts';
 import type { NewFamily } from '../grants/families-repo.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
-import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
 import {
   checkCreatorActive,
+  checkGrantLives,
   checkUnused,
   defineGrantType,
   invalidGrant,
+  issuedScope,
   type Redeeming,
   type Refusal,
   redeem,
@@ -32,12 +33,6 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
     consume: (tx, code) => consumeCode(tx, code, family, now, raceMs),
     issue: (code) => ({ grantId: code.grant_id, familyId: family.familyId, scope: issuedScope(code) }),
   });
-}
-
-/** The scopes of a public app's new family are its own; otherwise the grant may have lost some since. */
-function issuedScope(approval: { scope: string; grant_scope: string; app_public: number }): string {
-  if (approval.app_public === 1) return approval.scope;
-  return formatScopes(intersectScopes(parseScopes(approval.scope).scopes, parseScopes(approval.grant_scope).scopes));
 }
 
 /** @public The writing thread finds it by this name. */
@@ -85,10 +80,6 @@ function readVerifier(verifier: string | null | undefined): string | undefined {
 
 function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): Refusal | undefined {
   return expires_at <= now ? invalidGrant('The code has expired.') : undefined;
-}
-
-function checkGrantLives({ grant_ended_at }: CodeRow): Refusal | undefined {
-  return grant_ended_at === null ? undefined : invalidGrant('The creator has disconnected the app.');
 }
 
 function checkRedirectUri({ redirect_uri }: CodeRow, { redirectUri }: CodeExchange): Refusal | undefined {

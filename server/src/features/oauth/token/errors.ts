@@ -22,10 +22,14 @@ const table = {
     'validation_failed',
     'More scopes than the creator granted. The refresh token can still be used.',
   ],
+  authorization_pending: [400, 'validation_failed', 'The creator has not decided yet. Ask again after the interval.'],
+  slow_down: [400, 'validation_failed', 'Asked too soon. From now on wait five seconds longer between requests.'],
+  access_denied: [400, 'validation_failed', 'The creator did not approve.'],
+  expired_token: [400, 'validation_failed', 'The device_code has expired. Ask for a new one.'],
   too_many_requests: [
     429,
     'rate_limited',
-    'Too many failed client authentications. Wait for the seconds in the header Retry-After.',
+    'Too many failed client authentications, or codes for devices. Wait for the seconds in the header Retry-After.',
   ],
   server_error: [500, 'internal_error', 'Something went wrong on our side.'],
   temporarily_unavailable: [502, 'upstream_failed', 'The storage cannot be reached or written right now. Try again.'],
@@ -66,6 +70,9 @@ function describe({ message, details }: HttpError): string {
   // RFC 6749 allows only these characters, and the caller chooses the names of fields.
   return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500);
 }
+
+/** Of every route below /v1/oauth. */
+export const oauthConfig = { writeError: writeOAuthError, clientAuth: 'basic_or_body' } as const;
 
 /** Response schemas: the errors of every OAuth route, and those of this route. */
 export function oauthErrors(...names: OAuthErrorName[]): Record<number, TSchema> {

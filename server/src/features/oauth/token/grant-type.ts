@@ -16,11 +16,12 @@ import type { AppRow } from '../../apps/index.ts';
 import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
 import type { Tokens } from '../keys/tokens.ts';
+import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { Consumption } from './repo.ts';
 import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
 
-export interface TokenParts extends Pick<Platform, 'db' | 'clock'>, NewFamilyParts {
+export interface TokenParts extends Pick<Platform, 'db' | 'clock' | 'limiter'>, NewFamilyParts {
   readonly tokens: Tokens;
   readonly grants: Grants;
   /** A second use within this time counts as a concurrent request. */
@@ -43,6 +44,8 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   readonly credential: string;
   /** Runs before the client is authenticated. Throws for a missing or malformed field. */
   read(body: Body<Field>, idempotencyKey: string | undefined): Request;
+  /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
+  wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume. Its function calls `redeem`. */
@@ -121,6 +124,8 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
       return async (parts, client) => {
         const clientId = client.id;
         const { db, clock, grants, raceMs } = parts;
+        const waiting = await steps.wait?.(parts, request, clientId);
+        if (waiting) throw new OAuthError(waiting.error, waiting.description);
         const sign = await parts.tokens.signer('access');
         const now = clock();
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
@@ -141,5 +146,14 @@ export const checkUnused = ({ used_at }: { used_at: number | null }): 'used' | u
 
 export const checkCreatorActive = ({ creator_suspended_at }: { creator_suspended_at: number | null }) =>
   creator_suspended_at === null ? undefined : invalidGrant('The creator is suspended.');
+
+export const checkGrantLives = ({ grant_ended_at }: { grant_ended_at: number | null }): Refusal | undefined =>
+  grant_ended_at === null ? undefined : invalidGrant('The creator has disconnected the app.');
+
+/** The scopes of a public app's new family are its own; otherwise the grant may have lost some since. */
+export function issuedScope(approval: { scope: string; grant_scope: string; app_public: number }): string {
+  if (approval.app_public === 1) return approval.scope;
+  return formatScopes(intersectScopes(parseScopes(approval.scope).scopes, parseScopes(approval.grant_scope).scopes));
+}
 
 export const invalidGrant = (description: string): Refusal => ({ error: 'invalid_grant', description });

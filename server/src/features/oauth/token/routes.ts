@@ -8,9 +8,11 @@ import {
 } from '../../../platform/http/idempotency-key.ts';
 import { Type } from '../../../platform/http/type.ts';
 import type { Apps } from '../../apps/index.ts';
+import { deviceRoute } from '../device/routes.ts';
+import type { Devices } from '../device/service.ts';
 import { useOAuthBodies } from './bodies.ts';
 import { authenticateClient, authenticateConfidential, required } from './client.ts';
-import { OAuthError, oauthErrors, writeOAuthError } from './errors.ts';
+import { OAuthError, oauthConfig, oauthErrors } from './errors.ts';
 import {
   clientFields,
   exampleCredentials,
@@ -23,10 +25,9 @@ import { grantTypes, type TokenEndpoint } from './service.ts';
 
 export interface OAuthRoutesParts {
   readonly apps: Apps;
+  readonly devices: Devices;
   readonly tokenEndpoint: TokenEndpoint;
 }
-
-const config = { writeError: writeOAuthError, clientAuth: 'basic_or_body' } as const;
 
 const grantTypeNames = Object.keys(grantTypes);
 const grantTypeFields: Record<string, OptionalText> = Object.assign(
@@ -51,6 +52,7 @@ export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts):
       reply.header('pragma', 'no-cache');
       done(queryProblem(request));
     });
+    deviceRoute(scope, parts);
     routes(scope, parts);
   });
 }
@@ -61,13 +63,13 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
   app.route({
     method: 'POST',
     url: '/v1/oauth/token',
-    config,
+    config: oauthConfig,
     schema: {
       operationId: 'issueToken',
-      summary: 'Exchange a code, or refresh',
+      summary: 'Exchange a code, refresh, or fetch the tokens of a device',
       description:
-        'A public app sends its `client_id` alone, any other its secret too, from its server only. Every refresh answers a new refresh token; store it and stop using the old ' +
-        'one. Using an old one again ends the whole family. A code works for five minutes and once.',
+        'A public app sends its `client_id` alone, any other its secret too, from its server only. Every refresh answers a ' +
+        'new refresh token; store it and stop using the old one. Using an old one again ends the whole family. A code works for five minutes and once.',
       tags: ['OAuth'],
       headers: idempotencyKeyHeader(
         'With `refresh_token`: makes it repeatable. 1 to 255 visible ASCII characters, new for each refresh and stored ' +
@@ -116,7 +118,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
   app.route({
     method: 'POST',
     url: '/v1/oauth/revoke',
-    config,
+    config: oauthConfig,
     schema: {
       operationId: 'revokeToken',
       summary: 'Disconnect from a creator',
@@ -145,7 +147,7 @@ function routes(instance: FastifyInstance, { apps, tokenEndpoint }: OAuthRoutesP
   app.route({
     method: 'POST',
     url: '/v1/oauth/introspect',
-    config,
+    config: oauthConfig,
     schema: {
       operationId: 'introspectToken',
       summary: 'What a token is worth right now',

@@ -3,6 +3,7 @@ import { refreshKey } from '../grants/refresh-tokens.ts';
 import { formatScopes } from '../scopes.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { required } from './client.ts';
+import { deviceCode } from './device-code.ts';
 import { OAuthError } from './errors.ts';
 import type { Client, GrantType, TokenParts } from './grant-type.ts';
 import { grantedScopes, refreshToken } from './refresh-token.ts';
@@ -21,6 +22,7 @@ export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 export const grantTypes: Readonly<Record<string, GrantType>> = {
   authorization_code: authorizationCode,
   refresh_token: refreshToken,
+  'urn:ietf:params:oauth:grant-type:device_code': deviceCode,
 };
 
 /** The operations of an authenticated app on codes and tokens. */

@@ -25,6 +25,7 @@ import { appDetails } from './0023-app-details.ts';
 import { connectedCreators } from './0024-connected-creators.ts';
 import { publicApps } from './0025-public-apps.ts';
 import { listeners } from './0026-listeners.ts';
+import { deviceCodes } from './0027-device-codes.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -54,4 +55,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0024-connected-creators', sql: connectedCreators },
   { name: '0025-public-apps', sql: publicApps },
   { name: '0026-listeners', sql: listeners },
+  { name: '0027-device-codes', sql: deviceCodes },
 ];
