@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiDocument } from './api-document.ts';
 import { accountSettingsPages, createPostLimit, signInPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
+import { toFailure } from './features/apps/index.ts';
 import { connectedAppPages, dashboardPages, liveRoute, tipPages, tipsPages } from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
 import { goalPages, goalRoutes } from './features/goals/index.ts';
@@ -63,9 +64,14 @@ export function createApp(runtime: Runtime): App {
     log,
     metrics,
     caller: ({ grant }) => grant,
+    failed(request, reply) {
+      const clientId = request.grant?.clientId ?? request.clientId;
+      if (clientId !== undefined) runtime.failures.record(clientId, (at) => toFailure(request, reply, at));
+    },
     elsewhere: pages.errorWriter,
   });
   http.decorateRequest('grant');
+  http.decorateRequest('clientId');
   const webSockets = useWebSockets(http, webSocketOptions);
   const document = collectOpenApi(http, apiDocument(config));
 
@@ -134,6 +140,7 @@ export function createApp(runtime: Runtime): App {
       pages,
       apps,
       logos: runtime.logos,
+      failures: runtime.failures,
       grants,
       webhooks: runtime.webhooks,
       times,

@@ -73,6 +73,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     signInWithPassword: 'session.started',
   },
   'alerts/repo.ts': { appendAlert: none },
+  'apps/failures/repo.ts': { addFailures: none, deleteBefore: none },
   'apps/repo.ts': {
     insertApp: 'app.created',
     // Every server has it.

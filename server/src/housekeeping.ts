@@ -21,6 +21,7 @@ export const jobs: Record<string, Job> = {
   'prune refresh tokens': { everyMs: hour, run: ({ grants }) => grants.pruneTokens() },
   'prune ended grants': { everyMs: hour, run: ({ grants }) => grants.pruneEnded() },
   'prune deleted apps': { everyMs: hour, run: ({ grants }) => grants.pruneApps() },
+  'prune failed requests': { everyMs: hour, run: ({ failures }) => failures.prune() },
   'prune events': { everyMs: hour, run: ({ events }) => events.prune() },
   'disable failing webhooks': { everyMs: minute, run: ({ webhooks }) => webhooks.disableFailing() },
   'prune webhook deliveries': { everyMs: 10 * minute, run: ({ webhooks }) => webhooks.prune() },

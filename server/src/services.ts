@@ -9,7 +9,7 @@ import {
   createThrottle,
 } from './features/accounts/index.ts';
 import { createAlerts } from './features/alerts/index.ts';
-import { createApps, createLogos } from './features/apps/index.ts';
+import { createApps, createFailures, createLogos } from './features/apps/index.ts';
 import { createDemo } from './features/demo/index.ts';
 import { createEventLog } from './features/events/index.ts';
 import { createGoals } from './features/goals/index.ts';
@@ -92,6 +92,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const protect = createGuard({ tokens, access, limiter, lastUsed });
   const pictures = createPictures();
   const logos = createLogos({ db, clock, newId, pictures });
+  const failures = createFailures({ db, clock, log });
   const profiles = createProfiles({
     db,
     clock,
@@ -146,6 +147,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     recovery,
     apps,
     logos,
+    failures,
     keys,
     tokens,
     grants,

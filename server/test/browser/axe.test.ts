@@ -47,6 +47,15 @@ async function pagesOf(runtime: Runtime) {
   const { id: webhookId } = await runtime.webhooks.add(clientId, receiver);
   const { id: deliveryId } = await runtime.webhooks.deliveries.ping(clientId, webhookId);
   const [tip] = (await runtime.tips.page(creatorId, { from: null, to: null, status: null }, null, 1)).tips;
+  const failed = {
+    method: 'GET',
+    path: '/v1/tips?limit=…',
+    status: 422,
+    code: 'validation_failed',
+    fields: '["limit"]',
+  };
+  for (let i = 0; i < 60; i++)
+    runtime.failures.record(clientId, (at) => ({ ...failed, at, id: `req_${String(i).padStart(26, '0')}` }));
   const app = `/developers/apps/${clientId}`;
   const webhook = `${app}/webhooks/${webhookId}`;
   const guides = readGuides().map(({ name }) => `/docs/${name}`);
@@ -87,6 +96,7 @@ async function pagesOf(runtime: Runtime) {
         ...[
           app,
           `${app}/creators`,
+          `${app}/failures`,
           `${app}/webhooks`,
           `${app}/webhooks/new`,
           webhook,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../sdk/test/until.ts';
 import { jobs } from '../../src/housekeeping.ts';
 import { type TableFate, tables } from '../../src/platform/db/tables.ts';
 import { createAuthenticator } from '../authenticator.ts';
@@ -42,6 +43,12 @@ test('everything that grows has an end: a year later the jobs leave none of it',
   const [endpoint] = await webhooks.list(app1.clientId);
   await webhooks.deliveries.ping(app1.clientId, endpoint?.id ?? '');
   await runtime.lastUsed.flush();
+  // A request that fails.
+  await http.inject({ url: '/v1/tips?limit=0', headers: pair.headers });
+  await until('it is recorded', async () => {
+    await runtime.failures.flush();
+    return (await count('app_failures')) > 0;
+  });
   // An overlay page, a test alert that it showed, and a node that held it.
   await http.inject({ method: 'POST', url: '/v1/alerts', headers: pair.headers });
   const page = `/overlay/${await overlays.key(creatorId)}`;

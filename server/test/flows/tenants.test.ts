@@ -62,6 +62,16 @@ async function makeTenant(runtime: Runtime, name: string) {
     description: `of ${name}`,
   });
   const ping = await webhooks.deliveries.ping(app.clientId, webhook.id);
+  const failed = {
+    id: `req_${'0'.repeat(26)}`,
+    method: 'GET',
+    path: `/v1/${name}`,
+    status: 404,
+    code: 'x',
+    fields: '[]',
+  };
+  runtime.failures.record(app.clientId, (at) => ({ ...failed, at }));
+  await runtime.failures.flush();
   await signIn.begin(creatorId, 'password', { address: '192.0.2.1', userAgent: `Browser of ${name}` });
   const [session] = await sessions.list(creatorId);
   return {

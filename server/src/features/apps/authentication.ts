@@ -7,6 +7,10 @@ import { createAppLookup } from './lookup.ts';
 import type { AppRow } from './repo.ts';
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The app that called, if its secret or its token was verified and there is no `grant`. */
+    clientId: string | undefined;
+  }
   interface FastifyContextConfig {
     /** The caller is an app: with HTTP Basic, or also with its credentials in the body. */
     clientAuth?: 'basic' | 'basic_or_body';

@@ -197,8 +197,10 @@ export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number)
      WHERE owner_id = $1 AND id = $2 AND deleted_at IS NULL`,
     [ownerId, id, at],
   );
-  if (changed > 0) await tx.run('DELETE FROM app_logos WHERE client_id = $1', [id]);
-  return changed > 0;
+  if (changed === 0) return false;
+  for (const table of ['app_logos', 'app_failures', 'app_failure_hours'])
+    await tx.run(`DELETE FROM ${table} WHERE client_id = $1`, [id]);
+  return true;
 }
 
 export const writes = defineWrites(import.meta.url, {

@@ -1,5 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
-import { creatorTables } from '../../platform/db/tables.ts';
+import { appTables, creatorTables } from '../../platform/db/tables.ts';
 
 export async function isEmpty(db: Reader): Promise<boolean> {
   return (
@@ -34,8 +34,8 @@ async function removeDemo(tx: Tx): Promise<number> {
   for (const { table, column } of creatorTables)
     if (table !== 'creators' && table !== 'apps')
       await tx.run(`DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM creators WHERE demo = 1)`);
-  await tx.run('DELETE FROM app_logos WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
-  await tx.run('DELETE FROM webhook_endpoints WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
+  for (const { table, column } of appTables)
+    await tx.run(`DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM apps WHERE demo = 1)`);
   await tx.run('DELETE FROM grants WHERE client_id IN (SELECT id FROM apps WHERE demo = 1)');
   const removed =
     (await tx.run('DELETE FROM apps WHERE demo = 1')) + (await tx.run('DELETE FROM creators WHERE demo = 1'));

@@ -45,14 +45,19 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
 
     // The checks in order. A request whose token and grant are cached passes them without a promise.
     function checkToken(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
-      return next(tokens.verify('access', bearerToken(request)), (verified) => {
+      const token = bearerToken(request);
+      return next(tokens.verify('access', token), (verified) => {
+        if (verified === 'expired') request.clientId = tokens.clientOf(token);
         const claims = requireValid(verified);
-        return next(access(claims), (grant) => checkGrant(request, reply, grant));
+        return next(access(claims), (grant) => {
+          if (grant) return checkGrant(request, reply, grant);
+          request.clientId = claims.clientId;
+          throw new ApiError('grant_unusable');
+        });
       });
     }
 
-    function checkGrant(request: FastifyRequest, reply: FastifyReply, grant: Access | undefined): void | Promise<void> {
-      if (!grant) throw new ApiError('grant_unusable');
+    function checkGrant(request: FastifyRequest, reply: FastifyReply, grant: Access): void | Promise<void> {
       request.grant = grant;
       checkScope(grant, scope);
       return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {

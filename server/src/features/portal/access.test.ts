@@ -71,6 +71,17 @@ test('what is ticked replaces what the app may do for the own account; approving
   assert.equal((await call(nothing, '/v1/me')).json().error.code, 'grant_unusable');
 });
 
+test('of a public app, too: the token is a device of its own and leaves the others as they were', async (t) => {
+  const { visitor, runtime, developer, call } = await setup(t);
+  const { clientId } = await runtime.apps.addPublic({ name: 'Deck', redirectUris: [], ownerId: developer.creatorId });
+  const device = await makePair(runtime, { creator: developer, app: { clientId, clientSecret: '' } });
+  const page = await visitor.get(`/developers/apps/${clientId}`);
+  assert.doesNotMatch(textOf(page.body), /What you tick replaces/);
+  const token = tokenIn((await visitor.post(`/developers/apps/${clientId}/token`, scopeFields('tips.read'))).body);
+  assert.equal((await call(token, '/v1/me')).json().scope, 'tips.read');
+  assert.equal((await call(device.accessToken, '/v1/profile')).statusCode, 200);
+});
+
 test('security 5, 23, 30: a token needs the form’s CSRF token, a recent sign-in and an own app that is not suspended', async (t) => {
   const app = await setup(t);
   const { visitor, url, runtime, clock, developer, client } = app;

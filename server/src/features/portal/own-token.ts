@@ -45,7 +45,9 @@ export function ownTokenCard(
 <p><strong>${t('tokenShown', { minutes: token.minutes })}</strong></p>
 <p>${t('tryIt')}</p>!${code(meExample(baseUrl, token.value))}<p class="hint">${t('disconnect')}</p>`,
     });
-  const ticked = granted === undefined ? allScopes : parseScopes(granted).scopes;
+  // Of a public app a token changes nothing about the others.
+  const replaced = app.public === 1 ? undefined : granted;
+  const ticked = replaced === undefined ? allScopes : parseScopes(replaced).scopes;
   const fields = allScopes.map((scope) =>
     checkbox({
       name: `scope.${scope}`,
@@ -62,7 +64,7 @@ export function ownTokenCard(
       action: `/developers/apps/${app.id}/token`,
       csrf,
       body: html`<fieldset><legend>${t('scopes')}</legend>!${fields}</fieldset>
-!${granted === undefined ? '' : html`<p class="hint">${t('scopesReplace')}</p>`}
+!${replaced === undefined ? '' : html`<p class="hint">${t('scopesReplace')}</p>`}
 <div class="actions">!${button(t('make'), { kind: 'plain' })}</div>`,
     }),
   });

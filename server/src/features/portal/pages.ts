@@ -5,10 +5,19 @@ import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { openField, sealField } from '../../platform/web/sealed-field.ts';
 import type { Pages } from '../accounts/index.ts';
-import { AppError, type AppRow, type Apps, type Logos, redirectUrisOf, type SecretChange } from '../apps/index.ts';
+import {
+  AppError,
+  type AppRow,
+  type Apps,
+  type Failures,
+  type Logos,
+  redirectUrisOf,
+  type SecretChange,
+} from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { creatorsCard, creatorsPages } from './creators-pages.ts';
+import { failuresCard, failuresPages } from './failures-pages.ts';
 import { logoCard, logoPages } from './logo-pages.ts';
 import { ownTokenCard, ownTokenPages } from './own-token.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
@@ -20,6 +29,7 @@ export interface PortalParts extends Pick<Platform, 'zone' | 'clock' | 'vault' |
   readonly pages: Pages;
   readonly apps: Apps;
   readonly logos: Logos;
+  readonly failures: Failures;
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
@@ -61,6 +71,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedConfidential });
   logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
   creatorsPages(scope, { ...parts, viewOf, ownApp: ownedApp });
+  failuresPages(scope, { ...parts, viewOf, ownApp: ownedApp });
   ownTokenPages(scope, { ...parts, ownApp: ownedApp, showApp });
 
   scope.get('/developers', async (request, reply) => {
@@ -176,6 +187,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
       ownToken: ownTokenCard(view, app, own?.scope, o.token),
       webhooks: app.public === 1 ? '' : webhooksCard(view, app),
       creators: creatorsCard(view, app),
+      failures: failuresCard(view, app),
     });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });
   }

@@ -79,6 +79,7 @@ export interface AppPage {
   readonly ownToken: Html;
   readonly webhooks: Html;
   readonly creators: Html;
+  readonly failures: Html;
   readonly logo: Html;
 }
 
@@ -94,6 +95,7 @@ export function appPage(view: View, app: AppRow, o: AppPage): Html {
 !${nextSteps(view, app)}
 !${o.webhooks}
 !${o.creators}
+!${o.failures}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
 !${o.logo}
 !${removal(view, app)}`;

@@ -99,6 +99,8 @@ export const tables = {
     exported: without('secret_hash', 'old_secret_hash'),
     pruned: job('prune deleted apps'),
   },
+  app_failures: { ...ofApp, exported: technical, pruned: job('prune failed requests') },
+  app_failure_hours: { ...ofApp, exported: technical, pruned: job('prune failed requests') },
   app_logos: { ...ofApp, exported: 'all', pruned: bounded('one row an app') },
   webhook_endpoints: {
     ...ofApp,
@@ -117,4 +119,9 @@ export const tables = {
 /** Tables whose rows belong to a creator, with the column of the creator's id. */
 export const creatorTables: readonly { readonly table: string; readonly column: string }[] = Object.entries(tables)
   .map(([table, { owner }]) => ({ table, column: owner && 'creator' in owner ? owner.creator : '' }))
+  .filter(({ column }) => column !== '');
+
+/** Tables whose rows belong to an app, with the column of its client id. */
+export const appTables: readonly { readonly table: string; readonly column: string }[] = Object.entries(tables)
+  .map(([table, { owner }]) => ({ table, column: owner && 'app' in owner ? owner.app : '' }))
   .filter(({ column }) => column !== '');

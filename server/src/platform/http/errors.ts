@@ -44,6 +44,7 @@ export function answerError(
 ): unknown {
   reply.code(error.status).headers(error.headers);
   reply.errorCode = error.code;
+  reply.errorDetails = error.details;
   if (error.code === 'body_too_large') readOn(request, reply);
   return write
     ? write(error, request, reply)

@@ -27,6 +27,8 @@ export interface HttpParts {
   readonly metrics: Metrics;
   /** What the access log says about who called. */
   readonly caller: (request: FastifyRequest) => Caller | undefined;
+  /** Called after each answer of 400 and above. */
+  readonly failed: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Writes the error of a request that has no route and does not belong to the API. */
   readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
 }
@@ -34,7 +36,7 @@ export interface HttpParts {
 const bodyLimit = 64 * 1024;
 
 /** A Fastify instance with everything that is the same for every route. */
-export function createHttp({ config, newId, log, metrics, caller, elsewhere }: HttpParts): FastifyInstance {
+export function createHttp({ config, newId, log, metrics, caller, failed, elsewhere }: HttpParts): FastifyInstance {
   const logAccess = createAccessLog(log, caller);
   const app: FastifyInstance = fastify({
     bodyLimit,
@@ -77,6 +79,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateReply('errorCode', undefined);
+  app.decorateReply('errorDetails', undefined);
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
   useJsonBodies(app);
@@ -120,6 +123,7 @@ export function createHttp({ config, newId, log, metrics, caller, elsewhere }: H
     const ms = reply.elapsedTime;
     metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
+    if (reply.statusCode >= 400) failed(request, reply);
     done();
   });
   return app;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Clock } from '../../../platform/clock.ts';
 import { parseScopes, type Scope } from '../scopes.ts';
 import type { Keys } from './service.ts';
@@ -143,6 +143,9 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         return verified;
       });
     },
+
+    /** The app of a token that was verified to be ours, as an expired one is. */
+    clientOf: (token: string): string => String(decodeJwt(token).client_id),
 
     /** The claims of an access token, also of an expired one; nothing for a token that we did not sign. */
     async identify(token: string): Promise<TokenClaims | undefined> {

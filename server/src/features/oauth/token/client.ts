@@ -14,7 +14,11 @@ const challenge = { 'www-authenticate': 'Basic realm="Namjai", charset="UTF-8"' 
 export async function authenticateClient(apps: Apps, request: FastifyRequest, body: ClientFields): Promise<AppRow> {
   const credentials = clientCredentials(request, body);
   const verdict = await apps.authenticate(credentials, request.ip);
-  if ('app' in verdict) return verdict.app;
+  if ('app' in verdict) {
+    // A public app has proven nothing: whoever knows its id can call in its name.
+    if (credentials.clientSecret !== undefined) request.clientId = verdict.app.id;
+    return verdict.app;
+  }
   switch (verdict.refused) {
     case 'throttled':
       throw new OAuthError('too_many_requests', undefined, { 'retry-after': String(verdict.retryAfterSeconds) });

@@ -22,7 +22,6 @@ export interface ClientGuard {
 }
 
 export function createClientGuard(apps: Apps, limits: WebhookLimits): ClientGuard {
-  const callers = new WeakMap<FastifyRequest, string>();
   return {
     options: (limit) => ({
       config: { clientLimit: limit },
@@ -31,17 +30,16 @@ export function createClientGuard(apps: Apps, limits: WebhookLimits): ClientGuar
         if (typeof credentials === 'string') throw unauthorized();
         const verdict = await apps.authenticate(credentials, request.ip);
         if ('app' in verdict) {
-          callers.set(request, verdict.app.id);
+          request.clientId = verdict.app.id;
           await limits.count(verdict.app.id, limit, reply);
         } else if (verdict.refused === 'throttled')
           throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.retryAfterSeconds) } });
         else throw unauthorized();
       },
     }),
-    clientId(request) {
-      const id = callers.get(request);
-      if (id === undefined) throw new Error('this route is not guarded');
-      return id;
+    clientId({ clientId }) {
+      if (clientId === undefined) throw new Error('this route is not guarded');
+      return clientId;
     },
   };
 }

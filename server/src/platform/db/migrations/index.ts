@@ -26,6 +26,7 @@ import { connectedCreators } from './0024-connected-creators.ts';
 import { publicApps } from './0025-public-apps.ts';
 import { listeners } from './0026-listeners.ts';
 import { deviceCodes } from './0027-device-codes.ts';
+import { failedRequests } from './0028-failed-requests.ts';
 
 /** In order; the position is the number. A migration that has been released is never changed. */
 export const migrations: readonly { name: string; sql: Sql }[] = [
@@ -56,4 +57,5 @@ export const migrations: readonly { name: string; sql: Sql }[] = [
   { name: '0025-public-apps', sql: publicApps },
   { name: '0026-listeners', sql: listeners },
   { name: '0027-device-codes', sql: deviceCodes },
+  { name: '0028-failed-requests', sql: failedRequests },
 ];

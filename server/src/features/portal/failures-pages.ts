@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { validationFailed } from '../../platform/http/http-error.ts';
+import { badge, card, emptyState, heading, linkButton, rows } from '../../platform/web/blocks.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { Pages } from '../accounts/index.ts';
+import { type AppRow, type FailureLine, type FailurePosition, type Failures, mostAnHour } from '../apps/index.ts';
+import { failuresWords as words } from './failures-words.ts';
+import type { View } from './views.ts';
+
+export interface FailuresPagesParts {
+  readonly pages: Pages;
+  readonly failures: Failures;
+  readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
+  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+}
+
+const pageSize = 50;
+const pathOf = ({ id }: Pick<AppRow, 'id'>): string => `/developers/apps/${id}/failures`;
+
+/** A card on the page of the app that links to what failed. */
+export function failuresCard({ lang }: View, app: AppRow): Html {
+  const t = words(lang);
+  const open = html`<div class="actions">!${linkButton(t('open'), pathOf(app))}</div>`;
+  return card({ title: t('title'), intro: t('cardText'), body: open });
+}
+
+interface Path {
+  Params: { clientId: string };
+  /** A repeated parameter is an array. */
+  Querystring: { before?: unknown };
+}
+
+export function failuresPages(scope: FastifyInstance, { pages, failures, viewOf, ownApp }: FailuresPagesParts): void {
+  scope.get<Path>('/developers/apps/:clientId/failures', async (request, reply) => {
+    const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+    const before = readPosition(request.query.before);
+    await failures.flush();
+    const { lines, next } = await failures.page(app.id, before, pageSize);
+    const view = viewOf(request, reply);
+    return pages.show(request, reply, {
+      title: words(view.lang)('title'),
+      nav: 'developers',
+      body: failuresPage(view, app, lines, { next, isFirst: before === null }),
+    });
+  });
+}
+
+/** The failure that the page begins after: its time and its id. */
+function readPosition(before: unknown): FailurePosition | null {
+  if (before === undefined) return null;
+  const [, at, id] = (typeof before === 'string' && /^(\d{1,15})\.(req_\w{26})$/.exec(before)) || [];
+  if (at === undefined || id === undefined)
+    throw validationFailed({ field: 'before', message: 'must be the position of a failed request' });
+  return { at: Number(at), id };
+}
+
+function failuresPage(
+  view: View,
+  app: AppRow,
+  lines: readonly FailureLine[],
+  { next, isFirst }: { next: FailurePosition | null; isFirst: boolean },
+): Html {
+  const t = words(view.lang);
+  const top = heading({
+    title: t('title'),
+    intro: t('intro'),
+    actions: linkButton(t('back', { app: app.name }), `/developers/apps/${app.id}`),
+  });
+  if (lines.length === 0 && isFirst)
+    return html`!${top}!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText') })}`;
+  const older = next ? linkButton(t('older'), `${pathOf(app)}?before=${next.at}.${next.id}`) : '';
+  const paging = html`!${isFirst ? '' : linkButton(t('newest'), pathOf(app))}!${older}`;
+  const meaning = html`<p><a href="/docs/errors">${t('meaning')}</a></p>`;
+  const list = rows(lines.map((line) => lineView(view, line)));
+  return html`!${top}!${card({ body: html`!${meaning}!${list}`, actions: paging })}`;
+}
+
+function lineView({ lang, times }: View, line: FailureLine): Parameters<typeof rows>[0][number] {
+  const t = words(lang);
+  if ('hour' in line) {
+    const count = new Intl.NumberFormat('en').format(line.more);
+    return {
+      title: html`${t('more', { count })}`,
+      text: html`${t('moreText', { most: mostAnHour })}`,
+      aside: html`<span>${t('from')} !${times.time(new Date(line.hour), lang)}</span>`,
+    };
+  }
+  const names: (string | null)[] = JSON.parse(line.fields);
+  const fields = names.map((name) =>
+    name === null ? html` ${t('wholeBody')}` : html` <code translate="no">${name}</code>`,
+  );
+  return {
+    title: html`<code class="address" translate="no">${line.method} ${line.path}</code>`,
+    text: html`!${badge(`${line.status} ${line.code}`, line.status >= 500 ? 'error' : 'warn')}
+!${names.length > 0 ? html`<span>${t('fields')}!${fields}</span>` : ''}
+<span>${t('requestId')} <code translate="no">${line.id}</code></span>`,
+    aside: times.time(new Date(line.at), lang),
+  };
+}
