@@ -45,7 +45,7 @@ export class OAuthError extends ApiError {
   }
 }
 
-export const writeOAuthError: ErrorWriter = (error, _request, reply) => {
+const writeOAuthError: ErrorWriter = (error, _request, reply) => {
   const name = error instanceof OAuthError ? error.error : nameOf(error);
   reply.errorCode = name;
   return reply
