@@ -2,6 +2,7 @@ import { Command, type ErrorOptions, Help } from 'commander';
 import { type Environment, readConfig } from '../config.ts';
 import type { Runtime } from '../runtime.ts';
 import { UsageError } from './errors.ts';
+import type { Terminal } from './terminal.ts';
 
 /** What the actions of all commands share. */
 export interface Context {
@@ -9,6 +10,9 @@ export interface Context {
   readonly json: boolean;
   /** Prints the object on one line with `--json`, otherwise the text. */
   print(object: object, text: string): void;
+  /** Tells people how it goes, on standard error. Nothing with `--json`. */
+  note(text: string): void;
+  readonly terminal: Terminal;
 }
 
 /** Runs an action on the configured database. A server may be running on the same database. */

@@ -1,41 +1,109 @@
-import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { StoredEvent } from '../features/events/index.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Context, withRuntime } from './command.ts';
-import { Failure } from './errors.ts';
+import { Failure, UsageError } from './errors.ts';
+import { createForward, describeForwarded, readForwardUrl } from './forward.ts';
+import { addServerOption } from './login.ts';
+import { stopSignal } from './terminal.ts';
 
 const pollMs = 250;
-const forwardTimeoutMs = 15_000;
 
 interface ListenOptions {
-  readonly creator: string;
-  readonly client: string;
+  readonly server?: string;
+  readonly creator?: string;
+  readonly client?: string;
   readonly forwardTo: string;
 }
 
 export function addListenCommand(program: Command, context: Context): void {
-  program
-    .command('listen')
-    .description('Forward events to an address as webhooks would, for development')
-    .requiredOption('--creator <U>', 'Username of the creator')
-    .requiredOption('--client <ID>', 'The app that listens; its grant needs events.subscribe')
-    .requiredOption('--forward-to <URL>', 'Where events are posted, signed')
-    .action((options: ListenOptions) => withRuntime(context.env, (runtime) => listen(runtime, options, context)));
+  addServerOption(program.command('listen'))
+    .description('Forward an app’s webhooks to an address of your own, for development')
+    .requiredOption('--forward-to <URL>', 'Where they are posted, signed')
+    .option('--creator <U>', 'Beside the server’s database: username of the creator')
+    .option('--client <ID>', 'Beside the server’s database: the app; its grant needs events.subscribe')
+    .addHelpText(
+      'after',
+      '\nAt a server the app is that of NAMJAI_CLIENT_ID and NAMJAI_CLIENT_SECRET. Its webhooks come as they would to a\npublic address, and are tried again when your program fails.',
+    )
+    .action((options: ListenOptions) => listen(options, context));
+}
+
+function listen(options: ListenOptions, context: Context): Promise<void> {
+  const { server, creator, client } = options;
+  const wrong = (message: string) => new UsageError(`${message}. See: namjai listen --help`);
+  if (creator === undefined && client === undefined) return listenAtServer(options, context);
+  if (server !== undefined) throw wrong("Option '--server <URL>' cannot be used with '--creator <U>'");
+  if (creator === undefined || client === undefined) throw wrong('--creator and --client need each other');
+  return withRuntime(context.env, (runtime) => listenToLog(runtime, { ...options, creator, client }, context));
+}
+
+async function listenAtServer({ server: typed, forwardTo }: ListenOptions, context: Context): Promise<void> {
+  const { env, json, print, note, terminal } = context;
+  const [{ createLogins, readServer }, { runListener }] = await Promise.all([
+    import('./logins.ts'),
+    import('./listener-client.ts'),
+  ]);
+  const url = readForwardUrl(forwardTo);
+  const { NAMJAI_CLIENT_ID: clientId, NAMJAI_CLIENT_SECRET: clientSecret } = env;
+  if (!clientId || !clientSecret)
+    throw new Failure(
+      'client_missing',
+      'Set NAMJAI_CLIENT_ID and NAMJAI_CLIENT_SECRET to the credentials of your app; its page in the developer portal has them.',
+    );
+  const server = typed === undefined ? (await createLogins(env).find(undefined))?.server : readServer(typed);
+  if (server === undefined)
+    throw new Failure(
+      'server_missing',
+      'Say which server: namjai listen --server URL, or sign in with: namjai login --server URL',
+    );
+  const forward = createForward(url);
+  let shownSecret = '';
+  try {
+    await runListener({
+      server,
+      clientId,
+      clientSecret,
+      forward,
+      signal: stopSignal(),
+      onReady({ endpointId, secret }) {
+        const object = { listening: true, server, client_id: clientId, endpoint_id: endpointId, forward_to: url.href };
+        if (json) print({ ...object, secret }, '');
+        else if (secret === shownSecret) note('Listening again. What happened in between was not forwarded.');
+        else {
+          const lines = [
+            `Webhooks of ${clientId} at ${server} go to ${url.href}`,
+            `Check their signatures with ${terminal.style('bold', secret)}`,
+          ];
+          print({}, lines.join('\n'));
+          note('Press Ctrl-C to stop.');
+        }
+        shownSecret = secret;
+      },
+      onForwarded(deliveryId, body, answer) {
+        const { object, text } = describeForwarded(body, answer, terminal);
+        print({ ...object, delivery_id: deliveryId }, text);
+      },
+      onWait(why, waitMs) {
+        if (json) print({ listening: false, reason: why, retry_ms: waitMs }, '');
+        else note(`Not connected (${why}). Trying again in ${Math.ceil(waitMs / 1000)} s.`);
+      },
+    });
+  } finally {
+    await forward.close();
+  }
 }
 
 /**
  * Polls the event log in the database, so it sees events that any server on the same database records. A forwarded
- * event has the headers and the body of a webhook, but it is sent only once, and any address is allowed, loopback
- * included, because the operator chose it.
+ * event has the headers and the body of a webhook, but it is sent only once.
  */
-async function listen(
+async function listenToLog(
   { accounts, apps, grants, events }: Runtime,
-  { creator: username, client, forwardTo }: ListenOptions,
-  { print }: Context,
+  { creator: username, client, forwardTo }: { creator: string; client: string; forwardTo: string },
+  { print, terminal }: Context,
 ): Promise<void> {
-  const url = readUrl(forwardTo);
+  const url = readForwardUrl(forwardTo);
   const creator = await accounts.byUsername(username);
   const app = await apps.byId(client);
   const mayListen = async () =>
@@ -44,10 +112,11 @@ async function listen(
     );
   if (!(await mayListen()))
     throw new Failure('grant_unusable', `${app.name} has no grant of ${creator.username} with events.subscribe.`);
-  const { newWebhookSecret, webhookKey } = await import('../features/webhooks/index.ts');
+  const { newWebhookSecret, standardFormat, webhookKey } = await import('../features/webhooks/index.ts');
   const secret = newWebhookSecret();
   const key = webhookKey(secret);
-  const stopped = abortOnSignal();
+  const stopped = stopSignal();
+  const forward = createForward(url);
   let position = (await events.head(creator.id))?.sequence ?? 0;
   print(
     { listening: true, creator: creator.username, forward_to: url.href, secret },
@@ -55,41 +124,14 @@ async function listen(
   );
   while (!stopped.aborted && (await mayListen())) {
     const found = await events.after(creator.id, position, 100);
-    for (const event of found) {
+    for (const { body, sequence } of found) {
       if (stopped.aborted) break;
-      const { id, type } = JSON.parse(event.body);
-      const answer = await forward(url, key, id, event);
-      position = event.sequence;
-      print({ id, type, sequence: event.sequence, ...answer }, `${type} ${id} → ${answer.status ?? answer.error}`);
+      const answer = await forward(standardFormat({ event_id: JSON.parse(body).id, body }, [key], Date.now()));
+      position = sequence;
+      const { object, text } = describeForwarded(body, answer, terminal);
+      print(object, text);
     }
     if (found.length === 0) await sleep(pollMs, undefined, { signal: stopped }).catch(() => {});
   }
-}
-
-function readUrl(typed: string): URL {
-  if (URL.canParse(typed) && /^https?:$/.test(new URL(typed).protocol)) return new URL(typed);
-  throw new Failure('url_invalid', `"${typed}" is not an address that begins with http:// or https://.`);
-}
-
-async function forward(url: URL, key: KeyObject, id: string, { body }: StoredEvent) {
-  const { standardFormat } = await import('../features/webhooks/index.ts');
-  try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      ...standardFormat({ event_id: id, body }, [key], Date.now()),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(forwardTimeoutMs),
-    });
-    await answer.body?.cancel();
-    return { status: answer.status, error: null };
-  } catch (error) {
-    const { cause, message } = error instanceof Error ? error : new Error(String(error));
-    return { status: null, error: cause instanceof Error ? cause.message || message : message };
-  }
-}
-
-function abortOnSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
+  await forward.close();
 }

@@ -8,12 +8,15 @@ import { CliCommand, type Context, helpFormat } from './command.ts';
 import { addCreatorCommands } from './creator.ts';
 import { addDemoCommands } from './demo.ts';
 import { describeError, UsageError } from './errors.ts';
+import { addEventsCommand } from './events.ts';
 import { addGrantCommands } from './grant.ts';
 import { addKeysCommands } from './keys.ts';
 import { addListenCommand } from './listen.ts';
+import { addLoginCommands } from './login.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addOpenapiCommand } from './openapi.ts';
 import { addServeCommand } from './serve.ts';
+import { createTerminal, type Output } from './terminal.ts';
 import { addTriggerCommands } from './trigger.ts';
 
 /** In the order of the help. Actions import what they need themselves, so that help and usage errors come at once. */
@@ -26,15 +29,13 @@ const commands: readonly ((program: Command, context: Context) => void)[] = [
   addAppCommands,
   addGrantCommands,
   addKeysCommands,
+  addLoginCommands,
   addTriggerCommands,
+  addEventsCommand,
   addListenCommand,
   addBackupCommand,
   addDemoCommands,
 ];
-
-interface Output {
-  write(text: string): unknown;
-}
 
 interface Surroundings {
   readonly env: Environment;
@@ -46,8 +47,13 @@ interface Surroundings {
 export async function main(argv: readonly string[], { env, stdout, stderr }: Surroundings = process): Promise<number> {
   const json = argv.includes('--json');
   const print: Context['print'] = (object, text) => void stdout.write(`${json ? JSON.stringify(object) : text}\n`);
+  const note: Context['note'] = (text) => {
+    if (!json) stderr.write(`${text}\n`);
+  };
   try {
-    await createProgram({ env, json, print }, stdout).parseAsync(argv, { from: 'user' });
+    await createProgram({ env, json, print, note, terminal: createTerminal(stdout, env) }, stdout).parseAsync(argv, {
+      from: 'user',
+    });
     return 0;
   } catch (error) {
     // Usage errors are no `CommanderError` here: one only ends the program after its help or version was printed.

@@ -1,15 +1,21 @@
 import type { Command } from 'commander';
+import type { Client } from '../../../sdk/src/index.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Context, withRuntime } from './command.ts';
-import { Failure } from './errors.ts';
+import { Failure, UsageError } from './errors.ts';
+import { addServerOption } from './login.ts';
 
 interface TriggerOptions {
-  readonly creator: string;
+  readonly creator?: string;
+  readonly server?: string;
   readonly amount: string;
   readonly name: string;
   readonly displayName?: string;
   readonly message?: string;
 }
+
+/** The tip or alert as the API takes it. */
+type Typed = ReturnType<typeof typedFields>;
 
 export function addTriggerCommands(program: Command, { env, print }: Context): void {
   const trigger = program.command('trigger').description('Make events happen, for development');
@@ -17,31 +23,63 @@ export function addTriggerCommands(program: Command, { env, print }: Context): v
   addOptions(trigger.command('tip'))
     .description('Record a tip, as an app would')
     .action((options: TriggerOptions) =>
-      withRuntime(env, async (runtime) => {
-        const { creator, fields } = await readInput(options, runtime);
-        const { tip } = await runtime.tips.record({ ...fields, app: null });
-        print(tip, `Tip ${tip.id} of ฿${tip.amount.toFixed(2)} recorded for ${creator.username}.`);
-      }),
+      atServerOrBeside(
+        options,
+        async (client, typed, who) => {
+          const tip = await client.tips.create(typed);
+          print(tip, `Tip ${tip.id} of ฿${tip.amount.toFixed(2)} recorded for ${who}.`);
+        },
+        async (runtime) => {
+          const { creator, fields } = await readInput(options, runtime);
+          const { tip } = await runtime.tips.record({ ...fields, app: null });
+          print(tip, `Tip ${tip.id} of ฿${tip.amount.toFixed(2)} recorded for ${creator.username}.`);
+        },
+      ),
     );
 
   addOptions(trigger.command('alert'))
     .description('Send a test alert')
     .action((options: TriggerOptions) =>
-      withRuntime(env, async (runtime) => {
-        const { creator, fields } = await readInput(options, runtime);
-        const { alert } = await runtime.alerts.send(fields);
-        print(alert, `Test alert ${alert.id} sent to ${creator.username}.`);
-      }),
+      atServerOrBeside(
+        options,
+        async (client, typed, who) => {
+          const alert = await client.alerts.send(typed);
+          print(alert, `Test alert ${alert.id} sent to ${who}.`);
+        },
+        async (runtime) => {
+          const { creator, fields } = await readInput(options, runtime);
+          const { alert } = await runtime.alerts.send(fields);
+          print(alert, `Test alert ${alert.id} sent to ${creator.username}.`);
+        },
+      ),
     );
+
+  async function atServerOrBeside(
+    options: TriggerOptions,
+    atServer: (client: Client, typed: Typed, who: string) => Promise<void>,
+    beside: (runtime: Runtime) => Promise<void>,
+  ): Promise<void> {
+    if (options.creator !== undefined && options.server !== undefined)
+      throw new UsageError("Option '--creator <U>' cannot be used with '--server <URL>'. See: namjai trigger --help");
+    if (options.creator !== undefined) return withRuntime(env, beside);
+    const { createLogins, readServer } = await import('./logins.ts');
+    const logins = createLogins(env);
+    const login = await logins.require(options.server === undefined ? undefined : readServer(options.server));
+    await logins.call(login, (client) => atServer(client, typedFields(options), login.username));
+  }
 }
 
 const addOptions = (command: Command): Command =>
-  command
-    .requiredOption('--creator <U>', 'Username of the creator')
+  addServerOption(command)
+    .option('--creator <U>', 'Username of the creator, beside the server’s database')
     .option('--amount <BAHT>', 'Amount in baht', '100')
     .option('--name <N>', 'Name of the tipper', 'NAMJAI')
     .option('--display-name <D>', 'Shown in place of the name')
     .option('--message <M>', 'Text of the tip');
+
+function typedFields({ amount, name, displayName, message }: TriggerOptions) {
+  return { amount: Number(amount), name, display_name: displayName ?? null, message: message ?? null };
+}
 
 /** Checks the options by the rules of the API, then looks for the creator. */
 async function readInput(options: TriggerOptions, { config, accounts }: Runtime) {
@@ -51,15 +89,20 @@ async function readInput(options: TriggerOptions, { config, accounts }: Runtime)
     import('../platform/http/validation.ts'),
   ]);
   const { amount, name, message, display_name } = tipFields(config);
-  const { displayName = null, message: text = null } = options;
-  const typed = { amount: Number(options.amount), name: options.name, message: text, display_name: displayName };
+  const typed = typedFields(options);
   const problems = createCheck(Type.Object({ amount, name, message, display_name }))(typed);
   if (problems.length > 0)
     throw new Failure(
       'validation_failed',
       problems.map(({ field, message }) => `--${field?.replace('_', '-')} ${message}`).join('; '),
     );
-  const creator = await accounts.byUsername(options.creator);
-  const fields = { creatorId: creator.id, amount: typed.amount, name: typed.name, message: text, displayName };
+  const creator = await accounts.byUsername(options.creator ?? '');
+  const fields = {
+    creatorId: creator.id,
+    amount: typed.amount,
+    name: typed.name,
+    message: typed.message,
+    displayName: typed.display_name,
+  };
   return { creator, fields };
 }

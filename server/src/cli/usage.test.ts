@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Command } from 'commander';
 import { pathOf, runnableCommands } from './command.ts';
 import { createProgram, main } from './main.ts';
+import { createTerminal } from './terminal.ts';
 
 /** A command that got as far as its action would fail on this setting with exit code 1. */
 const env = { DATABASE_URL: 'no database' };
@@ -15,7 +16,8 @@ async function run(...args: string[]) {
   return { code, out, err };
 }
 
-const program = createProgram({ env, json: false, print: () => {} }, { write: () => {} });
+const terminal = createTerminal({ write: () => {} }, env);
+const program = createProgram({ env, json: false, print: () => {}, note: () => {}, terminal }, { write: () => {} });
 const nameOf = (command: Command): string[] => pathOf(command).slice(1);
 
 /** Everything that the command needs, but for one option. */

@@ -5,7 +5,8 @@
  * - The database says which socket is an app's listener (`session`): the one that was opened last, on any node. Only the
  *   node that has this socket leases the deliveries.
  * - A node renews the sessions of its sockets. One that it does not renew has closed.
- * - What is in flight when a socket closes is due again at once, and waits for the next socket for a minute.
+ * - What is in flight when a socket closes, or is replaced, is due again at once, and waits for the next socket for a
+ *   minute.
  */
 import { randomUUID } from 'node:crypto';
 import type { AcceptedWebSocket } from '../../../platform/http/websocket.ts';

@@ -43,6 +43,12 @@ async function openListener(
       [id, clientId, sealedSecret, now],
     );
   const endpoint = known ?? { id, sealed_secret: sealedSecret };
+  // What the socket before has not answered is not waited for: its node may have died.
+  await tx.run(
+    `UPDATE webhook_deliveries SET lease = NULL, due_at = $2
+     WHERE endpoint_id = $1 AND status = 'pending' AND lease IS NOT NULL`,
+    [endpoint.id, now],
+  );
   const last = known ? spansOf(known) : [];
   // Spans that ended longer ago concern deliveries that have been cancelled.
   const spans = last.filter(([, to]) => to === null || to > now - closedListenerMs);

@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import type { DeviceCode } from '../../../sdk/src/oauth/index.ts';
+import type { Context } from './command.ts';
+import { Failure } from './errors.ts';
+import { plainText, stopSignal, type Terminal } from './terminal.ts';
+
+interface ServerOption {
+  readonly server?: string;
+}
+
+export function addLoginCommands(program: Command, context: Context): void {
+  program
+    .command('login')
+    .description('Sign in at any server, with a code that you approve in a browser')
+    .requiredOption('--server <URL>', 'Address of the server, such as https://tips.example')
+    .action(({ server }: { server: string }) => login(server, context));
+
+  addServerOption(program.command('logout'))
+    .description('End the sign-in, at the server and here')
+    .option('--forget', 'Forget it here even if the server does not answer')
+    .action((options: ServerOption & { forget?: boolean }) => logout(options, context));
+
+  addServerOption(program.command('whoami'))
+    .description('Show who is signed in, and where')
+    .action((options: ServerOption) => whoami(options, context));
+}
+
+export const addServerOption = (command: Command): Command =>
+  command.option('--server <URL>', 'Address of the server (by default the one of the last login)');
+
+/** What the commands do on behalf of whoever signs in. */
+async function login(typed: string, { env, json, print, note, terminal }: Context): Promise<void> {
+  const [{ createLogins, readServer }, { allScopes }] = await Promise.all([
+    import('./logins.ts'),
+    import('../features/oauth/index.ts'),
+  ]);
+  const server = readServer(typed);
+  const logins = createLogins(env);
+  const { place, oauth } = logins.begin(server, await cliClientId(server), allScopes.join(' '));
+  const stopped = stopSignal();
+  try {
+    const { creatorId, scope } = await oauth.device({
+      signal: stopped,
+      onCode: async (code) => {
+        const { userCode: user_code, verificationUri: verification_uri, expiresIn: expires_in } = code;
+        const fields = { verification_uri, verification_uri_complete: code.verificationUriComplete };
+        print({ user_code, ...fields, expires_in }, await instructions(code, terminal));
+        if (!json) note(`Waiting for you, for ${Math.round(expires_in / 60)} minutes. Press Ctrl-C to stop.`);
+      },
+    });
+    const { username } = await oauth.as(creatorId).me();
+    await logins.save({ ...place, creatorId, username });
+    print({ server, username, creator_id: creatorId, scope }, `Signed in at ${server} as ${username}.`);
+  } catch (error) {
+    await logins.discard(place.tokens);
+    if (stopped.aborted) throw new Failure('cancelled', 'You are not signed in: it was stopped.');
+    throw error;
+  }
+}
+
+/** Every server has a public app for this program, and tells its id. */
+async function cliClientId(server: string): Promise<string> {
+  const url = new URL('/.well-known/oauth-authorization-server', server);
+  const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) }).catch((error: Error) => {
+    const reason = error.cause instanceof Error && 'code' in error.cause ? String(error.cause.code) : error.message;
+    throw new Failure('connection_failed', `No answer from ${server} (${reason}).`);
+  });
+  const metadata: unknown = await answer.json().catch(() => undefined);
+  if (metadata !== null && typeof metadata === 'object' && 'namjai_cli_client_id' in metadata)
+    return String(metadata.namjai_cli_client_id);
+  throw new Failure('not_a_server', `${server} does not answer as a Namjai server.`);
+}
+
+async function instructions(code: DeviceCode, terminal: Terminal): Promise<string> {
+  const { style } = terminal;
+  const picture = terminal.isTTY ? await qrCode(code.verificationUriComplete, terminal.columns) : '';
+  return [
+    'Open this address in a browser, on any device:',
+    '',
+    `    ${style('bold', plainText(code.verificationUri))}`,
+    '',
+    'Enter this code there, and approve:',
+    '',
+    `    ${style('bold', plainText(code.userCode))}`,
+    ...(picture ? ['', 'Or scan this with a phone:', '', picture] : []),
+  ].join('\n');
+}
+
+/** Nothing where the terminal is too narrow for it. */
+async function qrCode(text: string, columns: number): Promise<string> {
+  const { default: qrcode } = await import('qrcode');
+  const picture = (await qrcode.toString(text, { type: 'utf8', errorCorrectionLevel: 'L' })).trimEnd();
+  return picture.split('\n').every((line) => [...line].length <= columns) ? picture : '';
+}
+
+async function whoami({ server }: ServerOption, { env, print }: Context): Promise<void> {
+  const { createLogins, readServer } = await import('./logins.ts');
+  const logins = createLogins(env);
+  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  const me = await logins.call(login, (client) => client.me());
+  const name = plainText(me.display_name);
+  const who = name === me.username ? me.username : `${me.username} (${name})`;
+  print({ server: login.server, ...me }, `${who} at ${login.server}\nMay: ${me.scope}`);
+}
+
+async function logout(
+  { server, forget = false }: ServerOption & { forget?: boolean },
+  context: Context,
+): Promise<void> {
+  const { createLogins, explain, readServer } = await import('./logins.ts');
+  const logins = createLogins(context.env);
+  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  let revoked = true;
+  try {
+    await logins.end(login, true);
+  } catch (error) {
+    if (!forget) throw explain(error, login);
+    revoked = false;
+    await logins.end(login, false);
+  }
+  context.print(
+    { server: login.server, username: login.username, revoked },
+    revoked
+      ? `Signed out at ${login.server}.`
+      : `The sign-in at ${login.server} is forgotten here. The server could not be told: disconnect “Namjai CLI” on its page of connected apps.`,
+  );
+}
