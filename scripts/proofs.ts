@@ -145,6 +145,18 @@ export const proofs: readonly Proof[] = [
     repeat: 'inside',
   },
   {
+    name: 'installed',
+    shows:
+      'both packages, packed and installed by npm: Node.js 20, 22 and 24, Deno, Bun, strict TypeScript, browser bundles',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['sdk/test/installed.test.ts'],
+    rounds: 5,
+    secondsARound: 20,
+    repeat: 'inside',
+  },
+  {
     name: 'races',
     shows: 'fifty at once with one key, one code or one refresh token, again and again',
     inCi: 1,

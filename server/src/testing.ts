@@ -129,7 +129,10 @@ const worldMethods = ({ accounts, apps, grants, tips }: Runtime): Methods => ({
     const { id } = await accounts.add({ ...input, password });
     return { id, username: input.username, password };
   },
-  app: (input: { name: string; redirectUris: string[] }) => apps.add({ ...input, ownerId: null }),
+  async app({ public: isPublic = false, ...input }: { name: string; redirectUris: string[]; public?: boolean }) {
+    const app = { ...input, ownerId: null };
+    return isPublic ? { ...(await apps.addPublic(app)), clientSecret: null } : apps.add(app);
+  },
   async grant({ creatorId, clientId, scope }: { creatorId: string; clientId: string; scope: string }) {
     const tokens = await grants.addByOperator(creatorId, clientId, scope);
     const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = tokens;

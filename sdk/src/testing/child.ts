@@ -70,32 +70,51 @@ export async function startChild({ port, node }: { port?: number; node?: string 
   } finally {
     clearTimeout(late);
   }
-  letParentEnd(child);
+  const keepAlive = createKeepAlive(child);
   return {
     baseUrl,
-    call(method, args) {
-      if (ended) return Promise.reject(ended);
+    async call<T>(method: string, args: object): Promise<T> {
+      if (ended) throw ended;
       calls += 1;
       const id = calls;
-      return new Promise((resolve, reject) => {
-        pending.set(id, { resolve, reject });
-        child.stdin.write(`${JSON.stringify({ id, method, args })}\n`);
-      });
+      return keepAlive(
+        new Promise<T>((resolve, reject) => {
+          pending.set(id, { resolve, reject });
+          child.stdin.write(`${JSON.stringify({ id, method, args })}\n`);
+        }),
+      );
     },
     async close() {
       child.stdin.end();
-      await exited;
+      await keepAlive(exited);
     },
   };
 }
 
-/** The child does not keep this process alive: a test suite that forgets `close()` still ends. */
-function letParentEnd(child: ChildProcess): void {
-  child.unref();
-  for (const stream of [child.stdin, child.stdout, child.stderr]) {
-    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
-  }
+/**
+ * The child keeps this process alive only while an answer is awaited: a test suite that forgets `close()` still ends.
+ * Returns a function that waits for a promise.
+ */
+function createKeepAlive(child: ChildProcess): <T>(promise: Promise<T>) => Promise<T> {
+  const parts: readonly unknown[] = [child, child.stdin, child.stdout, child.stderr];
+  const handles = parts.filter(isHandle);
+  let awaited = 0;
+  for (const handle of handles) handle.unref();
+  return async (promise) => {
+    awaited += 1;
+    if (awaited === 1) for (const handle of handles) handle.ref();
+    try {
+      return await promise;
+    } finally {
+      awaited -= 1;
+      if (awaited === 0) for (const handle of handles) handle.unref();
+    }
+  };
 }
+
+/** Not every runtime has these on streams. */
+const isHandle = (value: unknown): value is { ref(): void; unref(): void } =>
+  typeof value === 'object' && value !== null && 'unref' in value && typeof value.unref === 'function';
 
 /** The folder of the package `namjai`, of this project or beside this package. */
 function findServer(): string {

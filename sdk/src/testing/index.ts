@@ -6,4 +6,6 @@ export {
   type TestCreator,
   type TestGrant,
   type TestNamjai,
+  type TestPublicApp,
+  type TestTokens,
 } from './start.ts';

@@ -3,15 +3,19 @@ import { startChild } from './child.ts';
 
 export type TestCreator = { id: string; username: string; password: string };
 export type TestApp = { clientId: string; clientSecret: string; name: string };
-export type TestGrant = {
-  creator: TestCreator;
-  app: TestApp;
+/** An app on people's own machines, without a secret. */
+export type TestPublicApp = { clientId: string; clientSecret: null; name: string };
+export type TestTokens = {
   accessToken: string;
   refreshToken: string;
   /** Seconds. */
   expiresIn: number;
   scope: string;
 };
+export type TestGrant<App = TestApp> = TestTokens & { creator: TestCreator; app: App };
+
+type AppInput = { name?: string; redirectUris?: string[] };
+type GrantInput = { creator?: TestCreator; scope?: string };
 
 export type StartOptions = {
   /** Default: a port that is free. */
@@ -24,10 +28,12 @@ export type TestNamjai = {
   readonly baseUrl: string;
   /** A creator, with a password to sign in by. */
   creator(input?: { username?: string; displayName?: string; password?: string }): Promise<TestCreator>;
-  /** A confidential app. */
-  app(input?: { name?: string; redirectUris?: string[] }): Promise<TestApp>;
+  /** An app; with `public`, one that has no secret. */
+  app(input?: AppInput & { public?: false }): Promise<TestApp>;
+  app(input: AppInput & { public: true }): Promise<TestPublicApp>;
   /** Connects the app to the creator; by default those made last, or new ones, with all scopes. */
-  grant(input?: { creator?: TestCreator; app?: TestApp; scope?: string }): Promise<TestGrant>;
+  grant(input?: GrantInput & { app?: TestApp }): Promise<TestGrant>;
+  grant(input: GrantInput & { app: TestPublicApp }): Promise<TestGrant<TestPublicApp>>;
   /** Records a tip for a creator; by default for the one made last. */
   tip(input?: Partial<TipRequest> & { creator?: TestCreator }): Promise<Tip>;
   /** Moves the server's clock forward: tokens expire, retries of webhooks become due, old events are forgotten. */
@@ -45,35 +51,45 @@ export async function startNamjai(options: StartOptions = {}): Promise<TestNamja
   let [creators, apps] = [0, 0];
   let last: { creator?: TestCreator; app?: TestApp } = {};
 
-  const namjai: TestNamjai = {
+  async function creator(input: Parameters<TestNamjai['creator']>[0] = {}): Promise<TestCreator> {
+    creators += 1;
+    const made = await call<TestCreator>('creator', { username: `creator${creators}`, ...input });
+    last = { ...last, creator: made };
+    return made;
+  }
+
+  function app(input?: AppInput & { public?: false }): Promise<TestApp>;
+  function app(input: AppInput & { public: true }): Promise<TestPublicApp>;
+  async function app(input: AppInput & { public?: boolean } = {}): Promise<TestApp | TestPublicApp> {
+    apps += 1;
+    const named = { name: `App ${apps}`, redirectUris: ['http://localhost:3000/callback'], ...input };
+    const made = await call<TestApp>('app', named);
+    if (!input.public) last = { ...last, app: made };
+    return made;
+  }
+
+  function grant(input?: GrantInput & { app?: TestApp }): Promise<TestGrant>;
+  function grant(input: GrantInput & { app: TestPublicApp }): Promise<TestGrant<TestPublicApp>>;
+  async function grant({ scope = allScopes, ...input }: GrantInput & { app?: TestApp | TestPublicApp } = {}) {
+    const parties = {
+      creator: input.creator ?? last.creator ?? (await creator()),
+      app: input.app ?? last.app ?? (await app()),
+    };
+    const ids = { creatorId: parties.creator.id, clientId: parties.app.clientId };
+    return { ...parties, ...(await call<TestTokens>('grant', { ...ids, scope })) };
+  }
+
+  return {
     baseUrl,
-    close,
-    async creator(input = {}) {
-      creators += 1;
-      const creator = await call<TestCreator>('creator', { username: `creator${creators}`, ...input });
-      last = { ...last, creator };
-      return creator;
-    },
-    async app(input = {}) {
-      apps += 1;
-      const made = { name: `App ${apps}`, redirectUris: ['http://localhost:3000/callback'], ...input };
-      const app = await call<TestApp>('app', made);
-      last = { ...last, app };
-      return app;
-    },
-    async grant({ scope = allScopes, ...input } = {}) {
-      const creator = input.creator ?? last.creator ?? (await namjai.creator());
-      const app = input.app ?? last.app ?? (await namjai.app());
-      const parties = { creatorId: creator.id, clientId: app.clientId };
-      const tokens = await call<Omit<TestGrant, 'creator' | 'app'>>('grant', { ...parties, scope });
-      return { creator, app, ...tokens };
-    },
-    async tip({ creator = last.creator, amount = 100, name = 'NAMJAI', display_name, message } = {}) {
-      const { id } = creator ?? (await namjai.creator());
+    creator,
+    app,
+    grant,
+    async tip({ creator: of = last.creator, amount = 100, name = 'NAMJAI', display_name, message } = {}) {
+      const { id } = of ?? (await creator());
       return call<Tip>('tip', { creatorId: id, amount, name, displayName: display_name, message });
     },
     advance: (ms) => call('advance', { ms }),
     cutSockets: () => call('cutSockets', {}),
+    close,
   };
-  return namjai;
 }
