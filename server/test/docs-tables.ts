@@ -8,6 +8,9 @@ import { lengthOf, proofs, secondsOf, shortRoundOf } from '../../scripts/proofs.
 import { durationText } from '../src/cli/progress.ts';
 import { describeSettings } from '../src/config.ts';
 import { errorTable } from '../src/errors.ts';
+import { localServer } from '../src/features/docs/markdown.ts';
+import type { ApiDocument } from '../src/features/docs/openapi.ts';
+import { guideSample } from '../src/features/docs/samples/index.ts';
 import { describeEventTypes } from '../src/features/events/index.ts';
 import { limits, scopes } from '../src/features/oauth/index.ts';
 import { closeReasons } from '../src/features/sockets/index.ts';
@@ -73,9 +76,30 @@ const tables: Record<string, () => string> = {
     ),
 };
 
-/** The guide with its tables as the code has them now. */
+/** The document with the address that the guides have in the repository. */
+const apiDocument = (): ApiDocument =>
+  JSON.parse(
+    readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8').replace(
+      /https:\/\/(api\.)?tips\.example(?=["/])/g,
+      localServer,
+    ),
+  );
+
+/** A block that names an operation holds its curl command; the served page shows the other languages too. */
+function withSamples(guide: string): string {
+  return guide.replace(
+    /^( *)```sh sample (\w+)(?: (\{.*\}))?\n[\s\S]*?\n *```$/gm,
+    (whole, indent: string, operationId: string, overrides = '{}') => {
+      const [info = ''] = whole.split('\n', 1);
+      const [curl] = guideSample(apiDocument(), operationId, JSON.parse(overrides)).texts;
+      return [info, ...(curl?.text.split('\n') ?? []).map((line) => indent + line), `${indent}\`\`\``].join('\n');
+    },
+  );
+}
+
+/** The guide with its tables and samples as the code has them now. */
 export function withTables(guide: string): string {
-  return guide.replace(/<!-- table: (\w+) -->\n[\s\S]*?<!-- end -->/g, (_, name: string) => {
+  return withSamples(guide).replace(/<!-- table: (\w+) -->\n[\s\S]*?<!-- end -->/g, (_, name: string) => {
     const make = tables[name];
     if (!make) throw new Error(`There is no table "${name}"`);
     return `<!-- table: ${name} -->\n\n${make()}\n\n<!-- end -->`;

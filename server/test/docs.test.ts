@@ -46,7 +46,7 @@ test('links between the papers lead to files and headings that exist', () => {
 
 /** Pastes the shell lines of a paper beside a running server, and gives back what they print. */
 async function paste(t: TestContext, file: string): Promise<string> {
-  const blocks = [...read(file).matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  const blocks = [...read(file).matchAll(/```sh(?: sample .*)?\n([\s\S]*?)```/g)].map(([, block = '']) => block);
   const lines = blocks.filter((block) => !block.startsWith('npm ci')).join('\n');
   const database = { DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'data', 'namjai.db')}` };
   const server = await startServer({ env: database });

@@ -59,13 +59,17 @@ async function pagesOf(runtime: Runtime) {
   const app = `/developers/apps/${clientId}`;
   const webhook = `${app}/webhooks/${webhookId}`;
   const guides = readGuides().map(({ name }) => `/docs/${name}`);
+  const pages = ['oauth', 'creator', 'tips', 'alerts', 'events', 'webhooks', 'event-types', 'scopes', 'errors'];
+  const reference = pages.map((page) => `/docs/reference/${page}`);
   return [
     {
       who: 'stranger',
       creatorId: null,
       paths: [
         ...['/', '/login', '/login/recovery', '/signup', '/@demo', '/nothing-here', '/oauth/authorize?client_id=none'],
-        ...['/docs', ...(process.env.PROOF ? guides : guides.slice(0, 1))],
+        ...['/docs', '/docs/search?q=tip', ...(process.env.PROOF ? guides : guides.slice(0, 1))],
+        ...(process.env.PROOF ? reference : reference.slice(2, 3)),
+        '/docs/reference/event-types/tip.created',
         `/moderate/${await runtime.moderators.add(creatorId, 'Nok')}`,
       ],
     },

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { keepWordsWhole } from '../../platform/web/whole-words.ts';
-import { type LinkTo, type Markdown, renderMarkdown } from './markdown.ts';
+import { type LinkTo, type Markdown, type RenderOptions, renderMarkdown } from './markdown.ts';
 
 /** A guide of the repository's `docs` folder, rendered. */
 export interface Guide extends Markdown {
@@ -36,8 +36,13 @@ export function pictureFiles(from: URL = folder): ReadonlyMap<string, URL> {
   return new Map(names.map((name) => [name, new URL(name, from)]));
 }
 
+interface ReadOptions extends Omit<RenderOptions, 'linkTo'> {
+  readonly from?: URL;
+  readonly reader?: Lang;
+}
+
 /** The guides for a reader of this language: `overlay.th.md` if there is one, else `overlay.md`. */
-export function readGuides(from: URL = folder, reader: Lang = 'en'): readonly Guide[] {
+export function readGuides({ from = folder, reader = 'en', ...options }: ReadOptions = {}): readonly Guide[] {
   const names = readdirSync(from)
     .filter((file) => /^[a-z0-9-]+\.md$/.test(file))
     .map((file) => file.slice(0, -'.md'.length));
@@ -47,7 +52,8 @@ export function readGuides(from: URL = folder, reader: Lang = 'en'): readonly Gu
     const translated = new URL(`${name}.${reader}.md`, from);
     const [file, lang] = existsSync(translated) ? [translated, reader] : [new URL(`${name}.md`, from), 'en' as const];
     const text = readFileSync(file, 'utf8');
-    const markdown = renderMarkdown(lang === 'th' ? keepWordsWhole(text) : text, linkAmong(names));
+    const source = lang === 'th' ? keepWordsWhole(text) : text;
+    const markdown = renderMarkdown(source, { ...options, linkTo: linkAmong(names) });
     return { ...markdown, name, lang, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { html } from '../../platform/web/html.ts';
 import { inline, renderMarkdown } from './markdown.ts';
 
 const cases: [name: string, source: string, expected: string | RegExp][] = [
@@ -24,7 +25,7 @@ const cases: [name: string, source: string, expected: string | RegExp][] = [
   [
     'code within an item',
     '1. a\n\n   ```sh\n   b\n   ```\n\n2. c',
-    /^<ol><li><p>a<\/p><div class="code">.*<code>b<\/code>.*<\/div><\/li><li><p>c<\/p><\/li><\/ol>$/,
+    /^<ol><li><p>a<\/p><div class="code" data-label="Shell">.*<code>b<\/code>.*<\/div><\/li><li><p>c<\/p><\/li><\/ol>$/,
   ],
   ['a bar within a cell', '| a |\n| --- |\n| b \\| c |', /<td role="cell" data-label="a">b \| c<\/td>/],
   ['each cell has the label of its own column', '| a | `b` |\n| --- | --: |\n| c | d |', /"a">c<.*data-label="b">d</],
@@ -72,4 +73,19 @@ test('two headings of the same words have two addresses, and the first paragraph
 
 test('text of the API document is escaped like any other', () => {
   assert.equal(inline('`<b>` <i> "x"'), '<code>&lt;b&gt;</code> &lt;i&gt; &quot;x&quot;');
+});
+
+test('a block that names an operation becomes its samples; where there are none, it stays as it is', () => {
+  const source = '```sh sample createTip {"amount": 99}\ncurl http://localhost:8080/v1/tips\n```';
+  const asked: unknown[] = [];
+  const sample = (...args: unknown[]) => {
+    asked.push(args);
+    return html`<p>sample</p>`;
+  };
+  assert.equal(renderMarkdown(source, { sample }).body, '<p>sample</p>');
+  assert.deepEqual(asked, [['createTip', { amount: 99 }]]);
+  assert.match(
+    renderMarkdown(source, { server: 'https://tips.example' }).body,
+    />curl https:\/\/tips.example\/v1\/tips</,
+  );
 });

@@ -4,6 +4,7 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it';
 import { type Html, html } from '../../platform/web/html.ts';
+import type { Overrides } from './samples/index.ts';
 
 /** The address of a link on this site; `undefined` leaves its text without a link. */
 export type LinkTo = (href: string) => string | undefined;
@@ -21,13 +22,43 @@ export interface Markdown {
   readonly intro: string;
 }
 
+/** The address of the server in the guides as they are in the repository. */
+export const localServer = 'http://localhost:8080';
+
+export interface RenderOptions {
+  readonly linkTo?: LinkTo;
+  /** The address of this server, which replaces the local one. */
+  readonly server?: string;
+  /** A request in every language. */
+  readonly sample?: (operationId: string, overrides: Overrides) => Html;
+}
+
 const anyLink: LinkTo = (href) => (/^(https?:\/\/|\/(?!\/)|#)/.test(href) ? href : undefined);
 
 const markdown = new MarkdownIt({ html: false });
 const { rules } = markdown.renderer;
 
-rules.fence = rules.code_block = (tokens, index) =>
-  html`<div class="code"><pre tabindex="0"><code>${tokens[index]?.content.replace(/\n$/, '')}</code></pre></div>`;
+/** `sh sample createTip {"amount": 99}`: a request in every language; the block itself shows the first. */
+const sampleInfo = /^sh sample (\w+)(?: (\{.*\}))?$/;
+
+const labels: Readonly<Record<string, string>> = {
+  sh: 'Shell',
+  js: 'JavaScript',
+  ts: 'TypeScript',
+  py: 'Python',
+  json: 'JSON',
+};
+
+rules.fence = rules.code_block = (tokens, index) => html`!${tokens[index]?.content}`;
+
+/** The markup of a block of code, which replaces its content. */
+function codeBlock({ info, content }: Token, { sample }: RenderOptions): Html {
+  const [, operationId, overrides = '{}'] = sampleInfo.exec(info.trim()) ?? [];
+  if (operationId !== undefined && sample) return sample(operationId, JSON.parse(overrides));
+  const text = content.replace(/\n$/, '');
+  const label = labels[info.split(' ')[0] ?? ''] ?? '';
+  return html`<div class="code" data-label="${label}"><pre tabindex="0"><code>${text}</code></pre></div>`;
+}
 
 /** Only headings below the title have an id, and link to themselves. */
 rules.heading_open = (tokens, index, options, _env, renderer) => {
@@ -37,20 +68,24 @@ rules.heading_open = (tokens, index, options, _env, renderer) => {
 rules.heading_close = (tokens, index, options, _env, renderer) =>
   (tokens[index]?.tag === 'h1' ? '' : '</a>') + renderer.renderToken(tokens, index, options);
 
-export function inline(text: string, linkTo: LinkTo = anyLink): Html {
-  return render(markdown.parseInline(text, {}), linkTo);
+export function inline(text: string): Html {
+  return render(markdown.parseInline(text, {}), {});
 }
 
-export function renderMarkdown(source: string, linkTo: LinkTo = anyLink): Markdown {
-  const tokens = markdown.parse(source.replace(/<!--[\s\S]*?-->\n?/g, ''), {});
+export function renderMarkdown(source: string, options: RenderOptions = {}): Markdown {
+  const text = source.replaceAll(localServer, options.server ?? localServer).replace(/<!--[\s\S]*?-->\n?/g, '');
+  const tokens = markdown.parse(text, {});
   const headings = identifyHeadings(tokens);
   labelCells(tokens);
   const first = tokens.findIndex(({ type, level }) => type === 'paragraph_open' && level === 0);
-  return { body: render(tokens, linkTo), headings, intro: plainText(tokens[first + 1]) };
+  return { body: render(tokens, options), headings, intro: plainText(tokens[first + 1]) };
 }
 
-function render(tokens: Token[], linkTo: LinkTo): Html {
-  for (const { children } of tokens) resolveLinks(children ?? [], linkTo);
+function render(tokens: Token[], options: RenderOptions): Html {
+  for (const token of tokens) {
+    resolveLinks(token.children ?? [], options.linkTo ?? anyLink);
+    if (token.type === 'fence' || token.type === 'code_block') token.content = codeBlock(token, options);
+  }
   return html`!${markdown.renderer.render(tokens, markdown.options, {})}`;
 }
 

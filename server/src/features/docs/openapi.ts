@@ -11,6 +11,7 @@ export interface Schema {
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
+  readonly discriminator?: { readonly mapping: Readonly<Record<string, string>> };
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly default?: unknown;
@@ -31,7 +32,7 @@ export interface Schema {
 export interface Content {
   readonly schema?: Schema;
   readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+  readonly examples?: Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
 }
 
 export interface Parameter {
@@ -53,10 +54,12 @@ interface OperationObject {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
+  readonly servers?: readonly { readonly url: string }[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<Record<string, Answer>>;
+  readonly 'x-frames'?: { readonly server: Schema; readonly client: Schema };
   readonly 'x-rate-limit'?: { readonly group: string; readonly limit: number; readonly window_seconds: number };
 }
 
@@ -75,11 +78,20 @@ export interface Operation extends OperationObject {
   readonly path: string;
 }
 
-/** The tags in the document's order, each with its operations. A tag without operations is left out. */
-export function byTag(document: ApiDocument): { name: string; description: string; operations: Operation[] }[] {
-  const all: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+export const operationsOf = ({ paths }: ApiDocument): Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
+
+/** The tags in the document's order, each with its operations. A tag without operations is left out. */
+interface Tag {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly Operation[];
+}
+
+export function byTag(document: ApiDocument): Tag[] {
+  const all = operationsOf(document);
   const unlisted = new Set(all.flatMap(({ tags = ['Other'] }) => tags));
   for (const { name } of document.tags) unlisted.delete(name);
   const tags = [...document.tags, ...[...unlisted].map((name) => ({ name, description: '' }))];
@@ -153,6 +165,18 @@ export function toField(path: string, schema: Schema, required: boolean, documen
     rules: rulesOf(whole).filter((rule) => !said.includes(rule.toLowerCase())),
     example: whole.examples?.[0],
   };
+}
+
+/** The frames of a union, each with the fields beside its `type`. An event's own fields are on its page. */
+export function frameVariants(union: Schema, document: ApiDocument) {
+  const variants = (resolve(union, document).oneOf ?? []).map((variant) => resolve(variant, document));
+  return variants.map(({ properties = {}, required = [], description = '' }) => ({
+    type: String(properties.type?.const),
+    description,
+    fields: Object.entries(properties)
+      .filter(([name]) => name !== 'type')
+      .map(([name, property]) => toField(name, property, required.includes(name), document)),
+  }));
 }
 
 /** A union of objects as one object: fields that differ between the variants become a choice. */

@@ -1,6 +1,7 @@
 import { badge } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { curlOf, exampleOf, headerTitle, opensSocket } from './examples.ts';
+import { exampleOf } from './examples.ts';
+import { breakable, fieldRows } from './field-views.ts';
 import { inline } from './markdown.ts';
 import {
   type Answer,
@@ -9,10 +10,13 @@ import {
   contentOf,
   type Field,
   fieldsOf,
+  frameVariants,
   type Operation,
   type Parameter,
   toField,
 } from './openapi.ts';
+import { codeFigure, json, sampleFigures } from './sample-views.ts';
+import { headerTitle, samplesOf } from './samples/index.ts';
 import type { T } from './words.ts';
 
 /** One endpoint: its description and fields on the left, a request and its answer on the right. */
@@ -22,7 +26,7 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
   return html`
 <article class="operation" id="${operation.operationId}" aria-labelledby="${operation.operationId}-title">
   <div class="about">
-    <h3 id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h3>
+    <h2 class="operation-title" id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h2>
     <p class="endpoint" translate="no">!${method(operation.method)} <code>!${breakable(operation.path)}</code></p>
     !${paragraphs(operation).map((text) => html`<p lang="en">!${inline(text)}</p>`)}
     !${needs(operation, t)}
@@ -30,11 +34,12 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
     !${parameters(operation, 'query', t('query'), document, t)}
     !${parameters(operation, 'header', t('headers'), document, t)}
     !${bodyFields(operation, document, t)}
-    !${success ? answerDetails(success[1], document, t) : ''}
+    !${success ? answerDetails(operation, success[1], document, t) : ''}
+    !${frames(operation, document, t)}
     !${errors(operation, t)}
   </div>
   <div class="samples">
-    !${codeFigure(html`${t('request')}`, html`${curlOf(operation, document)}`, t)}
+    !${samplesOf(operation, document).map((sample) => sampleFigures(sample, t('request'), t))}
     !${success ? answerSample(success, document, t) : ''}
   </div>
 </article>`;
@@ -42,16 +47,15 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
 
 export const method = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
 
-/** On a phone a long path may break before a slash. */
-const breakable = (path: string): Html => html`!${path.split(/(?=\/)/).map((part) => html`${part}<wbr>`)}`;
-
 /** Without the scope and the limit, which the document repeats here for other viewers; `needs` shows them. */
 const paragraphs = ({ description = '' }: Operation): string[] =>
   description.split('\n\n').filter((text) => text !== '' && !/^(Scope|Limit): /.test(text));
 
 function needs(operation: Operation, t: T): Html {
   const limit = operation['x-rate-limit'];
-  const quota = limit ? html`<li><a href="#limits">${t('limit', { limit: limit.limit })}</a></li>` : '';
+  const quota = limit
+    ? html`<li><a href="/docs/reference/scopes#limits">${t('limit', { limit: limit.limit })}</a></li>`
+    : '';
   return html`<ul class="needs"><li>!${caller(operation, t)}</li>!${quota}</ul>`;
 }
 
@@ -60,9 +64,9 @@ function caller(operation: Operation, t: T): Html {
   if (access.by === 'app' || access.by === 'body') return html`${t('client')}`;
   if (access.by === 'token')
     return access.scope
-      ? html`${t('scope')} <a href="#scopes"><code>${access.scope}</code></a>`
+      ? html`${t('scope')} <a href="/docs/reference/scopes#scopes"><code>${access.scope}</code></a>`
       : html`${t('scopeNone')}`;
-  if (opensSocket(operation)) return html`<a href="#getSocketToken">${t('socketToken')}</a>`;
+  if (operation.responses['101']) return html`<a href="#getSocketToken">${t('socketToken')}</a>`;
   return html`${t('public')}`;
 }
 
@@ -72,41 +76,28 @@ function parameters(operation: Operation, location: Parameter['in'], label: stri
     .map(({ name, schema, description = '', required = false }) =>
       toField(location === 'header' ? headerTitle(name) : name, { ...schema, description }, required, document),
     );
-  return fieldList(label, fields, t);
+  return fieldList(label, fields, operation, t);
 }
 
-function bodyFields({ requestBody }: Operation, document: ApiDocument, t: T): Html {
+function bodyFields(operation: Operation, document: ApiDocument, t: T): Html {
+  const { requestBody } = operation;
   const [, content] = contentOf(requestBody?.content) ?? [];
   if (!content?.schema) return '';
-  return fieldList(t(requestBody?.required ? 'body' : 'bodyOptional'), fieldsOf(content.schema, document), t);
+  const label = t(requestBody?.required ? 'body' : 'bodyOptional');
+  return fieldList(label, fieldsOf(content.schema, document), operation, t);
 }
 
-const fieldList = (label: string, fields: readonly Field[], t: T): Html =>
-  fields.length === 0 ? '' : html`<h4>${label}</h4>!${fieldRows(fields, t)}`;
+const fieldList = (label: string, fields: readonly Field[], { operationId }: Operation, t: T): Html =>
+  fields.length === 0 ? '' : html`<h3>${label}</h3>!${fieldRows(fields, `${operationId}-`, t)}`;
 
-const fieldRows = (fields: readonly Field[], t: T): Html => html`
-<dl class="fields">!${fields.map(
-  (field) => html`
-  <div>
-    <dt><code translate="no">!${breakable(field.path)}</code> <span class="type" lang="en">${field.type}</span>!${field.required ? html` <span class="required">${t('required')}</span>` : ''}</dt>
-    <dd lang="en">!${facts(field, t)}</dd>
-  </div>`,
-)}
-</dl>`;
-
-function facts({ description, rules, example }: Field, t: T): Html {
-  const sentences = [description, ...rules].filter(Boolean).map(sentence);
-  const shown = typeof example === 'string' ? example : JSON.stringify(example);
-  return html`!${inline(sentences.join('. '))}!${sentences.length > 0 ? '.' : ''}!${example === undefined ? '' : html` <span class="example">${t('example')} <code>${shown}</code></span>`}`;
-}
-
-/** Capitalizes the first word, unless it is the name of a field. */
-const sentence = (text: string): string =>
-  text.replace(/\.$/, '').replace(/^[a-z](?=[a-z]*(\W|$))/, (letter) => letter.toUpperCase());
-
-function answerDetails({ content, headers = {} }: Answer, document: ApiDocument, t: T): Html {
+function answerDetails(
+  { operationId, 'x-frames': frames }: Operation,
+  { content, headers = {} }: Answer,
+  document: ApiDocument,
+  t: T,
+): Html {
   const [, body] = contentOf(content) ?? [];
-  const fields = body?.schema ? fieldsOf(body.schema, document) : [];
+  const fields = body?.schema && !frames ? fieldsOf(body.schema, document) : [];
   const own = Object.entries(headers).map(
     ([name, { description = '' }]): Field => ({
       path: name,
@@ -120,14 +111,27 @@ function answerDetails({ content, headers = {} }: Answer, document: ApiDocument,
   // An answer always has all of its fields, so only requests mark the required ones.
   const always = fields.map((field) => ({ ...field, required: false }));
   return html`
-!${always.length > 0 ? html`<details class="more"><summary>${t('answerFields')}</summary>!${fieldRows(always, t)}</details>` : ''}
-!${own.length > 0 ? html`<details class="more"><summary>${t('answerHeaders')}</summary>!${fieldRows(own, t)}</details>` : ''}`;
+!${always.length > 0 ? html`<details class="more"><summary>${t('answerFields')}</summary>!${fieldRows(always, `${operationId}-answer-`, t)}</details>` : ''}
+!${own.length > 0 ? html`<details class="more"><summary>${t('answerHeaders')}</summary>!${fieldRows(own, `${operationId}-answer-`, t)}</details>` : ''}`;
+}
+
+/** The frames of a socket: what the server sends, then what the client may send. */
+function frames({ 'x-frames': sides, operationId }: Operation, document: ApiDocument, t: T): Html {
+  if (!sides) return '';
+  return html`!${(['server', 'client'] as const).map((side) =>
+    frameVariants(sides[side], document).map(
+      ({ type, description, fields }) => html`
+<details class="more" id="${operationId}-${type}"><summary>${t(side === 'server' ? 'frameFrom' : 'frameTo')} <code>${type}</code></summary>
+<p lang="en">${description}.</p>
+!${fieldRows(fields, `${operationId}-${type}-`, t)}</details>`,
+    ),
+  )}`;
 }
 
 function answerSample([status, { content }]: [string, Answer], document: ApiDocument, t: T): Html {
   const [type = '', body] = contentOf(content) ?? [];
   const heading = html`${t('answer')} !${badge(status, 'ok')}`;
-  if (!body)
+  if (!body || status === '101')
     return html`<figure class="code"><figcaption><span>!${heading}</span></figcaption><p class="no-body">${t('noBody')}</p></figure>`;
   const example = exampleOf(body, document);
   return codeFigure(heading, type === 'application/json' ? json(example) : html`${example}`, t);
@@ -174,20 +178,4 @@ function errors(operation: Operation, t: T): Html {
       html`<div><dt><span class="status">${status}</span> !${code && html`<code>${code}</code>`}</dt><dd lang="en">!${inline(advice)}</dd></div>`,
   );
   return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><dl class="fields">!${list}</dl></details>`;
-}
-
-/** A block of code with its title. The script that copies unhides the button. */
-export const codeFigure = (title: Html, code: Html, t: T): Html => html`
-<figure class="code">
-  <figcaption><span>!${title}</span><button class="copy" type="button" hidden data-copied="${t('copied')}">${t('copy')}</button></figcaption>
-  <pre tabindex="0"><code translate="no">!${code}</code></pre>
-</figure>`;
-
-/** JSON with its names and strings marked for the stylesheet to colour. */
-function json(value: unknown): Html {
-  const parts = JSON.stringify(value, null, 2).split(/("(?:\\.|[^"\\])*"(?:\s*:)?)/);
-  return html`!${parts.map((part, index) => {
-    if (index % 2 === 0) return html`${part}`;
-    return part.endsWith('"') ? html`<span class="text">${part}</span>` : html`<span class="name">${part}</span>`;
-  })}`;
 }

@@ -3,42 +3,38 @@ import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { errorTable } from '../../errors.ts';
 import { eventTypes } from '../events/index.ts';
-import { scopes } from '../oauth/index.ts';
+import { limits, scopes } from '../oauth/index.ts';
 import { closeReasons } from '../sockets/index.ts';
+import type { Entry } from './browser/search.ts';
 import { readGuides } from './guides.ts';
-import type { ApiDocument } from './openapi.ts';
+import { type ApiDocument, accessOf, byTag, operationsOf } from './openapi.ts';
+import { tagPath } from './paths.ts';
 
 const escaped = (text: string) => text.replace(/[&<>"'`]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
+const pathsOf = (document: ApiDocument) => byTag(document).map(({ name }) => tagPath(name));
+
 test('the reference lists every operation of the served document with its fields and its errors', async (t) => {
   const { http } = await buildApp(t);
-  const { body } = await http.inject('/docs');
   const document = (await http.inject('/openapi.json')).json<ApiDocument>();
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
-  );
+  const bodies = await Promise.all(pathsOf(document).map(async (path) => (await http.inject(path)).body));
+  const body = bodies.join('');
+  const operations = operationsOf(document);
   assert.ok(operations.length >= 9);
   const articles = new Map(
     [...body.matchAll(/<article class="operation" id="(\w+)"[\s\S]*?<\/article>/g)].map(([text, id]) => [id, text]),
   );
   assert.deepEqual([...articles.keys()].sort(), operations.map(({ operationId }) => operationId).sort());
-  for (const {
-    operationId,
-    method,
-    path,
-    summary = '',
-    parameters = [],
-    responses,
-    security = [],
-    ...rest
-  } of operations) {
+  for (const operation of operations) {
+    const { operationId, method, path, summary = '', parameters = [], responses, ...rest } = operation;
     const article = articles.get(operationId) ?? '';
     const shows = (text: string) => assert.ok(article.includes(escaped(text)), `${operationId} shows ${text}`);
-    shows(method.toUpperCase());
+    shows(method);
     shows(summary);
     assert.ok(article.replaceAll('<wbr>', '').includes(`<code>${path}</code>`), `${operationId} shows its path`);
     for (const { name, in: place } of parameters) if (place !== 'header') shows(name);
-    for (const scope of security.flatMap((choice) => Object.values(choice).flat())) shows(scope);
+    const access = accessOf(operation);
+    if (access.by === 'token' && access.scope) shows(access.scope);
     if (rest['x-rate-limit']) shows(`${rest['x-rate-limit'].limit} requests a minute`);
     const [success, ...others] = Object.keys(responses).filter((status) => Number(status) < 400);
     shows(success ?? '');
@@ -48,21 +44,90 @@ test('the reference lists every operation of the served document with its fields
     }
     assert.ok(body.includes(`href="#${operationId}"`), `the contents lead to ${operationId}`);
   }
+});
+
+test('errors, scopes, limits and close codes have their pages', async (t) => {
+  const { http } = await buildApp(t);
+  const [errors = '', basics = '', types = ''] = await Promise.all(
+    ['errors', 'scopes', 'event-types'].map(async (page) => (await http.inject(`/docs/reference/${page}`)).body),
+  );
   for (const [code, [, words]] of Object.entries(errorTable)) {
-    assert.ok(body.includes(`<code>${code}</code>`), code);
-    assert.ok(body.includes(escaped(words)), words);
+    assert.ok(errors.includes(`<code id="${code}">${code}</code>`), code);
+    assert.ok(errors.includes(escaped(words)), words);
   }
-  for (const type of Object.keys(eventTypes)) assert.ok(body.includes(`<code>${type}</code>`), type);
   for (const { code, advice } of Object.values(closeReasons)) {
-    assert.ok(body.includes(`>${code}</td>`), String(code));
-    assert.ok(body.includes(escaped(advice)), advice);
+    assert.ok(types.includes(`>${code}</td>`), String(code));
+    assert.ok(types.includes(escaped(advice)), advice);
   }
-  for (const scope of Object.keys(scopes)) assert.ok(body.includes(`<code>${scope}</code>`), scope);
+  for (const scope of Object.keys(scopes)) assert.ok(basics.includes(`<code>${scope}</code>`), scope);
+  for (const group of Object.keys(limits)) assert.ok(basics.includes(`<code>${group}</code>`), group);
+});
+
+test('each event type has a page with the fields and an example of its own', async (t) => {
+  const { http } = await buildApp(t);
+  const { body: list } = await http.inject('/docs/reference/event-types');
+  for (const type of Object.keys(eventTypes)) {
+    assert.ok(list.includes(`<a href="/docs/reference/event-types/${type}"><code>${type}</code></a>`), type);
+    const { body, statusCode } = await http.inject(`/docs/reference/event-types/${type}`);
+    assert.equal(statusCode, 200, type);
+    assert.match(body, /<div id="sequence">/);
+    assert.ok(body.includes(escaped(`"${type}"`)), 'the example is of this type');
+  }
+  const { body } = await http.inject('/docs/reference/event-types/tip.created');
+  assert.match(body, /<div id="data.tip.alert.message">/);
+  assert.equal((await http.inject('/docs/reference/event-types/tip.unknown')).statusCode, 404);
+});
+
+test('whatever the single page of the reference had is still found under its old address', async (t) => {
+  const { http } = await buildApp(t);
+  const document = (await http.inject('/openapi.json')).json<ApiDocument>();
+  const { body } = await http.inject('/docs');
+  for (const { operationId, tags: [tag = ''] = [] } of operationsOf(document))
+    assert.ok(
+      body.includes(`<li id="${operationId}" data-moved><a class="entry" href="${tagPath(tag)}#${operationId}">`),
+      operationId,
+    );
+  for (const id of ['start', 'guides', 'scopes', 'limits', 'events', 'errors', 'tag-tips'])
+    assert.ok(body.includes(` id="${id}"`), id);
+  assert.equal((await http.inject('/docs/reference')).headers.location, '/docs#reference');
+});
+
+test('the search finds endpoints, fields, events, errors, scopes and guides, and what it finds is there', async (t) => {
+  const { http } = await buildApp(t);
+  const find = async (query: string) => {
+    const { body } = await http.inject(`/docs/search?q=${encodeURIComponent(query)}`);
+    return [...body.matchAll(/<a class="result" href="([^"]+)">/g)].map(([, href = '']) =>
+      href.replaceAll('&#61;', '='),
+    );
+  };
+  const first: [query: string, href: string][] = [
+    ['post /v1/tips', '/docs/reference/tips#createTip'],
+    ['Record a completed', '/docs/reference/tips#createTip'],
+    ['createtip', '/docs/reference/tips#createTip'],
+    ['overlays_connected', '/docs/reference/alerts#sendAlert-answer-overlays_connected'],
+    ['tip.voided', '/docs/reference/event-types/tip.voided'],
+    ['rate_limited', '/docs/reference/errors#rate_limited'],
+    ['events.subscribe', '/docs/reference/scopes#scopes'],
+    ['change the secret', '/docs/webhooks#change-the-secret'],
+  ];
+  for (const [query, href] of first) assert.equal((await find(query))[0], href, query);
+  assert.deepEqual(await find('xyzzy'), []);
+  assert.deepEqual(await find(''), []);
+  const hostile = await http.inject(`/docs/search?q=${encodeURIComponent('"><script>')}`);
+  assert.ok(!hostile.body.includes('"><script>') && hostile.body.includes('&#62;&#60;script&#62;'));
+
+  const entries = (await http.inject('/docs/search.json')).json<Entry[]>();
+  const pages = new Map<string, string>();
+  for (const { href } of entries) {
+    const [path = '', id] = href.split('#');
+    if (!pages.has(path)) pages.set(path, (await http.inject(path)).body);
+    assert.ok(id === undefined ? pages.get(path) : pages.get(path)?.includes(` id="${id}"`), href);
+  }
 });
 
 test('the rules of a field are told in words, once', async (t) => {
   const { http } = await buildApp(t, { TIP_CAP_THB: '5000' });
-  const { body } = await http.inject('/docs');
+  const { body } = await http.inject('/docs/reference/tips');
   const article = /<article class="operation" id="createTip"[\s\S]*?<\/article>/.exec(body)?.[0] ?? '';
   const fields = article.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ');
   assert.match(
@@ -87,14 +152,18 @@ test('each guide has its page, linked from the others; anything else is a page t
     assert.ok(page.body.includes(`<title>${escaped(title)} · Namjai</title>`), title);
     for (const { id, level } of headings) if (level > 1) assert.ok(page.body.includes(`id="${id}"`), id);
     assert.doesNotMatch(page.body, /href="[^"]*\.md/, 'links between guides lead to pages');
-    assert.ok(page.body.includes('href="/docs#createTip"'), 'the contents lead back to the reference');
+    assert.ok(page.body.includes('href="/docs/reference/tips"'), 'the contents lead to the reference');
   }
-  for (const [, name = ''] of body.matchAll(/href="\/docs\/([^"#]+)/g))
-    assert.ok(
-      guides.some((guide) => guide.name === name),
-      `the reference links to ${name}`,
-    );
-  for (const path of ['/docs/nothing', '/docs/..%2FREADME', '/docs/decisions', '/docs/errors.md', '/docs/']) {
+  for (const [, path = ''] of body.matchAll(/href="(\/docs\/[^"#]+)/g))
+    assert.equal((await http.inject(path)).statusCode, 200, `/docs links to ${path}`);
+  for (const path of [
+    '/docs/nothing',
+    '/docs/reference/nothing',
+    '/docs/..%2FREADME',
+    '/docs/decisions',
+    '/docs/errors.md',
+    '/docs/',
+  ]) {
     const page = await http.inject({ url: path, headers: { accept: 'text/html' } });
     assert.equal(page.statusCode, 404, path);
     assert.match(page.headers['content-type'] as string, /^text\/html/);
@@ -116,7 +185,7 @@ test('a guide’s pictures are served, and readable by themselves', async (t) =>
 
 test('the reference has the headers of all pages, no inline script or style, and nothing of another origin', async (t) => {
   const { http } = await buildApp(t);
-  for (const url of ['/docs', '/docs/operations']) {
+  for (const url of ['/docs', '/docs/operations', '/docs/reference/tips', '/docs/search?q=tip']) {
     const { body, headers } = await http.inject(url);
     const policy = String(headers['content-security-policy']);
     assert.match(policy, /default-src 'none'/);
@@ -129,9 +198,20 @@ test('the reference has the headers of all pages, no inline script or style, and
 
 test('chrome follows the reader’s language, the API speaks English', async (t) => {
   const { http } = await buildApp(t);
-  const { body } = await http.inject('/docs?lang=th');
+  const { body } = await http.inject('/docs/reference/tips?lang=th');
   assert.match(body, /<html lang="th">/);
-  assert.match(body, /เอกสารอ้างอิง API/);
+  assert.match(body, /<h2>เอกสารอ้างอิง<\/h2>/);
   assert.match(body, /lang="en"><a class="anchor" href="#createTip">Record a completed tip/);
   assert.doesNotMatch(body, />Fields of the answer</);
+  const found = (await http.inject('/docs/search.json?lang=th')).json<Entry[]>();
+  assert.ok(found.some(({ kind }) => kind === 'เอนด์พอยต์'));
+});
+
+test('the pages print the address of this server', async (t) => {
+  const { http } = await buildApp(t, { BASE_URL: 'http://127.0.0.1:9999' });
+  for (const path of ['/docs', '/docs/getting-started', '/docs/reference/tips']) {
+    const { body } = await http.inject(path);
+    assert.ok(body.includes('http://127.0.0.1:9999/v1/'), path);
+    assert.ok(!body.includes('http://localhost:8080/v1/'), path);
+  }
 });

@@ -3,9 +3,14 @@ import { ApiError } from '../../errors.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Pages } from '../accounts/index.ts';
-import { type Guide, pictureFiles, readGuides } from './guides.ts';
+import { type Entry, search } from './browser/search.ts';
+import { searchEntries } from './entries.ts';
+import { pictureFiles, readGuides } from './guides.ts';
 import type { ApiDocument } from './openapi.ts';
-import { docsBody } from './views.ts';
+import { sampleFigures } from './sample-views.ts';
+import { guideSample } from './samples/index.ts';
+import { type SitePage, sitePages } from './site.ts';
+import { docsBody, resultsPage } from './views.ts';
 import { words } from './words.ts';
 
 export interface DocsParts {
@@ -14,50 +19,95 @@ export interface DocsParts {
   readonly document: () => object;
 }
 
-/** `/docs`: the reference, made from the API document that this server serves, and the guides. */
+/** The docs in one language. */
+interface Site {
+  readonly pages: readonly SitePage[];
+  readonly entries: readonly Entry[];
+  /** The entries, for the script that searches. */
+  readonly entriesJson: Buffer;
+  /** Bodies that were asked for. Neither the document nor a guide changes while the server runs. */
+  readonly rendered: Map<string, Html>;
+}
+
+/** `/docs`: the guides, and the reference, made from the API document that this server serves. */
 export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts): void {
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
   const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
-  const guides: Partial<Record<Lang, readonly Guide[]>> = {};
-  const guidesFor = (lang: Lang): readonly Guide[] => {
-    guides[lang] ??= readGuides(undefined, lang);
-    return guides[lang];
-  };
+  const sites: Partial<Record<Lang, Site>> = {};
 
-  // Neither the document nor a guide changes while the server runs, so each page is rendered once for each language.
-  const rendered = new Map<string, Html>();
-  function bodyOf(lang: Lang, current: Guide | undefined): Html {
-    const key = `${lang} ${current?.name ?? ''}`;
+  function makeSite(lang: Lang): Site {
     // platform/http/openapi.ts makes the document; its type says only that it is an object.
-    const body =
-      rendered.get(key) ??
-      docsBody({ document: document() as ApiDocument, guides: guidesFor(lang), current, t: words(lang) });
-    rendered.set(key, body);
-    return body;
+    const api = document() as ApiDocument;
+    const t = words(lang);
+    const guides = readGuides({
+      reader: lang,
+      server: api.servers[0]?.url ?? '',
+      sample: (operationId, overrides) => sampleFigures(guideSample(api, operationId, overrides), t('request'), t),
+    });
+    const entries = searchEntries(api, guides, t);
+    return {
+      pages: sitePages(api, guides, t),
+      entries,
+      entriesJson: Buffer.from(JSON.stringify(entries)),
+      rendered: new Map(),
+    };
   }
 
-  const show = (request: FastifyRequest, reply: FastifyReply, guide?: Guide) => {
-    const lang = pages.lang(request);
-    return pages.show(request, reply, {
-      title: guide?.title ?? words(lang)('title'),
-      nav: 'docs',
-      width: 'wide',
-      modules: [script()],
-      head: html`<link rel="stylesheet" href="${style()}">`,
-      body: bodyOf(lang, guide),
-      unchanging: guide ? `/docs/${guide.name}` : '/docs',
-    });
-  };
+  function siteOf(lang: Lang): Site {
+    sites[lang] ??= makeSite(lang);
+    return sites[lang];
+  }
 
-  scope.get('/docs', async (request, reply) => show(request, reply));
+  const chrome = () => ({
+    nav: 'docs',
+    width: 'wide' as const,
+    modules: [script()],
+    head: html`<link rel="stylesheet" href="${style()}">`,
+  });
+
+  function show(request: FastifyRequest, reply: FastifyReply, path: string) {
+    const lang = pages.lang(request);
+    const site = siteOf(lang);
+    const page = site.pages.find((each) => each.path === path);
+    if (!page) throw new ApiError('not_found');
+    const body = site.rendered.get(path) ?? docsBody(site.pages, page, page.body(), words(lang));
+    site.rendered.set(path, body);
+    return pages.show(request, reply, { ...chrome(), title: page.title, body, unchanging: path });
+  }
+
+  scope.get('/docs', async (request, reply) => show(request, reply, '/docs'));
 
   scope.get<{ Params: { guide: string } }>('/docs/:guide', async (request, reply) => {
     // A guide names the picture's file, as in the repository; the file is served like every other asset.
     const picture = pictures.get(request.params.guide);
-    if (picture) return reply.redirect(picture());
-    const guide = guidesFor(pages.lang(request)).find(({ name }) => name === request.params.guide);
-    if (!guide) throw new ApiError('not_found');
-    return show(request, reply, guide);
+    return picture ? reply.redirect(picture()) : show(request, reply, `/docs/${request.params.guide}`);
   });
+
+  scope.get('/docs/reference', async (_request, reply) => reply.redirect('/docs#reference'));
+
+  scope.get<{ Params: { page: string } }>('/docs/reference/:page', async (request, reply) =>
+    show(request, reply, `/docs/reference/${request.params.page}`),
+  );
+
+  scope.get<{ Params: { type: string } }>('/docs/reference/event-types/:type', async (request, reply) =>
+    show(request, reply, `/docs/reference/event-types/${request.params.type}`),
+  );
+
+  scope.get('/docs/search', async (request, reply) => {
+    const lang = pages.lang(request);
+    const t = words(lang);
+    const site = siteOf(lang);
+    const query = new URLSearchParams(request.url.split('?')[1]).get('q')?.slice(0, 100).trim() ?? '';
+    const text = resultsPage(query, search(site.entries, query), t);
+    return pages.show(request, reply, {
+      ...chrome(),
+      title: t('results'),
+      body: docsBody(site.pages, undefined, text, t),
+    });
+  });
+
+  scope.get('/docs/search.json', async (request, reply) =>
+    reply.type('application/json; charset=utf-8').send(siteOf(pages.lang(request)).entriesJson),
+  );
 }

@@ -45,7 +45,11 @@ export interface Typed {
   readonly problems?: readonly DetailProblem[];
 }
 
-export const code = (text: string): Html => html`<pre class="wrapped"><code translate="no">${text}</code></pre>`;
+/** Lines may end between the parts of an address, so that none ends within a word. */
+export const code = (text: string): Html => {
+  const parts = text.split(/(?=[?&])|(?<=[/,])/).map((part) => html`${part}<wbr>`);
+  return html`<pre class="wrapped"><code translate="no">!${parts}</code></pre>`;
+};
 
 export function listPage(view: View, apps: readonly AppRow[]): Html {
   const t = words(view.lang);

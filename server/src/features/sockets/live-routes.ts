@@ -59,11 +59,7 @@ export function liveRoutes(
       tags: ['Events'],
       querystring: SocketQuery,
       frames: { server: ServerFrame, client: ClientFrame },
-      response: {
-        101: Type.Null({ description: 'The WebSocket is open' }),
-        200: Type.Null({ description: 'The same through a proxy that offers WebSockets over HTTP/2 (RFC 8441)' }),
-        ...errorResponses('upgrade_required'),
-      },
+      response: { 101: Type.Null({ description: 'The WebSocket is open' }), ...errorResponses('upgrade_required') },
     },
     // A bad query is answered with a close code: browsers hide the response of a failed upgrade.
     validatorCompiler: () => (value) => ({ value }),

@@ -219,6 +219,8 @@ function responses(
           }),
     };
   }
+  // Where a proxy offers WebSockets over HTTP/2, success has a status that linters of documents know, too.
+  if (schema.frames) answer['200'] = { description: 'The same through a proxy over HTTP/2 (RFC 8441)' };
   return answer;
 }
 

@@ -1,8 +1,13 @@
-/** What scripts add to the reference: copying code, finding in the contents, and showing where the reader is. */
+/** What scripts add to the docs: copying code, tabs of languages, a search while one types, and where the reader is. */
 import { copyOnClick } from '../../../platform/web/browser/copy.ts';
+import { type Entry, search } from './search.ts';
+import { makeTabs } from './tabs.ts';
+
+followMoved();
+
+for (const sample of document.querySelectorAll<HTMLElement>('.sample')) makeTabs(sample);
 
 const guide = document.querySelector<HTMLElement>('.guide');
-
 for (const block of guide?.querySelectorAll('div.code') ?? []) {
   const button = document.createElement('button');
   button.className = 'copy';
@@ -18,57 +23,91 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('.code .copy')
   if (code) copyOnClick(button, () => code.textContent ?? '');
 }
 
-/** Scrolls the contents alone, never the page. */
-function keepInView(link: HTMLElement, box: HTMLElement): void {
-  const [inner, outer] = [link.getBoundingClientRect(), box.getBoundingClientRect()];
-  if (inner.top < outer.top || inner.bottom > outer.bottom)
-    box.scrollTop += inner.top - outer.top - box.clientHeight / 2;
+const contents = document.querySelector<HTMLDetailsElement>('.contents');
+if (contents) {
+  searchWhileTyping(contents);
+  // On a phone the contents lie above the text: out of the way once something was chosen.
+  contents.addEventListener('click', (event) => {
+    if (event.target instanceof Element && event.target.closest('a')) contents.open = false;
+  });
+  markSections(contents);
 }
 
-const contents = document.querySelector<HTMLDetailsElement>('.contents');
-const find = contents?.querySelector<HTMLInputElement>('.find');
+/** The reference was one page: `/docs#createTip` leads to where that is now. */
+function followMoved(): void {
+  const target = document.getElementById(location.hash.slice(1));
+  const link = target?.matches('[data-moved]') ? target.querySelector('a') : undefined;
+  if (link) location.replace(link.href);
+}
 
-if (contents && find) {
-  const items = [...contents.querySelectorAll<HTMLLIElement>('nav > ul > li, nav > div > ul > li')];
-  const lists = [...contents.querySelectorAll<HTMLElement>('nav > ul, nav > div > ul')];
-  const nothing = contents.querySelector<HTMLElement>('.nothing');
-  find.hidden = false;
-  find.addEventListener('input', () => {
-    const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const item of items) {
-      const words = `${item.textContent} ${item.dataset.words ?? ''}`.toLowerCase();
-      item.hidden = !wanted.every((word) => words.includes(word));
-    }
-    for (const list of lists) {
-      const empty = [...list.children].every((item) => item instanceof HTMLElement && item.hidden);
-      list.hidden = empty;
-      if (list.previousElementSibling instanceof HTMLElement && list.previousElementSibling.matches('h2'))
-        list.previousElementSibling.hidden = empty;
-    }
-    if (nothing) nothing.hidden = items.some((item) => !item.hidden);
-  });
-  find.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter')
-      items
-        .find((item) => !item.hidden)
-        ?.querySelector('a')
-        ?.click();
+function searchWhileTyping(box: HTMLDetailsElement): void {
+  const input = box.querySelector<HTMLInputElement>('.find input');
+  const found = box.querySelector<HTMLElement>('.found');
+  const nothing = box.querySelector<HTMLElement>('.nothing');
+  const outline = box.querySelector<HTMLElement>('.outline');
+  if (!input || !found || !nothing || !outline) return;
+
+  let entries: Promise<Entry[]> | undefined;
+  const load = () => {
+    entries ??= fetch('/docs/search.json').then((response) => response.json());
+    // The form still leads to the page of results.
+    entries.catch(() => {
+      entries = undefined;
+    });
+    return entries;
+  };
+
+  async function show(query: string): Promise<void> {
+    const list = search(await load(), query, 12);
+    if (input?.value !== query || !found || !nothing || !outline) return;
+    const empty = query.trim() === '';
+    found.replaceChildren(...list.map(resultItem));
+    found.hidden = list.length === 0;
+    nothing.hidden = empty || list.length > 0;
+    outline.hidden = !empty;
+  }
+
+  input.addEventListener('focus', () => void load().catch(() => {}));
+  input.addEventListener('input', () => void show(input.value).catch(() => {}));
+  input.form?.addEventListener('submit', (event) => {
+    const first = found.hidden ? undefined : found.querySelector('a');
+    if (!first) return;
+    event.preventDefault();
+    first.click();
   });
   document.addEventListener('keydown', (event) => {
     const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
     if (event.key !== '/' || typing || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    contents.open = true;
-    find.focus();
+    box.open = true;
+    input.focus();
   });
+}
 
-  // On a phone the contents lie above the text: out of the way once something was chosen.
-  contents.addEventListener('click', (event) => {
-    if (event.target instanceof Element && event.target.closest('a')) contents.open = false;
-  });
+function resultItem({ kind, title, detail, href }: Entry): HTMLLIElement {
+  const item = document.createElement('li');
+  const link = document.createElement('a');
+  link.href = href;
+  const parts: [tag: string, text: string, className: string][] = [
+    ['strong', title, ''],
+    ['span', kind, 'kind'],
+    ['span', detail, 'detail'],
+  ];
+  for (const [tag, text, className] of parts) {
+    const part = document.createElement(tag);
+    part.textContent = text;
+    if (className) part.className = className;
+    if (className !== 'kind') part.lang = 'en';
+    link.append(part, ' ');
+  }
+  item.append(link);
+  return item;
+}
 
+/** Marks the section that the reader sees, and keeps its link in view. */
+function markSections(box: HTMLDetailsElement): void {
   const links = new Map(
-    [...contents.querySelectorAll<HTMLAnchorElement>('a[href^="#"]')].map((link) => [link.hash.slice(1), link]),
+    [...box.querySelectorAll<HTMLAnchorElement>('a[href^="#"]')].map((link) => [link.hash.slice(1), link]),
   );
   const seen = new IntersectionObserver(
     (entries) => {
@@ -77,12 +116,19 @@ if (contents && find) {
       if (!link) return;
       for (const each of links.values()) each.removeAttribute('aria-current');
       link.setAttribute('aria-current', 'true');
-      keepInView(link, contents);
+      keepInView(link, box);
     },
     { rootMargin: '0px 0px -70% 0px' },
   );
   for (const id of links.keys()) {
-    const target = document.getElementById(id);
+    const target = document.getElementById(decodeURIComponent(id));
     if (target) seen.observe(target);
   }
+}
+
+/** Scrolls the contents alone, never the page. */
+function keepInView(link: HTMLElement, box: HTMLElement): void {
+  const [inner, outer] = [link.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.top < outer.top || inner.bottom > outer.bottom)
+    box.scrollTop += inner.top - outer.top - box.clientHeight / 2;
 }

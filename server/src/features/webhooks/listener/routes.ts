@@ -7,6 +7,7 @@ import { type Apps, basicCredentials } from '../../apps/index.ts';
 import { clientErrors, createClientGuard } from '../endpoints/client-guard.ts';
 import type { WebhookLimits } from '../endpoints/limits.ts';
 import { listenerCloseReasons } from './close-reasons.ts';
+import { ListenerFrame, ListenerResult } from './frames.ts';
 import { type Listeners, maxUnanswered } from './listeners.ts';
 
 export interface ListenRouteParts {
@@ -32,6 +33,7 @@ export function listenRoute(
       summary: 'Deliveries without a public address, on a WebSocket',
       description,
       tags: ['Webhooks'],
+      frames: { server: ListenerFrame, client: ListenerResult },
       response: { 101: Type.Null({ description: 'The WebSocket is open' }), ...clientErrors('upgrade_required') },
     },
     handler: (request, reply) => {
