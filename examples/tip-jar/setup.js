@@ -15,8 +15,10 @@ const repository = join(here, '../..');
 const npm = (cwd, ...args) => execFileSync('npm', args, { cwd, encoding: 'utf8', shell: process.platform === 'win32' });
 const onlySdk = process.argv[2] === 'sdk';
 
-if (onlySdk || !existsSync(join(here, 'node_modules/@namjai/sdk'))) installSdk();
-if (!onlySdk) await writeEnvironment();
+if (existsSync(join(repository, 'sdk/package.json'))) {
+  if (onlySdk || !existsSync(join(here, 'node_modules/@namjai/sdk'))) installSdk();
+  if (!onlySdk) await writeEnvironment();
+}
 
 /** As people will get it from the registry: packed, then installed from the archive. */
 function installSdk() {
@@ -37,6 +39,9 @@ async function writeEnvironment() {
     const lines = Object.entries(values).map(([name, value]) => `${name}=${value}\n`);
     appendFileSync(file, lines.join(''), { mode: 0o600 });
   };
+  const namjai = env.NAMJAI_URL || 'http://localhost:8080';
+  // First of all: an app that is registered in an empty database keeps Namjai from filling it with its demo.
+  if (!(await fetch(new URL('/healthz', namjai)).catch(() => undefined))?.ok) fail(namjai, 'It does not answer.');
   if (!env.TIP_JAR_KEY) keep({ TIP_JAR_KEY: randomBytes(32).toString('base64') });
   if (!env.NAMJAI_CLIENT_ID) {
     const { client_id, client_secret } = JSON.parse(
@@ -57,11 +62,11 @@ async function writeEnvironment() {
     );
     keep({ NAMJAI_CLIENT_ID: client_id, NAMJAI_CLIENT_SECRET: client_secret });
   }
-  if (!env.WEBHOOK_SECRET) keep({ WEBHOOK_SECRET: await addWebhook(env) });
+  if (!env.WEBHOOK_SECRET) keep({ WEBHOOK_SECRET: await addWebhook(namjai, env) });
 }
 
-async function addWebhook({ NAMJAI_URL = 'http://localhost:8080', NAMJAI_CLIENT_ID, NAMJAI_CLIENT_SECRET }) {
-  const response = await fetch(new URL('/v1/webhooks', NAMJAI_URL), {
+async function addWebhook(namjai, { NAMJAI_CLIENT_ID, NAMJAI_CLIENT_SECRET }) {
+  const response = await fetch(new URL('/v1/webhooks', namjai), {
     method: 'POST',
     headers: {
       authorization: `Basic ${Buffer.from(`${NAMJAI_CLIENT_ID}:${NAMJAI_CLIENT_SECRET}`).toString('base64')}`,
@@ -71,10 +76,13 @@ async function addWebhook({ NAMJAI_URL = 'http://localhost:8080', NAMJAI_CLIENT_
       url: 'http://127.0.0.1:4000/webhooks',
       types: ['alert.shown', 'alert.skipped', 'grant.revoked'],
     }),
-  }).catch(() => undefined);
-  if (response?.status === 201) return (await response.json()).secret;
-  const why = response ? (await response.json()).error.message : 'It does not answer.';
-  console.error(`Namjai at ${NAMJAI_URL} took no webhook: ${why}
+  });
+  const { secret, error } = await response.json();
+  return secret ?? fail(namjai, `It took no webhook: ${error.message} ${JSON.stringify(error.details ?? '')}`);
+}
+
+function fail(namjai, why) {
+  console.error(`Namjai at ${namjai} is not ready for the tip jar. ${why}
 Start it in the repository, so that it may call programs on this machine:
   WEBHOOK_ALLOW_CIDRS=127.0.0.0/8 npm start`);
   process.exit(1);

@@ -46,7 +46,7 @@ ${wrong && html`<p class="error" id="promptpay-error">${t.badPromptPay}</p>`}
 <button>${t.save}</button>`,
   );
   return html`<section class="card"><h2>${t.promptPayTitle}</h2>
-${promptpay && html`<p class="number">${maskPromptPay(promptpay)}</p>`}
+${promptpay && html`<p>${maskPromptPay(promptpay)}</p>`}
 ${promptpay && !wrong ? html`<details><summary>${t.change}</summary><p>${t.promptPayText}</p>${field}</details>` : html`<p>${t.promptPayText}</p>${field}`}
 </section>`;
 }
@@ -55,7 +55,7 @@ function waitingSection({ t, language }, form, waiting) {
   const card = (payment) => html`<li class="card">
 <p class="amount">${baht(payment.amount_minor)}</p>
 <p><b><bdi>${payment.name}</bdi></b> <small>${timeIn(language, payment.created_at)}</small></p>
-${payment.message && html`<p class="message"><bdi>${payment.message}</bdi></p>`}
+${payment.message && html`<p><bdi>${payment.message}</bdi></p>`}
 <div class="choice">${form(`payments/${payment.id}/confirm`, html`<button>${t.confirm(baht(payment.amount_minor))}</button>`)}
 ${form(`payments/${payment.id}/dismiss`, html`<button class="plain">${t.dismiss}</button>`)}</div></li>`;
   return html`<section><h2>${t.waitingTitle}</h2>

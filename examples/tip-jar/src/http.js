@@ -66,7 +66,8 @@ export function createHttpServer({ routes, settings, layout }) {
   async function answer(visit) {
     const { request, url } = visit;
     const found = table.filter(({ pattern }) => pattern.test(url.pathname));
-    const route = found.find(({ method }) => method === request.method);
+    const asked = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = found.find(({ method }) => method === asked);
     if (!route) throw new Refusal(found.length > 0 ? 405 : 404, 'notFound');
     // The language is kept, and its parameter leaves the address.
     if (url.searchParams.has('lang') && request.method === 'GET') {

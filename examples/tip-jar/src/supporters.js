@@ -60,6 +60,9 @@ export function supporterRoutes({ store, payments, secrets }) {
   ];
 }
 
+/** Something that can be seen. */
+const visible = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{M}\p{Cc}\u2800]/u;
+
 /** The rules are those of Namjai, so that what is confirmed can be recorded. */
 function readTip(field) {
   const amount = (field('own') || field('amount')).replace(/[,\s฿]/g, '');
@@ -68,8 +71,8 @@ function readTip(field) {
   const amountMinor = /^\d{1,6}(\.\d{1,2})?$/.test(amount) ? Math.round(Number(amount) * 100) : 0;
   const errors = {};
   if (amountMinor < minMinor || amountMinor > maxMinor) errors.amount = 'badAmount';
-  if (name === '' || [...name].length > 40 || /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(name))
+  if ([...name].length > 40 || !visible.test(name) || /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(name))
     errors.name = 'badName';
-  if ([...message].length > 255 || /[^\P{Cc}\n]|\p{Cs}/u.test(message)) errors.message = 'badMessage';
+  if ([...message].length > 255 || /[^\P{Cc}\n]/u.test(message)) errors.message = 'badMessage';
   return { values: { amount, amountMinor, name, message }, errors };
 }

@@ -37,7 +37,10 @@ export const words = {
         'Not found',
         (name) => `${name} has not found this payment. If you did send it, please write to them.`,
       ],
-      expired: ['Too late', () => 'Nobody has confirmed this payment in time. Please begin anew.'],
+      expired: [
+        'Too late',
+        (name) => `Nobody has confirmed this payment in time. If you did send it, please write to ${name}.`,
+      ],
       confirmed: ['Confirmed', (name) => `${name} has the money. The tip is being recorded.`],
       recorded: ['Recorded', () => 'Thank you! This page tells when it was on screen.'],
       shown: ['It was on screen', () => 'Thank you!'],
@@ -116,7 +119,7 @@ export const words = {
     states: {
       waiting: ['กำลังรอ', (name) => `ยังไม่มีใครยืนยันรายการนี้ ${name} จะดูบัญชีแล้วยืนยัน`],
       dismissed: ['ไม่พบรายการ', (name) => `${name} ไม่พบรายการนี้ ถ้าคุณโอนไปแล้ว โปรดติดต่อ ${name}`],
-      expired: ['หมดเวลา', () => 'ไม่มีใครยืนยันรายการนี้ภายในเวลา โปรดเริ่มใหม่'],
+      expired: ['หมดเวลา', (name) => `ไม่มีใครยืนยันรายการนี้ภายในเวลา ถ้าคุณโอนไปแล้ว โปรดติดต่อ ${name}`],
       confirmed: ['ยืนยันแล้ว', (name) => `${name} ได้รับเงินแล้ว กำลังบันทึกทิป`],
       recorded: ['บันทึกแล้ว', () => 'ขอบคุณ! หน้านี้จะบอกเมื่อทิปขึ้นจอแล้ว'],
       shown: ['ขึ้นจอแล้ว', () => 'ขอบคุณ!'],

@@ -8,17 +8,19 @@ import { connect, type TipJar, tipsOf, visit } from './tip-jar.ts';
 /** Whatever says or suggests that the money came. */
 const claims = /\bpaid\b|received|thank|receipt|has the money|ได้รับเงินแล้ว|ชำระแล้ว|จ่ายแล้ว|ขอบคุณ|ใบรับ/i;
 
-interface Person {
+export interface Person {
   readonly language: string;
   readonly locale: string;
   readonly name: string;
+  readonly colorScheme: 'light' | 'dark';
 }
 
 /** From connecting to the receipt, by pages alone, on phones of the creator and of a supporter. */
-export async function journey(jar: TipJar, browser: Browser, { language, locale, name }: Person) {
+export async function journey(jar: TipJar, browser: Browser, { language, locale, name, colorScheme }: Person) {
   const creator = await jar.addCreator(`creator_${language}`, name);
   const complaints: string[] = [];
-  const [creatorPage, supporterPage] = [await visit(browser, locale), await visit(browser, locale)];
+  const creatorPage = await visit(browser, locale, colorScheme);
+  const supporterPage = await visit(browser, locale, colorScheme);
   for (const page of [creatorPage, supporterPage]) {
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => /policy/i.test(message.text()) && complaints.push(message.text()));

@@ -9,7 +9,7 @@ import { Webhook } from 'standardwebhooks';
 import { until } from '../../../sdk/test/until.ts';
 import { launch } from './launch.ts';
 import { connect, folder, skip, startTipJar, type TipJar, tipsOf, visit } from './tip-jar.ts';
-import { journey } from './tip-jar-journey.ts';
+import { journey, type Person } from './tip-jar-journey.ts';
 
 let visitors = 0;
 
@@ -53,11 +53,12 @@ test('the tip jar', { skip }, async (t) => {
   let running = await jar.start();
   const browser = await launch(t);
 
-  for (const [language, locale, name] of [
-    ['en', 'en-US', 'Mali <b>มะลิ</b>'],
-    ['th', 'th-TH', 'สมหญิง'],
-  ] as const)
-    await t.test(`its whole journey on a phone: ${language}`, () => journey(jar, browser, { language, locale, name }));
+  const people: Person[] = [
+    { language: 'en', locale: 'en-US', colorScheme: 'light', name: 'Mali <b>มะลิ</b>' },
+    { language: 'th', locale: 'th-TH', colorScheme: 'dark', name: 'สมหญิง' },
+  ];
+  for (const person of people)
+    await t.test(`its whole journey on a phone: ${person.language}`, () => journey(jar, browser, person));
 
   const mali = await jar.addCreator('mali', 'Mali');
   const page = await visit(browser);
@@ -158,6 +159,18 @@ test('the tip jar', { skip }, async (t) => {
     }
     assert.equal(await stateOf(payment), 'recorded');
     assert.match(await (await fetch(`${jar.url}/@mali`)).text(), /Show the QR code/);
+  });
+
+  await t.test('what Namjai would refuse is refused before there is a QR code', async () => {
+    const hostile: Record<string, string>[] = [
+      ...['', '0', '0.99', '-5', '1e3', '50000.01', '20.005', 'NaN'].map((own) => ({ own })),
+      ...['', ' ', '\u200b', '\u0301', 'a\u202eb', 'a\tb', 'น'.repeat(41)].map((name) => ({ own: '20', name })),
+      ...['น'.repeat(256), 'a\u0000b'].map((message) => ({ own: '20', message })),
+    ];
+    for (const form of hostile) {
+      const response = await postForm(jar, '/@mali', { key: 'one', name: 'Somchai', ...form });
+      assert.equal(response.status, 422, JSON.stringify(form));
+    }
   });
 
   await t.test('the form sent twice is one payment, other words are another, and a flood is refused', async () => {

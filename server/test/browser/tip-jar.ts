@@ -131,8 +131,12 @@ async function startWire(t: TestContext, target: string) {
 }
 
 /** A visitor on a phone. */
-export async function visit(browser: Browser, locale = 'en-US'): Promise<Page> {
-  const page = await (await browser.newContext({ ...phone, locale })).newPage();
+export async function visit(
+  browser: Browser,
+  locale = 'en-US',
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<Page> {
+  const page = await (await browser.newContext({ ...phone, locale, colorScheme })).newPage();
   page.setDefaultTimeout(60_000);
   return page;
 }
