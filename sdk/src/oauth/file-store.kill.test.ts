@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,27 +87,5 @@ test('a lock of a process that is gone is taken over at once, by one', async (t)
     );
     assert.equal(results.filter(Boolean).length, 1);
     assert.deepEqual(readdirSync(join(path, '..')), ['tokens.json']);
-  }
-});
-
-test('a lock of a process that lives, or that may live elsewhere, is waited for', async (t) => {
-  const path = temporary(t);
-  const holders = [
-    { token: 'a', machine: 'elsewhere', pid: 1, started: '1' },
-    { token: 'b', machine: hostname(), pid: 999_999_999, started: null },
-  ];
-  for (const holder of holders) {
-    leave(path, holder);
-    let done = false;
-    const writing = fileStore(path)
-      .write(`key ${holder.token}`, 'value', null)
-      .then((result) => {
-        done = result;
-      });
-    await sleep(100);
-    assert.equal(done, false);
-    rmSync(`${path}.lock`);
-    await writing;
-    assert.equal(done, true);
   }
 });

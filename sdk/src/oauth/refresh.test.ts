@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenServer } from '../../test/token-server.ts';
 import { until } from '../../test/until.ts';
 import { NamjaiError, ReauthorizationRequired } from '../error.ts';
@@ -37,10 +38,30 @@ const lost = () => Promise.reject(new TypeError('fetch failed'));
 test('200 calls of four processes with one expired token make one refresh', async () => {
   const { server, start } = await connected();
   server.expireAccess();
-  const processes = Array.from({ length: 4 }, () => start());
+  // Long enough for the others to look at the store again and again.
+  server.disturb(async (path, arrive) => {
+    if (isToken(path)) await sleep(150);
+    return arrive();
+  });
+  const processes = Array.from({ length: 4 }, () => start({ timeoutMs: 60_000 }));
   const calls = Array.from({ length: 200 }, (_, index) => processes[index % 4]?.as('crt_1').me());
   for (const answer of await Promise.all(calls)) assert.deepEqual(answer, ok);
   assert.equal(server.refreshes().length, 1);
+});
+
+test('calls at once read the store once', async () => {
+  const { store, start } = await connected();
+  let reads = 0;
+  const counting: Store = {
+    ...store,
+    read(key) {
+      reads += 1;
+      return store.read(key);
+    },
+  };
+  const oauth = start({ store: counting });
+  await Promise.all(Array.from({ length: 50 }, () => oauth.as('crt_1').me()));
+  assert.equal(reads, 1);
 });
 
 test('a token is refreshed before it expires by the clock', async () => {
@@ -108,10 +129,12 @@ test('a server that is away loses no connection, whichever process comes next', 
       await arrive();
       return answer();
     });
+    const before = server.refreshes().length;
     await assert.rejects(
       oauth.as('crt_1').me(),
       (error) => error instanceof NamjaiError && error.code !== 'invalid_grant',
     );
+    assert.equal(server.refreshes().length, before + 4, 'three more tries');
   }
   server.disturb(null);
   assert.deepEqual(await start().as('crt_1').me(), ok);
@@ -191,28 +214,77 @@ test('a request that arrives after its lease has run out costs nothing', async (
   assert.ok(server.refreshes().every(({ error }) => error === null));
 });
 
-test('a holder whose lease is renewed is waited for, whatever its clock says', async () => {
+test('a request that was given up and arrives after its repeat costs nothing', async () => {
   const { server, start } = await connected();
   server.expireAccess();
-  let release = (): void => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
+  let arriveLate: (() => Promise<unknown>) | undefined;
+  const oauth = start({
+    fetch: async (input, init) => {
+      if (arriveLate || !isToken(new URL(String(input)).pathname)) return server.fetch(input, init);
+      arriveLate = () => server.fetch(input, init);
+      return lost();
+    },
   });
-  let tries = 0;
+  assert.deepEqual(await oauth.as('crt_1').me(), ok);
+  await arriveLate?.();
+  for (let again = 0; again < 3; again += 1) {
+    server.expireAccess();
+    assert.deepEqual(await oauth.as('crt_1').me(), ok);
+  }
+  assert.ok(server.refreshes().every(({ error }) => error === null));
+  assert.equal(new Set(server.refreshes().map(({ key }) => key)).size, 3, 'the first of the three repeats once more');
+});
+
+test('a holder who renews the lease is waited for, whatever the clocks say', async () => {
+  const { server, start } = await connected();
+  server.expireAccess();
+  const sent: string[] = [];
+  const requestMs = 2000;
+  /** A process whose first tries go unanswered: together for longer than a lease, one by one far shorter. */
+  const startAs = (name: string, unanswered: number, more: Partial<OAuthOptions>) =>
+    start({
+      ...more,
+      timeoutMs: requestMs,
+      fetch: async (input, init) => {
+        if (!isToken(new URL(String(input)).pathname)) return server.fetch(input, init);
+        sent.push(name);
+        if (sent.length > unanswered) return server.fetch(input, init);
+        await sleep(0.55 * requestMs);
+        return lost();
+      },
+    });
+  const holding = startAs('holder', 3, { random: () => 0 })
+    .as('crt_1')
+    .me();
+  await until('it holds the lease', () => sent.length === 1);
+  await Promise.all([
+    holding,
+    startAs('other', 0, { now: () => Date.now() + 300_000 })
+      .as('crt_1')
+      .me(),
+  ]);
+  assert.deepEqual(sent, ['holder', 'holder', 'holder', 'holder']);
+});
+
+test('a holder whose store was slow renews the lease before it sends', async () => {
+  const { server, store, start } = await connected();
+  server.expireAccess();
+  const order: string[] = [];
+  const slow: Store = {
+    ...store,
+    async write(...parameters) {
+      order.push('write');
+      const written = await store.write(...parameters);
+      if (order.length === 1) await sleep(timeoutMs);
+      return written;
+    },
+  };
   server.disturb(async (path, arrive) => {
-    if (!isToken(path)) return arrive();
-    tries += 1;
-    if (tries < 3)
-      return new Promise((_, reject) => setTimeout(() => reject(new TypeError('fetch failed')), 0.9 * timeoutMs));
-    await held;
+    if (isToken(path)) order.push('refresh');
     return arrive();
   });
-  const ahead = () => Date.now() + 300_000;
-  const calls = [start().as('crt_1').me(), start({ now: ahead }).as('crt_1').me()];
-  await until('the third try is sent', () => tries === 3);
-  release();
-  await Promise.all(calls);
-  assert.equal(server.refreshes().length, 1);
+  assert.deepEqual(await start({ store: slow }).as('crt_1').me(), ok);
+  assert.deepEqual(order, ['write', 'write', 'refresh', 'write']);
 });
 
 test('a creator who disconnected is told once to the server, and remembered', async () => {
