@@ -10,7 +10,8 @@ import type { TokenSet } from './server.ts';
  */
 
 interface ConnectionsOptions extends RefreshOptions {
-  readonly clientId: string;
+  /** Begins the names of this app's entries. */
+  readonly namespace: string;
 }
 
 /** An ended connection is asked for again after this time: a suspended creator who is restored is connected again. */
@@ -26,7 +27,7 @@ export function createConnections(options: ConnectionsOptions) {
 
   const keyOf = (creatorId: string): string => {
     if (typeof creatorId !== 'string' || creatorId === '') throw new TypeError('creatorId is missing');
-    return `creator/${options.clientId}/${creatorId}`;
+    return `creator/${options.namespace}/${creatorId}`;
   };
 
   async function load(name: string): Promise<Entry | null> {

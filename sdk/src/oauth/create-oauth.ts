@@ -63,12 +63,14 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const sleep = options.sleep ?? ((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
   const sealed = createSealedStore(options.store, options.encryptionKey);
   const server = createServer({ baseUrl, clientId, clientSecret, timeoutMs, fetch: send, now });
+  // Apps of several servers can share a store: the tokens of one server are never sent to another.
+  const namespace = `${new URL(baseUrl).host}/${clientId}`;
   const repeating = { retries, sleep, random };
-  const connections = createConnections({ sealed, server, clientId, timeoutMs, now, ...repeating });
+  const connections = createConnections({ sealed, server, namespace, timeoutMs, now, ...repeating });
 
   function signIn() {
     if (!redirectUri) throw new TypeError('redirectUri is missing');
-    return { redirectUri, ...createSignIn({ sealed, clientId, redirectUri, scope, now }) };
+    return { redirectUri, ...createSignIn({ sealed, namespace, clientId, redirectUri, scope, now }) };
   }
 
   /**

@@ -202,12 +202,25 @@ test('a stored value opens under its own key only, and with the old encryption k
     code('store_unreadable'),
     'the refresh encrypted it anew',
   );
-  await store.write('creator/app_1/crt_2', (await store.read('creator/app_1/crt_1')) ?? '', null);
+  await store.write(
+    'creator/api.example/app_1/crt_2',
+    (await store.read('creator/api.example/app_1/crt_1')) ?? '',
+    null,
+  );
   await assert.rejects(appOf(server, store, { encryptionKey: next }).as('crt_2').me(), code('store_unreadable'));
   // Connecting again replaces what cannot be opened.
   const oauth = appOf(server, store);
   await oauth.callback('session', server.approve((await oauth.authorize('session')).url));
   await oauth.as('crt_1').me();
+});
+
+test('the tokens of one server are not sent to another that shares the store', async () => {
+  const { store } = await connected();
+  const evil = tokenServer();
+  const there = appOf(evil, store, { baseUrl: 'https://evil.example' });
+  await assert.rejects(there.as('crt_1').me(), ReauthorizationRequired);
+  await there.disconnect('crt_1');
+  assert.deepEqual(evil.log, []);
 });
 
 test('disconnecting revokes and forgets; a revocation that failed can be repeated', async () => {
@@ -217,7 +230,7 @@ test('disconnecting revokes and forgets; a revocation that failed can be repeate
   server.disturb(null);
   await oauth.as('crt_1').me();
   await oauth.disconnect('crt_1');
-  assert.equal(await store.read('creator/app_1/crt_1'), null);
+  assert.equal(await store.read('creator/api.example/app_1/crt_1'), null);
   await assert.rejects(oauth.as('crt_1').me(), ReauthorizationRequired);
   await oauth.disconnect('crt_1');
   assert.equal(server.refreshes().length, 0);

@@ -178,8 +178,8 @@ test('a process that ends at any point leaves what the next one needs', async ()
       return end === 'after the request' ? never : response;
     };
     void start({ store: dying, fetch: disturbed }).as('crt_1').me();
-    const before = await store.read('creator/app_1/crt_1');
-    await until('it holds the lease', async () => (await store.read('creator/app_1/crt_1')) !== before);
+    const before = await store.read('creator/api.example/app_1/crt_1');
+    await until('it holds the lease', async () => (await store.read('creator/api.example/app_1/crt_1')) !== before);
     assert.deepEqual(await start().as('crt_1').me(), ok, end);
     server.expireAccess();
     assert.deepEqual(await start().as('crt_1').me(), ok, 'and the pair that it stored works');
@@ -201,8 +201,8 @@ test('a request that arrives after its lease has run out costs nothing', async (
     },
   });
   const waiting = slow.as('crt_1').me();
-  const before = await store.read('creator/app_1/crt_1');
-  await until('it holds the lease', async () => (await store.read('creator/app_1/crt_1')) !== before);
+  const before = await store.read('creator/api.example/app_1/crt_1');
+  await until('it holds the lease', async () => (await store.read('creator/api.example/app_1/crt_1')) !== before);
   assert.deepEqual(await start().as('crt_1').me(), ok);
   // Now the server replaces the pair that the other process has stored.
   await arriveLate();

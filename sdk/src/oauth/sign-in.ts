@@ -22,6 +22,7 @@ interface Pending {
 
 interface SignInOptions {
   readonly sealed: SealedStore;
+  readonly namespace: string;
   readonly clientId: string;
   readonly redirectUri: string;
   readonly scope: string;
@@ -37,12 +38,12 @@ interface Approval {
 const LIFE_MS = 3_600_000;
 const MAX_PENDING = 5;
 
-export function createSignIn({ sealed, clientId, redirectUri, scope, now }: SignInOptions) {
+export function createSignIn({ sealed, namespace, clientId, redirectUri, scope, now }: SignInOptions) {
   /** The session id may be the secret of a cookie: only its hash is stored. */
   async function keyOf(sessionId: string): Promise<string> {
     if (typeof sessionId !== 'string' || sessionId === '')
       throw new TypeError('sessionId must identify the session of the browser that is signed in to your app');
-    return `${SESSION_PREFIX}${clientId}/${await sha256(sessionId)}`;
+    return `${SESSION_PREFIX}${namespace}/${await sha256(sessionId)}`;
   }
 
   /** A value that cannot be decrypted counts as none: it was worth an hour at most. */
