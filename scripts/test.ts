@@ -28,7 +28,9 @@ const everything = {
 /** Measures times, and so goes before other files; who has no right to do that waits until they are done. */
 const measuring = 'server/test/faults/victims.test.ts';
 /** Slow test files, slowest first. */
-const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/'].map((part) => `server/test/${part}`);
+const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/']
+  .map((part) => `server/test/${part}`)
+  .concat('sdk/test/');
 
 const [shape, ...given] = process.argv.slice(2);
 if (shape !== 'embedded' && shape !== 'nodes') throw new Error('say which shape: embedded or nodes');

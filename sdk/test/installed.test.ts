@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -97,6 +97,15 @@ test('packed, the SDK and the server work outside of the repository', async (t) 
     assert.doesNotMatch(String(one.bytes), /createWebhookHandler|handler is slower|maxBodyBytes/);
   });
 
+  await t.test('without the server, testing says what to install', async () => {
+    const alone = join(folder, 'alone');
+    mkdirSync(join(alone, 'node_modules/@namjai'), { recursive: true });
+    renameSync(join(project, 'node_modules/@namjai/sdk'), join(alone, 'node_modules/@namjai/sdk'));
+    const start = `import('@namjai/sdk/testing').then(({ startNamjai }) => startNamjai())`;
+    await assert.rejects(run(process.execPath, ['-e', start], alone), /npm install --save-dev namjai/);
+    renameSync(join(alone, 'node_modules/@namjai/sdk'), join(project, 'node_modules/@namjai/sdk'));
+  });
+
   await t.test('the command line serves pages, guides and the overlay', (t) => checkServer(t, project));
 });
 
@@ -122,16 +131,29 @@ async function checkServer(t: { after(end: () => Promise<void>): void }, project
 
   const creator = JSON.parse(await command('--json', 'creator', 'add', '--username', 'mali'));
   assert.equal(creator.username, 'mali');
+  const found = new Set<string>();
   for (const path of ['/', '/docs', '/docs/events', '/login', '/openapi.json', '/overlay/worker.js']) {
     const response = await get(path);
     assert.equal(response.status, 200, path);
-    const assets = (await response.text()).match(/\/assets\/[^"')]+/g) ?? [];
-    for (const asset of assets) assert.equal((await get(asset)).status, 200, asset);
-    if (path === '/login') {
-      assert.ok(assets.some((asset) => asset.endsWith('.js')));
-      assert.ok(!assets.some((asset) => asset.endsWith('.ts')));
-    }
+    for (const asset of (await response.text()).match(/\/assets\/[^"')]+/g) ?? []) found.add(asset);
   }
+  const [, version] = [...found][0]?.split('/assets/') ?? [];
+  // The pages of OBS have a secret address; what they load has not.
+  found.add(`/assets/${version?.split('/')[0]}/server/src/features/overlay/browser/overlay.js`);
+  // A set takes what is added while it is read: modules bring what they import, stylesheets their fonts.
+  for (const asset of found) {
+    const response = await get(asset);
+    assert.equal(response.status, 200, asset);
+    assert.doesNotMatch(asset, /\.ts$/);
+    if (!/\.(js|css)$/.test(asset)) continue;
+    for (const [, path = ''] of (await response.text()).matchAll(/(?:from |import |url\()["'](\.[^"']+)["']/g))
+      found.add(new URL(path, `http://localhost${asset}`).pathname);
+  }
+  for (const part of ['/sdk/src/events/connect.js', '.woff2', '/enhance.js'])
+    assert.ok(
+      [...found].some((asset) => asset.endsWith(part)),
+      part,
+    );
 }
 
 // A round is a runtime; npm test has none of these, which need a network.

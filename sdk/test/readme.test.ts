@@ -113,7 +113,10 @@ test('receives webhooks', async (t) => {
 });
 
 test('tests an app', async (t) => {
-  assert.match(await ended(run(t, block('startNamjai()'), {}, '--test')), /pass 1\b/);
+  const program = block('startNamjai()');
+  assert.match(await ended(run(t, program, {}, '--test')), /pass 1\b/);
+  const guide = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8');
+  assert.ok(guide.includes(program), 'docs/sdk.md shows the same program');
 });
 
 test('every block is tested', () => assert.deepEqual([...untested], []));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -125,6 +126,33 @@ test('says what is wrong: an unknown scope, a server that has ended', async () =
   await other.close();
   await assert.rejects(other.tip(), /has ended/);
   await assert.rejects(createClient({ baseUrl: other.baseUrl, accessToken: 'x', retries: 0 }).me(), NamjaiError);
+});
+
+test('a public app has no secret, and its grant works', async () => {
+  const app = await namjai.app({ public: true });
+  assert.equal(app.clientSecret, null);
+  const grant = await namjai.grant({ app, scope: 'tips.read' });
+  assert.equal((await createClient({ baseUrl: namjai.baseUrl, ...grant }).me()).app.client_id, app.clientId);
+});
+
+test('the server ends with the process that started it, however that ends', async () => {
+  const program = `
+    import { startNamjai } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
+    const { baseUrl } = await startNamjai();
+    console.log(baseUrl);
+    setInterval(() => {}, 1000);`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [baseUrl] = await once(parent.stdout.setEncoding('utf8'), 'data');
+  const isUp = () =>
+    fetch(`${baseUrl.trim()}/healthz`).then(
+      () => true,
+      () => false,
+    );
+  assert.ok(await isUp());
+  parent.kill('SIGKILL');
+  await until('the server has ended', async () => !(await isUp()));
 });
 
 test('never starts where NODE_ENV is production', async (t) => {

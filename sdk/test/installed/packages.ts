@@ -89,7 +89,7 @@ export async function compile(
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
+    skipLibCheck: moduleResolution !== 'nodenext',
     target: 'es2022',
     lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
     types: ['node'],
