@@ -22,6 +22,7 @@ const order = [
   'overlay',
   'screening',
   'errors',
+  'changelog',
   'operations',
   'scaling',
   'performance',
@@ -36,7 +37,7 @@ export function pictureFiles(from: URL = folder): ReadonlyMap<string, URL> {
   return new Map(names.map((name) => [name, new URL(name, from)]));
 }
 
-interface ReadOptions extends Omit<RenderOptions, 'linkTo'> {
+interface ReadOptions extends Omit<RenderOptions, 'linkTo' | 'otherIds'> {
   readonly from?: URL;
   readonly reader?: Lang;
 }
@@ -53,10 +54,14 @@ export function readGuides({ from = folder, reader = 'en', ...options }: ReadOpt
     const [file, lang] = existsSync(translated) ? [translated, reader] : [new URL(`${name}.md`, from), 'en' as const];
     const text = readFileSync(file, 'utf8');
     const source = lang === 'th' ? keepWordsWhole(text) : text;
-    const markdown = renderMarkdown(source, { ...options, linkTo: linkAmong(names) });
+    const otherIds = lang === 'en' ? [] : idsOf(new URL(`${name}.md`, from));
+    const markdown = renderMarkdown(source, { ...options, otherIds, linkTo: linkAmong(names) });
     return { ...markdown, name, lang, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
   });
 }
+
+/** So that a link to a part of the English guide leads to the same part of its translation. */
+const idsOf = (file: URL): string[] => renderMarkdown(readFileSync(file, 'utf8')).headings.map(({ id }) => id);
 
 /** Links between guides lead to their pages. A link to any other file of the repository keeps only its text. */
 function linkAmong(names: readonly string[]): LinkTo {

@@ -29,6 +29,8 @@ export interface RenderOptions {
   readonly linkTo?: LinkTo;
   /** The address of this server, which replaces the local one. */
   readonly server?: string;
+  /** Second ids of the headings, in their order: those of the guide that this one translates. */
+  readonly otherIds?: readonly string[];
   /** A request in every language. */
   readonly sample?: (operationId: string, overrides: Overrides) => Html;
 }
@@ -60,10 +62,15 @@ function codeBlock({ info, content }: Token, { sample }: RenderOptions): Html {
   return html`<div class="code" data-label="${label}"><pre tabindex="0"><code>${text}</code></pre></div>`;
 }
 
+const otherId = 'data-other-id';
+
 /** Only headings below the title have an id, and link to themselves. */
 rules.heading_open = (tokens, index, options, _env, renderer) => {
   const id = tokens[index]?.attrGet('id');
-  return renderer.renderToken(tokens, index, options) + (id ? html`<a class="anchor" href="#${id}">` : '');
+  const other = tokens[index]?.attrGet(otherId);
+  if (!id) return renderer.renderToken(tokens, index, options);
+  const second = other ? html`<span id="${other}"></span>` : '';
+  return html`<${tokens[index]?.tag} id="${id}">!${second}<a class="anchor" href="#${id}">`;
 };
 rules.heading_close = (tokens, index, options, _env, renderer) =>
   (tokens[index]?.tag === 'h1' ? '' : '</a>') + renderer.renderToken(tokens, index, options);
@@ -75,7 +82,7 @@ export function inline(text: string): Html {
 export function renderMarkdown(source: string, options: RenderOptions = {}): Markdown {
   const text = source.replaceAll(localServer, options.server ?? localServer).replace(/<!--[\s\S]*?-->\n?/g, '');
   const tokens = markdown.parse(text, {});
-  const headings = identifyHeadings(tokens);
+  const headings = identifyHeadings(tokens, options.otherIds ?? []);
   labelCells(tokens);
   const first = tokens.findIndex(({ type, level }) => type === 'paragraph_open' && level === 0);
   return { body: render(tokens, options), headings, intro: plainText(tokens[first + 1]) };
@@ -111,14 +118,16 @@ function resolveLinks(tokens: Token[], linkTo: LinkTo): void {
   }
 }
 
-function identifyHeadings(tokens: Token[]): Heading[] {
+function identifyHeadings(tokens: Token[], otherIds: readonly string[]): Heading[] {
   const headings: Heading[] = [];
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'heading_open') continue;
     const text = plainText(tokens[index + 1]);
     const level = Number(token.tag.slice(1));
     const id = uniqueId(text, headings);
+    const other = otherIds[headings.length];
     if (level > 1) token.attrSet('id', id);
+    if (other !== undefined && other !== id) token.attrSet(otherId, other);
     headings.push({ level, text, id });
   }
   return headings;
