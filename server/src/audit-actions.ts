@@ -134,11 +134,11 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },
   'webhooks/endpoints/prune-repo.ts': { deleteDeliveries: none, deleteEndpointsOfDeletedApps: none },
+  'webhooks/endpoints/secret-repo.ts': { replaceSecret: 'webhook.secret_replaced' },
   'webhooks/endpoints/repo.ts': {
     addEndpoint: 'webhook.created',
     changeEndpoint: 'webhook.changed',
     removeEndpoint: 'webhook.removed',
-    replaceSecret: 'webhook.secret_replaced',
     disableFailing: 'webhook.disabled',
     insertNotice: none,
     retryDelivery: none,

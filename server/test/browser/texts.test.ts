@@ -215,7 +215,12 @@ test('security 43: names kept from before the rules stay in their box on every p
       name,
       hostileTexts[key] ?? '',
     ]);
-    await execute(runtime.db, 'UPDATE apps SET name = $2 WHERE id = $1', [app.clientId, name]);
+    await execute(runtime.db, 'UPDATE apps SET name = $2, description = $3, homepage_url = $4 WHERE id = $1', [
+      app.clientId,
+      name,
+      hostileTexts[key] ?? '',
+      `https://${'w'.repeat(63)}.${'w'.repeat(63)}.example/`,
+    ]);
     const value = await runtime.signIn.begin(creatorId, 'password', { address: '', userAgent: name });
     const consent = new URLSearchParams({
       client_id: app.clientId,
@@ -228,7 +233,8 @@ test('security 43: names kept from before the rules stay in their box on every p
       await context.addCookies([{ name: 'namjai', value, url: address }]);
       const page = await context.newPage();
       const paths = ['/dashboard', '/dashboard/apps', '/dashboard/profile', '/developers', '/account', `/@${username}`];
-      for (const path of [...paths, `/developers/apps/${app.clientId}`, `/oauth/authorize?${consent}`]) {
+      const own = ['', '/creators', '/failures', '/webhooks'].map((end) => `/developers/apps/${app.clientId}${end}`);
+      for (const path of [...paths, ...own, `/oauth/authorize?${consent}`]) {
         await page.goto(address + path);
         await assertInside(page, `${path.split('?')[0]} ${key} ${width}`, key === 'marks above');
       }

@@ -97,10 +97,14 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
   scope.post<Path>(`${base}/:id/secret`, async (request, reply) => {
     const app = await ownRecent(request);
     const { id } = request.params;
-    const { secret, previous_valid_until } = await webhooks.rotateSecret(app.id, id);
-    const text = words(pages.lang(request))('newSecretDone');
+    const t = words(pages.lang(request));
+    // The form that is sent twice makes one secret, and shows it twice: a browser shows the second answer only.
+    const replaced = formText(request, 'replaced') || (await webhooks.secretHash(app.id, id));
+    const made = await webhooks.rotateSecretOnce(app.id, id, replaced);
+    if (!made)
+      return pages.redirect(reply, `${webhooksPath(app)}/${id}`, { tone: 'warn', text: t('newSecretOutdated') });
     return showWebhook(request, reply, app, await webhooks.get(app.id, id), {
-      secret: { value: secret, text, oldUntil: previous_valid_until },
+      secret: { value: made.secret, text: t('newSecretDone'), oldUntil: made.previous_valid_until },
     });
   });
 
@@ -201,6 +205,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
       typed: o.typed ?? { url: webhook.url ?? '', types: webhook.types ?? [], description: webhook.description ?? '' },
       list: { deliveries: page.deliveries, next: page.next, status, isFirst: before === null },
       span: o.span,
+      secretHash: await webhooks.secretHash(app.id, webhook.id),
       ...(o.secret ? { secret: o.secret } : {}),
     });
     return show(request, reply, body, o.status);

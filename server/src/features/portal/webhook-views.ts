@@ -104,6 +104,8 @@ export function webhookPage(
     typed: TypedWebhook;
     list: DeliveryList;
     span: TypedSpan | undefined;
+    /** Of the secret that the form for a new one replaces. */
+    secretHash: string;
     secret?: { value: string; text: string; oldUntil?: string };
   },
 ): Html {
@@ -121,7 +123,7 @@ export function webhookPage(
 !${deliveryCard(view, webhook, path, o.list)}
 !${replayCard(view, webhook, path, o.span)}
 !${webhook.kind === 'listener' ? '' : card({ title: t('details'), body: webhookForm(view, path, t('save'), o.typed) })}
-!${secretCard(view, path, o.secret)}
+!${secretCard(view, path, o.secretHash, o.secret)}
 !${card({
     title: t('remove'),
     body: confirm({
@@ -183,7 +185,7 @@ function webhookForm(view: View, action: string, submit: string, typed: TypedWeb
   });
 }
 
-function secretCard(view: View, path: string, secret?: { value: string; oldUntil?: string }): Html {
+function secretCard(view: View, path: string, hash: string, secret?: { value: string; oldUntil?: string }): Html {
   const t = words(view.lang);
   if (secret)
     return card({
@@ -195,7 +197,11 @@ function secretCard(view: View, path: string, secret?: { value: string; oldUntil
   const make = confirm({
     summary: t('newSecret'),
     text: t('newSecretMeans'),
-    action: buttonForm({ action: `${path}/secret`, csrf: view.csrf, label: t('newSecretNow'), kind: 'danger' }),
+    action: form({
+      action: `${path}/secret`,
+      csrf: view.csrf,
+      body: html`<input type="hidden" name="replaced" value="${hash}">!${button(t('newSecretNow'), { kind: 'danger' })}`,
+    }),
   });
   return card({ title: t('secret'), body: html`<p class="hint">${t('secretHint')}</p>!${make}` });
 }

@@ -8,6 +8,7 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { execute } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
+import { hashSecret } from '../../platform/secrets.ts';
 
 async function setup(t: Pick<TestContext, 'after'>) {
   const app = await buildWebhooks(t);
@@ -231,4 +232,34 @@ test('the listener stands in the list with its log, without an address and witho
   await until('it is closed', async () => !(await runtime.webhooks.get(own.clientId, id)).listening);
   assert.match((await visitor.get(`${path}/${id}`)).body, /No program listens/);
   assert.match((await visitor.get(path)).body, /Closed/);
+});
+
+test('a double click on “Make a new secret” makes one, which both answers show; the one before signs on', async (t) => {
+  const { visitor, path, runtime, own, receiver } = await setup(t);
+  const { id, secret: first } = await runtime.webhooks.add(own.clientId, {
+    url: receiver.url,
+    types: null,
+    description: null,
+  });
+  const page = `${path}/${id}`;
+  const formOf = async () => ({
+    replaced:
+      /name="replaced" value="([^"]+)"/.exec((await visitor.get(page)).body)?.[1]?.replaceAll('&#61;', '=') ?? '',
+  });
+  const isOld = async (secret: string) => (await visitor.post(`${page}/secret`, { replaced: hashSecret(secret) })).body;
+  const form = await formOf();
+  const answers = await Promise.all([1, 2, 3].map(() => visitor.post(`${page}/secret`, form)));
+  answers.push(await visitor.post(`${page}/secret`, form));
+  const shown = new Set(answers.map(({ body }) => secretIn(body)));
+  assert.equal(shown.size, 1);
+  const [made] = shown;
+  assert.ok(made && made !== first);
+  assert.equal(await runtime.webhooks.secretHash(own.clientId, id), hashSecret(made));
+  assert.equal(secretIn(await isOld(first)), made, 'the first one is still the one before');
+
+  const next = secretIn((await visitor.post(`${page}/secret`, await formOf())).body);
+  assert.ok(next && next !== made);
+  const outdated = await visitor.post(`${page}/secret`, form);
+  assert.equal(outdated.headers.location, page);
+  assert.equal(await runtime.webhooks.secretHash(own.clientId, id), hashSecret(next), 'an old form changes nothing');
 });

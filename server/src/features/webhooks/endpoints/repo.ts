@@ -106,20 +106,6 @@ async function removeEndpoint(tx: Tx, clientId: string, id: string): Promise<voi
   await tx.run('DELETE FROM webhook_endpoints WHERE client_id = $1 AND id = $2', [clientId, id]);
 }
 
-async function replaceSecret(
-  tx: Tx,
-  clientId: string,
-  id: string,
-  sealed: Uint8Array,
-  oldUntil: number,
-): Promise<void> {
-  await tx.run(
-    `UPDATE webhook_endpoints SET sealed_old_secret = sealed_secret, old_secret_until = $4, sealed_secret = $3
-     WHERE client_id = $1 AND id = $2`,
-    [clientId, id, sealed, oldUntil],
-  );
-}
-
 /** Disables an endpoint that has had attempts but no success since before `since`. Returns whether there was one. */
 async function disableFailing(tx: Tx, since: number, now: number): Promise<boolean> {
   const failing = await tx.get<{ id: string }>(
@@ -308,7 +294,6 @@ export const writes = defineWrites(import.meta.url, {
   addEndpoint,
   changeEndpoint,
   removeEndpoint,
-  replaceSecret,
   disableFailing,
   insertNotice,
   retryDelivery,

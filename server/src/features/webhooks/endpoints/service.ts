@@ -10,6 +10,7 @@ import { createWebhookLimits } from './limits.ts';
 import { pruneDeliveries } from './prune.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
+import { createSecrets } from './secrets.ts';
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
@@ -47,7 +48,6 @@ export class TooManyWebhooks extends ApiError {
 export class WebhookExists extends Error {}
 
 export const mostEndpoints = 10;
-const overlapMs = 24 * 3_600_000;
 const dayMs = 86_400_000;
 const failingMs = 5 * dayMs;
 
@@ -141,13 +141,7 @@ export function createWebhooks({
       changed(id);
     },
 
-    async rotateSecret(clientId: string, id: string): Promise<{ secret: string; previous_valid_until: string }> {
-      await endpoint(clientId, id);
-      const [secret, until] = [newWebhookSecret(), clock() + overlapMs];
-      await db.write(repo.writes.replaceSecret, clientId, id, vault.seal(secret, sealContext(id)), until);
-      changed(id);
-      return { secret, previous_valid_until: toTimestamp(until) };
-    },
+    ...createSecrets({ db, clock, vault, changed }),
 
     /** Where one of the creator's events was sent, without addresses and answers: those are the apps' own. */
     async ofEvent(creatorId: string, eventId: string): Promise<EventDelivery[]> {
