@@ -43,6 +43,10 @@ test('everything that grows has an end: a year later the jobs leave none of it',
   const [endpoint] = await webhooks.list(app1.clientId);
   await webhooks.deliveries.ping(app1.clientId, endpoint?.id ?? '');
   await runtime.lastUsed.flush();
+  // A code that nobody types.
+  const credentials = { client_id: app1.clientId, client_secret: app1.clientSecret };
+  const device = await http.inject({ method: 'POST', url: '/v1/oauth/device_authorization', payload: credentials });
+  assert.equal(device.statusCode, 200, device.body);
   // A request that fails.
   await http.inject({ url: '/v1/tips?limit=0', headers: pair.headers });
   await until('it is recorded', async () => {
