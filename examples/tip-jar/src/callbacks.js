@@ -48,7 +48,7 @@ export function callbackRoutes({ store, oauth, payments, secrets, settings }) {
       if (!store.payments.confirm(slip) && !store.payments.addSlip(payment.id, reference))
         return json({ error: 'already_confirmed' }, 409);
     }
-    await payments.record(payment.id);
+    await payments.recordSoon(payment.id);
     return json({ state: store.payments.get(payment.id).state });
   }
 

@@ -18,7 +18,8 @@ export function creatorRoutes({ store, payments, secrets, oauth }) {
   /** Signs in by Namjai. The cookie ties the way back to this browser; the SDK keeps and compares the state. */
   async function connect(visit) {
     if (!connects(visit.address)) throw new Refusal(429, 'tooMany');
-    const signIn = visit.cookie('sign-in') || randomToken(); // two tabs share it
+    const known = visit.cookie('sign-in');
+    const signIn = /^[\w-]{32}$/.test(known) ? known : randomToken(); // two tabs share it
     visit.setCookie('sign-in', signIn, 3600);
     return redirect((await oauth.authorize(signIn)).url);
   }
@@ -102,7 +103,7 @@ export function creatorRoutes({ store, payments, secrets, oauth }) {
         const { id } = ownPayment(visit, creator);
         if (!store.payments.confirm({ id, creatorId: creator.id, by: 'creator' }))
           return page(showJar(visit, creator, 'alreadyConfirmed'), 409);
-        await payments.record(id);
+        await payments.recordSoon(id);
       }),
     ],
     [

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NamjaiError, ReauthorizationRequired } from '@namjai/sdk';
 import { randomToken, sha256 } from './secrets.js';
 import { waitingMs } from './store.js';
@@ -77,7 +78,8 @@ export function createPayments({ store, oauth, secrets, now = Date.now }) {
   }
 
   return {
-    record,
+    /** Waits a little for the answer of Namjai; what takes longer goes on by itself. */
+    recordSoon: (id) => Promise.race([record(id).catch(console.error), sleep(3000, undefined, { ref: false })]),
 
     async recordAll() {
       for (const { id } of store.payments.unrecorded()) await record(id);
