@@ -37,7 +37,7 @@ async function followServer(server: string | undefined, after: number | undefine
   const logins = createLogins(context.env);
   const login = await logins.require(server === undefined ? undefined : readServer(server));
   const stopped = stopSignal();
-  let position = after;
+  let [position, wasLive] = [after, false];
   await logins.call(login, async (client) => {
     const ended = Promise.withResolvers<void>();
     const connection = client.events.connect({
@@ -51,7 +51,11 @@ async function followServer(server: string | undefined, after: number | undefine
           `Some events after ${position} are no longer kept${oldest === null ? '' : ` (the oldest is ${oldest})`}.`,
         ),
       onStatus(status, { error, retryMs = 0 }) {
-        if (status === 'live') context.note(`Events of ${login.username} at ${login.server}. Press Ctrl-C to stop.`);
+        if (status === 'live') {
+          const first = `Events of ${login.username} at ${login.server}. Press Ctrl-C to stop.`;
+          context.note(wasLive ? 'Connected again.' : first);
+          wasLive = true;
+        }
         if (status === 'waiting')
           context.note(`The connection is lost. Trying again in ${Math.ceil(retryMs / 1000)} s.`);
         if (status !== 'ended') return;
@@ -100,8 +104,7 @@ function summary(data: object): string {
     const from = `฿${Number(amount).toFixed(2)} from ${display_name ?? name}`;
     return typeof message === 'string' && message !== '' ? `${from}: ${message}` : from;
   }
-  return Object.entries(fields)
-    .filter(([, value]) => typeof value === 'string')
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ');
+  const { goal, tip_id, alert_id, reason } = fields;
+  if (goal !== null && typeof goal === 'object' && 'title' in goal) return String(goal.title);
+  return [tip_id, alert_id, reason].filter((value) => typeof value === 'string').join(' ');
 }

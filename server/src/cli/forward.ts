@@ -36,8 +36,10 @@ export function createForward(url: URL): Forward {
   return Object.assign(forward, { close: () => fetch.close() });
 }
 
+/** `localhost:3000` is `http://localhost:3000`. */
 export function readForwardUrl(typed: string): URL {
-  if (URL.canParse(typed) && /^https?:$/.test(new URL(typed).protocol)) return new URL(typed);
+  const text = /^(localhost|[\d.]+)(:\d+)?(\/|$)/.test(typed) ? `http://${typed}` : typed;
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new Failure('url_invalid', `"${typed}" is not an address that begins with http:// or https://.`);
 }
 

@@ -95,7 +95,7 @@ function connectOnce({ server, clientId, clientSecret, signal, ...options }: Lis
     const known = Object.values(listenerCloseReasons).find((each) => each.code === code);
     if (known && !known.reconnect)
       reject(new Failure('listener_closed', `The server has closed the connection: ${known.reason}. ${known.advice}`));
-    resolve({ why: why || `${code}${String(reason) && ` ${reason}`}`, wasReady });
+    resolve({ why: why || String(reason) || (code === 1006 ? 'the connection was lost' : `code ${code}`), wasReady });
   });
   return promise.finally(() => {
     clearTimeout(silence);

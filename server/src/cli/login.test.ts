@@ -118,7 +118,7 @@ test('a sign-in replaces the one before, one that is denied changes nothing, and
 });
 
 test('login and the others say what is wrong with the server', async (t) => {
-  const { refused, login, http } = await setup(t);
+  const { refused, run, login, http, files } = await setup(t);
   const nobody = `http://localhost:${await freePort()}`;
   const other = await startReceiver(t);
   assert.equal((await refused('login', '--server', nobody)).code, 'connection_failed');
@@ -134,4 +134,6 @@ test('login and the others say what is wrong with the server', async (t) => {
   await http.close();
   for (const command of [['whoami'], ['trigger', 'tip'], ['logout']])
     assert.equal((await refused(...command)).code, 'connection_failed', command[0]);
+  assert.equal((await run('logout', '--forget')).revoked, false);
+  assert.equal(files().length, 1);
 });

@@ -73,7 +73,7 @@ async function cliClientId(server: string): Promise<string> {
 
 async function instructions(code: DeviceCode, terminal: Terminal): Promise<string> {
   const { style } = terminal;
-  const picture = terminal.isTTY ? await qrCode(code.verificationUriComplete, terminal.columns) : '';
+  const picture = await qrCode(code.verificationUriComplete, terminal);
   return [
     'Open this address in a browser, on any device:',
     '',
@@ -86,11 +86,14 @@ async function instructions(code: DeviceCode, terminal: Terminal): Promise<strin
   ].join('\n');
 }
 
-/** Nothing where the terminal is too narrow for it. */
-async function qrCode(text: string, columns: number): Promise<string> {
+/** Black on white, which readers expect. Nothing where there are no colours, or the terminal is too narrow. */
+async function qrCode(text: string, { colours, columns, style }: Terminal): Promise<string> {
+  if (!colours) return '';
   const { default: qrcode } = await import('qrcode');
-  const picture = (await qrcode.toString(text, { type: 'utf8', errorCorrectionLevel: 'L' })).trimEnd();
-  return picture.split('\n').every((line) => [...line].length <= columns) ? picture : '';
+  const picture = await qrcode.toString(text, { type: 'utf8', errorCorrectionLevel: 'L', margin: 2 });
+  const lines = picture.split('\n').filter((line) => line !== '');
+  if (lines.some((line) => line.length > columns)) return '';
+  return lines.map((line) => style(['black', 'bgWhiteBright'], line)).join('\n');
 }
 
 async function whoami({ server }: ServerOption, { env, print }: Context): Promise<void> {
@@ -114,7 +117,10 @@ async function logout(
   try {
     await logins.end(login, true);
   } catch (error) {
-    if (!forget) throw explain(error, login);
+    const reason = explain(error, login);
+    if (!forget && reason instanceof Failure)
+      throw new Failure(reason.code, `${reason.message} To forget the sign-in here alone: namjai logout --forget`);
+    if (!forget) throw reason;
     revoked = false;
     await logins.end(login, false);
   }

@@ -120,6 +120,9 @@ export const signInEnded = (server: string): Failure =>
 
 export function explain(error: unknown, { server }: Pick<Login, 'server'>): unknown {
   if (error instanceof ReauthorizationRequired) return signInEnded(server);
+  // What follows the first sentence is for programmers who use the SDK.
+  if (error instanceof NamjaiError && error.status === 0)
+    return new Failure(error.code, error.message.replace(/\. .*/, '.'));
   if (error instanceof NamjaiError && error.details.length > 0)
     return new Failure(
       error.code,

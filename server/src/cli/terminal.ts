@@ -15,6 +15,8 @@ export interface Terminal {
   readonly columns: number;
   /** The text as it is where colours are not wanted: https://no-color.org */
   style(format: Format, text: string): string;
+  /** Whether `style` does anything. */
+  readonly colours: boolean;
 }
 
 export function createTerminal(
@@ -25,6 +27,7 @@ export function createTerminal(
   return {
     isTTY,
     columns: isTTY ? columns : Number.POSITIVE_INFINITY,
+    colours,
     style: (format, text) => (colours ? styleText(format, text, { validateStream: false }) : text),
   };
 }
@@ -39,8 +42,13 @@ export function cut(text: string, columns: number): string {
   return `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
 }
 
-/** `12:34:56`, local time. */
-export const clockTime = (at: Date): string => at.toTimeString().slice(0, 8);
+/** `12:34:56`, local time, and before it the day if that is not today. */
+export function clockTime(at: Date, now = new Date()): string {
+  const time = at.toTimeString().slice(0, 8);
+  if (at.toDateString() === now.toDateString()) return time;
+  const [month, day] = [at.getMonth() + 1, at.getDate()].map((number) => String(number).padStart(2, '0'));
+  return `${at.getFullYear()}-${month}-${day} ${time}`;
+}
 
 /** Ctrl-C and SIGTERM end a command that would go on for ever, and so does the end of the pipe that reads it. */
 export function stopSignal(): AbortSignal {

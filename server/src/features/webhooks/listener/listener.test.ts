@@ -270,7 +270,7 @@ test('texts of a result are cut; what is no result closes the socket', async (t)
   assert.equal(await flood.closed, 4400, 'results that nobody asked for');
 });
 
-test('two apps do not see each other; suspension, deletion and the end of an old secret close within a second', async (t) => {
+test('security 51: two apps do not see each other; suspension, deletion and the end of an old secret close within a second', async (t) => {
   const { address, pair, worker, tip, clock, runtime } = await build(t);
   const other = await makePair(runtime);
   const owner = await makePair(runtime);
