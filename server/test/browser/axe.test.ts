@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { readGuides } from '../../src/features/docs/guides.ts';
 import type { Runtime } from '../../src/runtime.ts';
@@ -43,6 +44,13 @@ async function pagesOf(runtime: Runtime) {
   await runtime.logos.set(newcomer.creatorId, other.clientId, logo);
   await runtime.grants.addByOperator(creatorId, other.clientId, 'profile.read tips.read');
   const consent = { client_id: other.clientId, redirect_uri: redirectUri, scope: 'profile.read tips.read', state: 's' };
+  const program = await runtime.apps.addPublic({
+    name: 'Stream Deck',
+    redirectUris: [redirectUri],
+    ownerId: newcomer.creatorId,
+  });
+  const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' };
+  const publicConsent = { ...consent, client_id: program.clientId, ...challenge };
   const receiver = { url: 'https://goalbot.example/hook', types: null, description: 'Goal Bot' };
   const { id: webhookId } = await runtime.webhooks.add(clientId, receiver);
   const { id: deliveryId } = await runtime.webhooks.deliveries.ping(clientId, webhookId);
@@ -79,6 +87,11 @@ async function pagesOf(runtime: Runtime) {
       paths: [
         ...['', '/tips/new', '/goals', '/live', '/overlay', '/screening', '/apps'].map((end) => `/dashboard${end}`),
         ...['/developers', `/oauth/authorize?${new URLSearchParams(consent)}`],
+        ...[
+          '/device',
+          `/oauth/authorize?${new URLSearchParams(publicConsent)}`,
+          `/developers/apps/${program.clientId}`,
+        ],
       ],
     },
     {
@@ -111,6 +124,20 @@ async function pagesOf(runtime: Runtime) {
   ];
 }
 
+/** The pages that follow the code of a device. */
+async function connectDevice({ apps, devices }: Runtime, page: Page, inspect: (path: string) => Promise<void>) {
+  const clientId = await apps.cliClientId();
+  const { verification_uri_complete } = await devices.begin(clientId, ['tips.read', 'tips.create'], '203.0.113.9');
+  await page.goto(verification_uri_complete);
+  await page.locator('main form button').click();
+  await inspect('/device consent');
+  await page.locator('button[value="approve"]').click();
+  await inspect('/device done');
+  await page.goto(verification_uri_complete);
+  await page.locator('main form button').click();
+  await inspect('/device wrong');
+}
+
 /** Both languages, schemes and widths once; every combination with `npm run proof -- pages`. */
 const opposites = ['en-light-1280', 'th-dark-390'];
 const chosen = process.env.PROOF || folder ? looks : looks.filter(({ name }) => opposites.includes(name));
@@ -121,6 +148,14 @@ for (const { name: look, width, ...options } of chosen)
     await runtime.demo.ensure();
     const browser = await launch(t);
     const found: string[] = [];
+    const inspect = async (page: Page, who: string, path: string) => {
+      await page.evaluate(() => document.fonts.ready);
+      const file = `${who}${path.replaceAll(/\W+/g, '-').slice(0, 150)}-${look}.png`;
+      if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
+      for (const each of await violations(page)) found.push(`${who} ${path} ${each}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide !== width) found.push(`${who} ${path} is ${wide} wide`);
+    };
     for (const { who, creatorId, paths } of await pagesOf(runtime)) {
       const context = await browser.newContext({ ...options, viewport: { width, height: 900 } });
       if (creatorId) {
@@ -131,13 +166,9 @@ for (const { name: look, width, ...options } of chosen)
       for (const path of paths) {
         const status = (await page.goto(address + path))?.status();
         if (status !== (refused.get(path) ?? 200)) found.push(`${who} ${path} answers ${status}`);
-        await page.evaluate(() => document.fonts.ready);
-        const file = `${who}${path.replaceAll(/\W+/g, '-')}-${look}.png`;
-        if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
-        for (const each of await violations(page)) found.push(`${who} ${path} ${each}`);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        if (wide !== width) found.push(`${who} ${path} is ${wide} wide`);
+        await inspect(page, who, path);
       }
+      if (who === 'newcomer') await connectDevice(runtime, page, (path) => inspect(page, who, path));
       await context.close();
     }
     assert.deepEqual(found, []);

@@ -11,7 +11,7 @@ export const words = messages({
       'Register one to get a client ID and a secret. Then send creators to the consent page with a link like this:',
     suspended: 'Suspended',
     suspendedText: 'The operator has suspended this app. Its tokens do not work until it is restored.',
-    registerIntro: 'Creators see the name when they connect the app. Everything can be changed later.',
+    registerIntro: 'Creators see the name when they connect the app. What you type here can be changed later.',
     name: 'Name',
     description: 'Description',
     descriptionHint:
@@ -101,7 +101,7 @@ export const words = messages({
     emptyText: 'ลงทะเบียนแอปเพื่อรับ Client ID และ Secret จากนั้นส่งครีเอเตอร์ไปยังหน้าขออนุญาตด้วยลิงก์แบบนี้',
     suspended: 'ถูกระงับ',
     suspendedText: 'ผู้ดูแลระบบระงับแอปนี้ไว้ โทเคนของแอปจะใช้งานไม่ได้จนกว่าจะยกเลิกการระงับ',
-    registerIntro: 'ครีเอเตอร์จะเห็นชื่อนี้ตอนเชื่อมต่อแอป ทุกอย่างแก้ไขภายหลังได้',
+    registerIntro: 'ครีเอเตอร์จะเห็นชื่อนี้ตอนเชื่อมต่อแอป สิ่งที่พิมพ์ที่นี่แก้ไขภายหลังได้',
     name: 'ชื่อแอป',
     description: 'คำอธิบาย',
     descriptionHint: 'บอกสั้น ๆ ว่าแอปทำอะไรให้ครีเอเตอร์ แสดงตอนเชื่อมต่อแอป ไม่เกิน {most} ตัวอักษร',

@@ -325,15 +325,15 @@ test('the page shows the app, its scopes, the code and from where the device ask
   const elsewhere = await from('203.0.113.9');
   const page = await visitor.post('/device', { user_code: elsewhere.user_code });
   const { name } = await runtime.apps.byId(client.clientId);
-  for (const part of [name, elsewhere.user_code, '203.0.113.9', 'Not the same as yours', 'Record tips', 'cannot prove'])
+  for (const part of [name, elsewhere.user_code, '203.0.113.9', 'not the same as yours', 'Record tips', 'cannot prove'])
     assert.ok(page.body.includes(part), part);
   assert.match(String(page.headers['content-security-policy']), /frame-ancestors 'none'/);
   assert.equal(page.headers['cache-control'], 'no-store');
   const near = await visitor.post('/device', { user_code: (await from('127.0.0.1')).user_code });
-  assert.match(near.body, /The same as yours/);
+  assert.match(near.body, /is the same as yours/);
   const thai = await signedInVisitor(app, creator.creatorId);
   const thaiPage = await thai.post('/device', { user_code: elsewhere.user_code }, { 'accept-language': 'th' });
-  assert.match(thaiPage.body, /ไม่ตรงกับที่อยู่ของคุณ/);
+  assert.match(thaiPage.body, /ไม่ตรงกับของคุณ/);
 });
 
 test('security 5: a decision needs the page, this session, its CSRF token and our origin', async (t) => {

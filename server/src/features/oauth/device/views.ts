@@ -58,11 +58,9 @@ export function consentPage(view: DeviceConsentView): Html {
   !${notice('warn', t('yourOwn'))}
   !${definitions([
     [t('asked'), view.asked],
-    [
-      t('from'),
-      html`<span translate="no">${view.address}</span><br>${t(view.sameNetwork ? 'sameNetwork' : 'otherNetwork')}`,
-    ],
+    [t('from'), html`<span translate="no">${view.address}</span>`],
   ])}
+  <p class="hint">${t(view.sameNetwork ? 'sameNetwork' : 'otherNetwork')}</p>
   !${isPublic ? html`<p>${c('publicApp', { app: app.name })}</p>` : ''}
   !${view.again ? notice('info', c(isPublic ? 'againPublic' : 'again')) : ''}
   <p>${c('willBeAble')}</p>
