@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { until } from '../../../sdk/test/until.ts';
 import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
-import { makePair } from '../factories.ts';
+import { makeCreator, makePair, makePublicApp } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { prepareNodes } from '../nodes.ts';
 import { approve, redirectUri } from '../oauth.ts';
@@ -80,6 +80,57 @@ describe('nodes that share one store', { concurrency: true, skip: skipWithoutRed
     assert.equal(new Set(tips.map(({ json }) => json.id)).size, 1);
     assert.equal(tips.filter((answer) => answer.headers.get('idempotency-replayed') === 'true').length, 9);
     assert.equal((await withStore(nodes.env, ({ db }) => assertLedger(db))).size, 1);
+  });
+
+  test('security 49: polls, guesses and requests of devices are counted over both nodes', {
+    timeout: 300_000,
+  }, async (t) => {
+    const nodes = await prepareNodes(t, 2);
+    const { client, cookies } = await withStore(nodes.env, async (runtime) => {
+      const creators = await Promise.all([makeCreator(runtime), makeCreator(runtime)]);
+      const visitor = { address: '127.0.0.1', userAgent: 'test' };
+      const tokens = creators.map(({ creatorId }) => runtime.signIn.begin(creatorId, 'password', visitor));
+      const cookies = (await Promise.all(tokens)).map((token) => `namjai=${token}`);
+      return { client: await makePublicApp(runtime), cookies };
+    });
+    await Promise.all([0, 1].map(nodes.start));
+    const at = (i: number) => nodes.urls[i % 2] ?? '';
+    const typed = async (i: number, who: number, path: string, fields: Record<string, string>) => {
+      const headers = { cookie: cookies[who] ?? '', accept: 'text/html' };
+      const csrf = /name="csrf" value="([^"]+)"/.exec(await (await fetch(`${at(0)}/device`, { headers })).text())?.[1];
+      const body = new URLSearchParams({ csrf: csrf ?? '', ...fields });
+      const origin = nodes.env.AUTH_URL ?? '';
+      const answer = await fetch(at(i) + path, { method: 'POST', headers: { ...headers, origin }, body });
+      return { status: answer.status, text: await answer.text() };
+    };
+
+    const asked = await Promise.all(
+      range(1, 20).map((i) => post(`${at(i)}/v1/oauth/device_authorization`, { client_id: client.clientId })),
+    );
+    const given = asked.filter(({ status }) => status === 200).map(({ json }) => json);
+    assert.deepEqual([given.length, asked.filter(({ status }) => status === 429).length], [10, 10]);
+
+    const [first] = given;
+    const { text } = await typed(0, 0, '/device', { user_code: first?.user_code ?? '' });
+    const request = /name="request" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const poll = (i: number) =>
+      post(`${at(i)}/v1/oauth/token`, {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        client_id: client.clientId,
+        device_code: first?.device_code,
+      });
+    assert.equal((await poll(0)).json.error, 'authorization_pending');
+    assert.equal((await poll(1)).json.error, 'slow_down', 'the other node knows of the first poll');
+    assert.equal((await typed(1, 0, '/device/decision', { request, decision: 'approve' })).status, 200);
+    const polls = await Promise.all(range(1, 50).map(poll));
+    assert.equal(polls.filter(({ status }) => status === 200).length, 1);
+    assert.deepEqual(new Set(polls.map(({ json }) => json.error)), new Set([undefined, 'invalid_grant']));
+
+    const guesses = await Promise.all(range(1, 20).map((i) => typed(i, 0, '/device', { user_code: 'BBBB-BBBB' })));
+    assert.equal(guesses.filter(({ status }) => status === 422).length, 5);
+    for (const i of [0, 1])
+      assert.equal((await typed(i, 0, '/device', { user_code: given[1]?.user_code ?? '' })).status, 429);
+    assert.equal((await typed(1, 1, '/device', { user_code: given[1]?.user_code ?? '' })).status, 200);
   });
 
   test('a grant revoked on one closes sockets on the other within a second and refuses its next request', {
