@@ -76,6 +76,12 @@ const forbidden: IRegularForbiddenRuleType[] = [
     { path: `${src}((main|testing)\\.ts$|cli/)` },
   ),
   rule(
+    'testing-alone',
+    'What moves the clock and cuts sockets is a program of its own: no other server has it.',
+    { path: '^(server|sdk)/' },
+    { path: `${src}testing\\.ts$` },
+  ),
+  rule(
     'through-the-index',
     'A feature is entered through its index.ts.',
     { path: `${src}(?!features/)` },
