@@ -4,7 +4,8 @@
  */
 import { createOAuth, fileStore } from '@namjai/sdk/oauth';
 
-const [baseUrl = '', clientId = '', clientSecret = '', path = '', timeoutMs = ''] = process.argv.slice(2);
+const [baseUrl = '', proxyUrl = '', clientId = '', clientSecret = '', path = '', timeoutMs = ''] =
+  process.argv.slice(2);
 let aheadMs = 0;
 const oauth = createOAuth({
   baseUrl,
@@ -15,6 +16,8 @@ const oauth = createOAuth({
   encryptionKey: 'a key of thirty-two bytes or more',
   timeoutMs: Number(timeoutMs),
   now: () => Date.now() + aheadMs,
+  // Each process has a proxy of its own.
+  fetch: (input, init) => fetch(String(input).replace(baseUrl, proxyUrl), init),
 });
 
 process.on('message', async (order: { creatorId: string; calls: number; aheadMs: number }) => {

@@ -56,7 +56,7 @@ async function start(t: Pick<TestContext, 'after'>, { timeoutMs, onRefresh }: Se
 
   async function launch(index: number): Promise<void> {
     const { url = '' } = proxies[index] ?? {};
-    const child = fork(program, [url, client.clientId, client.clientSecret, path, String(timeoutMs)]);
+    const child = fork(program, [baseUrl, url, client.clientId, client.clientSecret, path, String(timeoutMs)]);
     t.after(() => child.kill('SIGKILL'));
     children[index] = child;
     await once(child, 'message');
