@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../../sdk/test/until.ts';
 import { buildApp } from '../build-app.ts';
-import { makeApp, makeCreator, makePair } from '../factories.ts';
+import { makeApp, makeCreator, makePair, makePublicApp } from '../factories.ts';
 import { freePort } from '../free-port.ts';
 import { redirectUri } from '../oauth.ts';
 import { signedInVisitor } from '../visitor.ts';
@@ -45,27 +45,37 @@ function run(t: Pick<TestContext, 'after'>, directory: string, env: Record<strin
   return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
 }
 
-test('the SDK guide connects a creator, calls, follows events, and learns of the end', async (t) => {
+/** The listening server, and a creator in a browser. */
+async function listening(t: Pick<TestContext, 'after'>) {
   const port = await freePort();
   const url = `http://localhost:${port}`;
   const app = await buildApp(t, { PORT: String(port), BASE_URL: url, AUTH_URL: url });
   app.clock.set(Date.now());
   await app.http.listen({ host: 'localhost', port });
   const creator = await makeCreator(app.runtime);
+  return { ...app, url, creator, visitor: await signedInVisitor(app, creator.creatorId) };
+}
+
+const program = block('createServer(async (request');
+/** How the guide's app makes `oauth`, with which other blocks go on. */
+const setup = program.slice(0, program.indexOf('createServer(async')).replace(/^import \{ createServer.*\n/, '');
+const ticketIn = (body: string): string => /name="request" value="([^"]+)"/.exec(body)?.[1] ?? '';
+const encryptionKey = 'a key of thirty-two bytes or more';
+
+test('the SDK guide connects a creator, calls, follows events, and learns of the end', async (t) => {
+  const { http, runtime, url, creator, visitor } = await listening(t);
   const { creatorId } = creator;
-  const visitor = await signedInVisitor(app, creatorId);
-  const client = await makeApp(app.runtime);
+  const client = await makeApp(runtime);
   const directory = folder(t);
   const env = {
     NAMJAI_URL: url,
     CLIENT_ID: client.clientId,
     CLIENT_SECRET: client.clientSecret,
     REDIRECT_URI: redirectUri,
-    ENCRYPTION_KEY: 'a key of thirty-two bytes or more',
+    ENCRYPTION_KEY: encryptionKey,
   };
   const appPort = await freePort();
-  const program = block('createServer(async (request').replace('3000', String(appPort));
-  writeFileSync(join(directory, 'app.mjs'), program);
+  writeFileSync(join(directory, 'app.mjs'), program.replace('3000', String(appPort)));
   run(t, directory, env, 'app.mjs');
 
   const site = `http://127.0.0.1:${appPort}`;
@@ -76,8 +86,8 @@ test('the SDK guide connects a creator, calls, follows events, and learns of the
   const decide = async (answer: Response, decision: string): Promise<string> => {
     const { pathname, search } = new URL(String(answer.headers.get('location')));
     const page = await visitor.get(`${pathname}${search}`);
-    const request = /name="request" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-    const { location } = (await visitor.post('/oauth/authorize', { request, decision })).headers;
+    const answered = await visitor.post('/oauth/authorize', { request: ticketIn(page.body), decision });
+    const { location } = answered.headers;
     return `${site}/callback${new URL(String(location)).search}`;
   };
   const approved = await decide(connect, 'approve');
@@ -88,7 +98,6 @@ test('the SDK guide connects a creator, calls, follows events, and learns of the
   assert.equal((await fetch(await decide(again, 'deny'), { headers })).status, 403);
 
   // The other blocks go on with the app's `oauth`, and the creator's id.
-  const setup = program.slice(0, program.indexOf('createServer(async')).replace(/^import \{ createServer.*\n/, '');
   const start = (name: string, text: string): Run => {
     writeFileSync(join(directory, name), `${setup}\nconst creatorId = '${creatorId}';\n${text}`);
     return run(t, directory, env, name);
@@ -100,16 +109,30 @@ test('the SDK guide connects a creator, calls, follows events, and learns of the
   const live = "\nawait new Promise((live) => setInterval(() => connection.status === 'live' && live(), 10));";
   const events = start('events.mjs', `${block('events.connect')}${live}\nconsole.log('live');`);
   await until(events.output, () => events.output().includes('live'));
-  const { headers: other } = await makePair(app.runtime, { creator });
-  await app.http.inject({ method: 'POST', url: '/v1/tips', headers: other, payload: { amount: 150.5, name: 'MALI' } });
+  const { headers: other } = await makePair(runtime, { creator });
+  await http.inject({ method: 'POST', url: '/v1/tips', headers: other, payload: { amount: 150.5, name: 'MALI' } });
   await until(events.output, () => events.output().includes('150.5'));
 
   const ended = block('error instanceof ReauthorizationRequired');
   const before = start('before.mjs', ended);
   assert.deepEqual([await before.ended, before.output()], [0, '']);
-  await app.runtime.grants.revoke(creatorId, client.clientId, 'creator');
+  await runtime.grants.revoke(creatorId, client.clientId, 'creator');
   const after = start('after.mjs', ended);
   assert.deepEqual([await after.ended, after.output()], [0, 'Show the button that leads to /connect\n']);
+});
+
+test('the device of the SDK guide connects', async (t) => {
+  const { runtime, url, creator, visitor } = await listening(t);
+  const { clientId } = await makePublicApp(runtime);
+  const directory = folder(t);
+  writeFileSync(join(directory, 'device.mjs'), `${setup}\n${block('oauth.device')}\nconsole.log(creatorId);`);
+  const env = { NAMJAI_URL: url, CLIENT_ID: clientId, ENCRYPTION_KEY: encryptionKey };
+  const { ended, output } = run(t, directory, env, 'device.mjs');
+  const code = await until(output, () => /^Open \S+\/device and enter (\S+)$/m.exec(output())?.[1]);
+  const page = await visitor.post('/device', { user_code: code });
+  await visitor.post('/device/decision', { request: ticketIn(page.body), decision: 'approve' });
+  assert.equal(await ended, 0, output());
+  assert.ok(output().endsWith(`${creator.creatorId}\n`), output());
 });
 
 test('the store of the SDK guide passes the conformance suite, with its SQL', async (t) => {

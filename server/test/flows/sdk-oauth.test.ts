@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { AccessDenied, createOAuth, fileStore, OAuthError, ReauthorizationRequired } from '@namjai/sdk/oauth';
+import {
+  AccessDenied,
+  createOAuth,
+  type DeviceCode,
+  DeviceCodeExpired,
+  fileStore,
+  OAuthError,
+  type OAuthOptions,
+  ReauthorizationRequired,
+} from '@namjai/sdk/oauth';
 import { buildApp } from '../build-app.ts';
-import { makeApp, makeCreator } from '../factories.ts';
+import { makeApp, makeCreator, makePublicApp } from '../factories.ts';
 import { freePort } from '../free-port.ts';
 import { redirectUri } from '../oauth.ts';
 import { signedInVisitor } from '../visitor.ts';
 
 /** The listening server, a creator in a browser, and an app made with the SDK. */
-async function listening(t: Pick<TestContext, 'after'>) {
+async function listening(t: Pick<TestContext, 'after'>, makeClient: typeof makeApp = makeApp) {
   const port = await freePort();
   const url = `http://localhost:${port}`;
   const app = await buildApp(t, { PORT: String(port), BASE_URL: url, AUTH_URL: url });
@@ -23,19 +32,20 @@ async function listening(t: Pick<TestContext, 'after'>) {
   await app.http.listen({ host: 'localhost', port });
   const creator = await makeCreator(app.runtime);
   const visitor = await signedInVisitor(app, creator.creatorId);
-  const client = await makeApp(app.runtime);
-  const path = join(app.directory, 'tokens.json');
-  /** The app in one process of several. */
-  const start = () =>
+  const client = await makeClient(app.runtime);
+  /** The app in one process of several, which share a file. */
+  const start = (file = 'tokens.json', more: Partial<OAuthOptions> = {}) =>
     createOAuth({
       baseUrl: url,
-      ...client,
+      clientId: client.clientId,
+      clientSecret: client.clientSecret || undefined,
       redirectUri,
       scope: 'profile.read tips.read',
-      store: fileStore(path),
+      store: fileStore(join(app.directory, file)),
       encryptionKey: 'a key of thirty-two bytes or more',
       now: app.clock,
       fetch: counted,
+      ...more,
     });
   return {
     ...app,
@@ -47,6 +57,12 @@ async function listening(t: Pick<TestContext, 'after'>) {
       const page = await visitor.get(`${pathname}${search}`);
       const request = /name="request" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
       return String((await visitor.post('/oauth/authorize', { request, decision })).headers.location);
+    },
+    /** The creator types the code of a device. */
+    async decideDevice({ userCode }: DeviceCode, decision: 'approve' | 'deny'): Promise<void> {
+      const page = await visitor.post('/device', { user_code: userCode });
+      const request = /name="request" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+      await visitor.post('/device/decision', { request, decision });
     },
     disconnect: () => app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator'),
     suspend: (at: number | null) => app.runtime.grants.suspend('creator', creator.creatorId, at),
@@ -98,4 +114,29 @@ test('a creator who disconnects on the dashboard has to connect again; one who w
   assert.equal(refreshes.length, before + 1, 'the server was asked once');
   await connect();
   assert.equal((await start().as(creatorId).me()).id, creator.creatorId);
+});
+
+test('a public app connects without a secret, by its page and on devices of their own', async (t) => {
+  const { start, decide, decideDevice, creator, clock, refreshes } = await listening(t, makePublicApp);
+  const sleep = async (ms: number) => clock.advance(ms);
+  const [site, deck, mod] = ['site.json', 'deck.json', 'mod.json'].map((file) => start(file, { sleep }));
+  if (!site || !deck || !mod) return assert.fail();
+  const { creatorId } = creator;
+  await site.callback('session', await decide((await site.authorize('session')).url, 'approve'));
+  for (const device of [deck, mod]) {
+    const connected = await device.device({ onCode: (code) => decideDevice(code, 'approve') });
+    assert.deepEqual(connected, { creatorId, scope: 'profile.read tips.read' });
+  }
+  await assert.rejects(
+    start('no.json', { sleep }).device({ onCode: (code) => decideDevice(code, 'deny') }),
+    AccessDenied,
+  );
+  await assert.rejects(start('no.json', { sleep }).device({ onCode: () => {} }), DeviceCodeExpired);
+
+  clock.advance(3_600_000);
+  for (const each of [site, deck, mod]) assert.equal((await each.as(creatorId).me()).id, creatorId);
+  assert.equal(refreshes.length, 3);
+  await deck.disconnect(creatorId);
+  await assert.rejects(deck.as(creatorId).me(), ReauthorizationRequired);
+  for (const each of [site, mod]) assert.equal((await each.as(creatorId).me()).id, creatorId, 'the others stay');
 });
