@@ -1,6 +1,8 @@
 /** Delivers webhooks: events → deliveries → leases → requests → settlements. One worker runs in each process. */
 import type { Registry } from 'prom-client';
+import type { Database } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createCancelling } from './delivery/cancel.ts';
@@ -10,6 +12,7 @@ import { dueEndpoints, writes } from './delivery/repo.ts';
 import { RequestSlots } from './delivery/request-slots.ts';
 import { createSettler } from './delivery/settle.ts';
 import { httpTransport, type Kinds } from './delivery/transport.ts';
+import { WaitingCounts } from './delivery/waiting-counts.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
 import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
 import { type Listeners, maxUnanswered } from './listener/listeners.ts';
@@ -29,8 +32,19 @@ const sweepMs = 10_000;
 /** A job runs at most this share of the time. */
 const maxShareOfTime = 1 / 20;
 
+/**
+ * The writes of the worker have hundreds of rows. SQLite runs one write after another, so a tip waits for all that are
+ * before it: there are two of the worker at a time, in turn between their kinds.
+ */
+function writeInTurn(db: Database): Database {
+  if (db.engine !== 'sqlite') return db;
+  const turns = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
+  return { ...db, write: (write, ...args) => turns.goOn(write.name, () => db.write(write, ...args)) };
+}
+
 export function createWebhookWorker(parts: WorkerParts) {
-  const { db, hub, clock, vault, fetch, log, metrics, listeners, random = Math.random } = parts;
+  const db = writeInTurn(parts.db);
+  const { hub, clock, vault, fetch, log, metrics, listeners, random = Math.random } = parts;
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
   const kinds: Kinds = {
     http: { format: standardFormat, transport: httpTransport(fetch), maxRequests: usualRequests },
@@ -47,6 +61,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     leases,
     slots: new RequestSlots(),
     leaseTurns: createLeaseTurns(),
+    waiting: new WaitingCounts(),
     settler,
     sessionOf,
     onError,

@@ -6,7 +6,8 @@
  * - All queues share a fixed number of request slots (request-slots.ts), of which slow queues (the last request timed out)
  *   get at most half, and the queues of one owner an eighth.
  * - A queue leases as many deliveries ahead as it sends in `aheadMs` at its current rate, so that it never waits for the
- *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue.
+ *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue. The queues of one owner
+ *   have a bounded number of deliveries in memory (`ofOwner`): 200 endpoints would have 100,000.
  * - A lease is one write of few rows, and few queues lease at once, in turn between owners (`createLeaseTurns`), so that
  *   other writes do not wait for those of hundreds of queues.
  * - A delivery whose lease is outdated or about to expire is released, not sent.
@@ -21,12 +22,14 @@ import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from '.
 import type { RequestSlots, SlotRequest } from './request-slots.ts';
 import type { QueuedDelivery, Settler } from './settle.ts';
 import type { Kinds } from './transport.ts';
+import type { WaitingCounts } from './waiting-counts.ts';
 
 export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly kinds: Kinds;
   readonly leases: Leases;
   readonly slots: RequestSlots;
   readonly leaseTurns: WorkQueue;
+  readonly waiting: WaitingCounts;
   readonly settler: Settler;
   /** The session of this endpoint's socket, if the endpoint is a listener whose socket is open at this node. */
   readonly sessionOf: (endpointId: string) => string | null;
@@ -36,6 +39,8 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
 /** As many as one endpoint gets at once over HTTP. */
 export const usualRequests = 16;
 const ahead = { min: 32, max: 512 };
+/** Of an owner with many endpoints: what all of them have in memory, and what each may have beyond that. */
+const ofOwner = { ahead: 2_048, each: 16 };
 /** How many deliveries one write leases. */
 const leasedAtOnce = 128;
 
@@ -76,6 +81,7 @@ export class EndpointQueue {
     if (!this.#target || lease.changes >= this.#target.changes)
       this.#target = targetOf(endpoint, lease.changes, clock(), vault, this.#target);
     for (const delivery of deliveries) this.#waiting.push({ endpointId: this.#endpointId, delivery, lease });
+    this.#count(deliveries.length);
     if (this.#stopped) this.#releaseAll();
     this.#run();
   }
@@ -88,9 +94,10 @@ export class EndpointQueue {
 
   /** Releases the deliveries whose lease is outdated. */
   recheck(): void {
-    for (const queued of this.#waiting.splice(0))
+    for (const queued of this.#removeAll())
       if (this.#parts.leases.isValid(queued)) this.#waiting.push(queued);
       else this.#release(queued);
+    this.#count(this.#waiting.length);
     this.#run();
   }
 
@@ -137,7 +144,19 @@ export class EndpointQueue {
   }
 
   #ahead(): number {
-    return Math.round(Math.min(ahead.max, Math.max(ahead.min, (usualRequests * aheadMs) / this.#answerMs)));
+    if (!this.#target) return ofOwner.each;
+    const wanted = Math.round(Math.min(ahead.max, Math.max(ahead.min, (usualRequests * aheadMs) / this.#answerMs)));
+    const ofOthers = this.#parts.waiting.of(this.#target.owner) - this.#waiting.length;
+    return Math.max(ofOwner.each, Math.min(wanted, ofOwner.ahead - ofOthers));
+  }
+
+  #count(change: number): void {
+    if (this.#target) this.#parts.waiting.add(this.#target.owner, change);
+  }
+
+  #removeAll(): QueuedDelivery[] {
+    this.#count(-this.#waiting.length);
+    return this.#waiting.splice(0);
   }
 
   /** Sends, leases and resolves waiters, as far as possible now. Called after each change. */
@@ -149,6 +168,7 @@ export class EndpointQueue {
       const slot = { owner: this.#target.owner, slow: this.#slow };
       if (isValid && !this.#parts.slots.acquire(slot, this.#run)) break;
       this.#waiting.shift();
+      this.#count(-1);
       if (isValid) void this.#send(next, this.#target, slot);
       else this.#release(next);
     }
@@ -212,7 +232,7 @@ export class EndpointQueue {
   }
 
   #releaseAll(): void {
-    for (const queued of this.#waiting.splice(0)) this.#release(queued);
+    for (const queued of this.#removeAll()) this.#release(queued);
   }
 }
 

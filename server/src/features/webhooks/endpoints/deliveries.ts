@@ -14,7 +14,7 @@ export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'
   readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
 }
 
-/** In one write: others write between two of them. Few replays write at once, in turn between apps. */
+/** In one write: others write between two of them. One replay writes at a time, in turn between apps. */
 const replayBatch = 100;
 const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
@@ -30,7 +30,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     return row;
   }
 
-  const replays = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
+  const replays = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
   async function requireEnabled(clientId: string, id: string): Promise<void> {
     const { enabled } = await endpoint(clientId, id);
