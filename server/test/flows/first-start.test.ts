@@ -70,9 +70,19 @@ test('app add takes several redirect URIs after one flag, or a flag for each', a
 
 test('app add --public gets no secret and needs no redirect URI', async (t) => {
   const env = settings(t);
-  const made = await json(env, 'app', 'add', '--name', 'Deck', '--public');
+  const about = [
+    '--description',
+    'A deck of keys',
+    '--homepage',
+    'https://deck.example',
+    '--privacy',
+    'https://deck.example/p',
+  ];
+  const made = await json(env, 'app', 'add', '--name', 'Deck', '--public', ...about);
   assert.match(made.client_id, /^app_/);
   assert.equal(made.client_secret, null);
+  const refused = await namjai(env, 'app', 'add', '--name', 'Deck', '--public', '--homepage', 'http://deck.example');
+  assert.match(refused.stderr, /address of the homepage must begin with https/);
   assert.equal((await namjai(env, 'app', 'add', '--name', 'Web')).code, 2);
 });
 
