@@ -45,6 +45,7 @@ const sampleInfo = /^sh sample (\w+)(?: (\{.*\}))?$/;
 
 const labels: Readonly<Record<string, string>> = {
   sh: 'Shell',
+  console: 'Shell',
   js: 'JavaScript',
   ts: 'TypeScript',
   py: 'Python',

@@ -118,7 +118,7 @@ function answerDetails(
 /** The frames of a socket: what the server sends, then what the client may send. */
 function frames({ 'x-frames': sides, operationId }: Operation, document: ApiDocument, t: T): Html {
   if (!sides) return '';
-  return html`!${(['server', 'client'] as const).map((side) =>
+  return html`!${(['server', 'client'] as const).flatMap((side) =>
     frameVariants(sides[side], document).map(
       ({ type, description, fields }) => html`
 <details class="more" id="${operationId}-${type}"><summary>${t(side === 'server' ? 'frameFrom' : 'frameTo')} <code>${type}</code></summary>

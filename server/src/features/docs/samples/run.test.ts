@@ -190,7 +190,8 @@ describe('samples', { concurrency: 3 }, () => {
           ),
       );
       assert.deepEqual(without, [], 'every operation has a sample');
-      for (const each of own) {
+      // A guide may show what the reference shows.
+      for (const each of new Map(own.map((sample) => [sample.text, sample])).values()) {
         const output = await run(t, server, each);
         if (!isEndless(each)) await check(server, each, output);
       }
