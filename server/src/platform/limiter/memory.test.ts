@@ -121,6 +121,18 @@ describe('memory limiter', () => {
     assert.equal(limiter.keyCount(), 1);
   });
 
+  it('holds the keys of a minute no longer because others last an hour', () => {
+    const { limiter, advance } = withFakeClock();
+    const hour = { limit: 1, windowMs: 3_600_000 };
+    limiter.take('rare', hour);
+    for (let second = 0; second < 600; second++) {
+      limiter.take(`visitor-${second}`, { limit: 10, windowMs: 60_000 });
+      advance(1_000);
+      assert.ok(limiter.keyCount() <= 121, `${limiter.keyCount()} keys`);
+    }
+    assert.equal(limiter.take('rare', hour).allowed, false);
+  });
+
   it('forgets nothing early when a longer window joins shorter ones', () => {
     const { limiter, advance } = withFakeClock();
     limiter.take('short', { limit: 1, windowMs: 100 });

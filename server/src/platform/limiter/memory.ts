@@ -5,7 +5,7 @@
  *   so it never holds more than `limit`. It grows on demand: a key seen once costs one element.
  * - Nothing scans. Keys live in two generations: a key that is used moves to the young one. Once in the longest
  *   window seen the young generation becomes the old one, and the previous old one is dropped whole. Its keys were not
- *   used for at least that window, so all their requests had left.
+ *   used for at least that window, so all their requests had left. Keys with long windows have generations of their own.
  */
 import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from './limiter.ts';
 
@@ -27,34 +27,31 @@ export interface MemoryLimiterOptions {
   readonly now?: () => number;
 }
 
+/** Keys with windows up to this long are kept apart: those of an hour must not keep every visitor's for as long. */
+const usualWindowMs = 60_000;
+
+interface Generations {
+  young: Map<string, Ring>;
+  old: Map<string, Ring>;
+  longestWindow: number;
+  rotatedAt: number;
+}
+
+const newGenerations = (time: number): Generations => ({
+  young: new Map(),
+  old: new Map(),
+  longestWindow: 0,
+  rotatedAt: time,
+});
+
 export function createMemoryLimiter({ now = () => performance.now() }: MemoryLimiterOptions = {}): MemoryLimiter {
-  let young = new Map<string, Ring>();
-  let old = new Map<string, Ring>();
-  let longestWindow = 0;
-  let rotatedAt = now();
-
-  function rotateGenerations(time: number): void {
-    old = young;
-    young = new Map();
-    rotatedAt = time;
-  }
-
-  function ringOf(key: string): Ring {
-    const used = young.get(key);
-    if (used !== undefined) return used;
-    const ring = old.get(key) ?? { times: [], head: 0, count: 0 };
-    old.delete(key);
-    young.set(key, ring);
-    return ring;
-  }
+  const usual = newGenerations(now());
+  const long = newGenerations(now());
 
   return {
     take(key, { limit, windowMs }, cost = 1) {
       const time = now();
-      if (windowMs > longestWindow) longestWindow = windowMs;
-      if (time - rotatedAt >= longestWindow) rotateGenerations(time);
-
-      const ring = ringOf(key);
+      const ring = ringOf(windowMs > usualWindowMs ? long : usual, key, windowMs, time);
       while (ring.count > 0 && timeAt(ring, 0) + windowMs <= time) dropOldest(ring);
       const excess = ring.count + Math.min(cost, limit) - limit;
       const allowed = excess <= 0;
@@ -70,12 +67,30 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryLim
       };
     },
     connectionSlots: createMemorySlots(),
-    keyCount: () => young.size + old.size,
+    keyCount: () => usual.young.size + usual.old.size + long.young.size + long.old.size,
     async close() {
-      young.clear();
-      old.clear();
+      for (const { young, old } of [usual, long]) {
+        young.clear();
+        old.clear();
+      }
     },
   };
+}
+
+function ringOf(generations: Generations, key: string, windowMs: number, time: number): Ring {
+  if (windowMs > generations.longestWindow) generations.longestWindow = windowMs;
+  if (time - generations.rotatedAt >= generations.longestWindow) {
+    generations.old = generations.young;
+    generations.young = new Map();
+    generations.rotatedAt = time;
+  }
+  const { young, old } = generations;
+  const used = young.get(key);
+  if (used !== undefined) return used;
+  const ring = old.get(key) ?? { times: [], head: 0, count: 0 };
+  old.delete(key);
+  young.set(key, ring);
+  return ring;
 }
 
 function createMemorySlots(): ConnectionSlots {

@@ -63,6 +63,13 @@ export async function endFamily(tx: Tx, creatorId: string, familyId: string, now
   if (grantId !== undefined) await updateDevices(tx, creatorId, grantId, now);
 }
 
+export async function deleteFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {
+  const grantId = await publicGrantOf(tx, creatorId, familyId);
+  if (grantId !== undefined) await lockGrant(tx, creatorId, grantId);
+  await tx.run('DELETE FROM families WHERE creator_id = $1 AND id = $2', [creatorId, familyId]);
+  if (grantId !== undefined) await updateDevices(tx, creatorId, grantId, now);
+}
+
 /** Ends the family of a device. Returns the id of its grant if no other device is connected or about to be. */
 export async function endDevice(tx: Tx, creatorId: string, familyId: string, now: number): Promise<string | undefined> {
   const grantId = await publicGrantOf(tx, creatorId, familyId);
@@ -120,7 +127,7 @@ async function updateDevices(tx: Tx, creatorId: string, grantId: string, now: nu
   );
   for (const { id } of live.splice(mostDevices)) await setEnded(tx, creatorId, id, now);
   const { scopes } = parseScopes(live.map(({ scope }) => scope).join(' '));
-  await tx.run('UPDATE grants SET scope = $3 WHERE creator_id = $1 AND id = $2 AND scope <> $3', [
+  await tx.run('UPDATE grants SET scope = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL AND scope <> $3', [
     creatorId,
     grantId,
     formatScopes(scopes),

@@ -10,7 +10,7 @@
  *   rotation would cost every refresh a write. Tokens without a time in their key are removed with their family.
  */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
-import { endFamily } from './families-repo.ts';
+import { deleteFamily } from './families-repo.ts';
 
 export interface OldToken {
   hash: string;
@@ -87,8 +87,7 @@ async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number
   await removeTokens(tx, tokens);
   if (tokens.length >= limit) return false;
   await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND family_id = $2', [creator_id, id]);
-  await endFamily(tx, creator_id, id, now);
-  await tx.run('DELETE FROM families WHERE creator_id = $1 AND id = $2', [creator_id, id]);
+  await deleteFamily(tx, creator_id, id, now);
   return true;
 }
 

@@ -26,7 +26,7 @@ export async function authenticateClient(apps: Apps, request: FastifyRequest, bo
       throw new OAuthError('invalid_client', 'The app is suspended.', challenge);
     case 'secret_missing':
       if (request.headers.authorization === undefined)
-        throw new OAuthError('invalid_request', 'client_secret is required.');
+        throw new OAuthError('invalid_request', 'client_secret is required, unless the client_id is of a public app.');
       throw new OAuthError('invalid_client', 'The client_secret is missing.', challenge);
     case 'invalid':
       throw new OAuthError('invalid_client', 'The client_id or client_secret is wrong.', challenge);
