@@ -62,7 +62,8 @@ async function login(typed: string, { env, json, print, note, terminal }: Contex
 async function cliClientId(server: string): Promise<string> {
   const url = new URL('/.well-known/oauth-authorization-server', server);
   const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) }).catch((error: Error) => {
-    const reason = error.cause instanceof Error && 'code' in error.cause ? String(error.cause.code) : error.message;
+    const cause: NodeJS.ErrnoException = error.cause instanceof Error ? error.cause : error;
+    const reason = cause.code ?? cause.message;
     throw new Failure('connection_failed', `No answer from ${server} (${reason}).`);
   });
   const metadata: unknown = await answer.json().catch(() => undefined);

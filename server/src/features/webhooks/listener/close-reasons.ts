@@ -13,7 +13,6 @@ export const listenerCloseReasons = {
     advice: 'Do not reconnect: the app is suspended or deleted.',
     reconnect: false,
   },
-  too_slow: { code: 4408, reason: 'reader too slow', advice: 'Reconnect; read faster.', reconnect: true },
   replaced: {
     code: 4409,
     reason: 'replaced by a newer listener',

@@ -6,7 +6,8 @@
  * - What the client may send is bounded by what it was sent: each delivery allows one result of the longest length.
  * - A delivery is answered once: by a result, by the timeout, or as unsent when the socket closes. A result that comes
  *   later, or that nobody asked for, is ignored.
- * - A client that does not read is closed, before much waits for it.
+ * - For a client that does not read wait at most the deliveries that may be unanswered, and a ping. Without a pong
+ *   until the next ping the socket is ended.
  */
 import { WebSocket } from 'ws';
 import type { AcceptedWebSocket } from '../../../platform/http/websocket.ts';
@@ -32,7 +33,6 @@ const maxResultBytes = 8192 + 16;
 /** How many bytes may arrive without a delivery that asks for them: pings, and results that are late. */
 const freeBytes = 16 * 1024;
 const maxAllowedBytes = 512 * 1024;
-const maxBufferedBytes = 1024 * 1024;
 
 export class ListenerConnection {
   readonly openedAt = performance.now();
@@ -74,7 +74,6 @@ export class ListenerConnection {
   }
 
   deliver({ deliveryId: id, headers, body }: Sending): Promise<SentAnswer | 'unsent'> {
-    if (this.#accepted.socket.writableLength > maxBufferedBytes) this.close('too_slow');
     if (this.#state !== 'open') return Promise.resolve('unsent');
     this.#allowedBytes = Math.min(maxAllowedBytes, this.#allowedBytes + maxResultBytes);
     return new Promise((resolve) => {
