@@ -153,7 +153,7 @@ export const proofs: readonly Proof[] = [
     shape: 'embedded',
     files: ['sdk/test/installed.test.ts'],
     rounds: 5,
-    secondsARound: 20,
+    secondsARound: 40,
     repeat: 'inside',
   },
   {
