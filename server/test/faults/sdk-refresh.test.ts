@@ -70,10 +70,13 @@ async function start(t: Pick<TestContext, 'after'>, { timeoutMs, onRefresh }: Se
     if (byClock) aheadMs += hour;
     const killed: number[] = [];
     const work = children.map(async (child, index) => {
-      const exit = once(child, 'exit').then(() => 'killed' as const);
-      const message = once(child, 'message').then(([{ errors }]) => errors);
+      const { promise, resolve } = Promise.withResolvers<string[] | 'killed'>();
+      const killedNow = () => resolve('killed');
+      child.once('exit', killedNow);
+      child.once('message', ({ errors }: { errors: string[] }) => resolve(errors));
       child.send({ creatorId, calls: callsEach, aheadMs });
-      const result = await Promise.race([exit, message]);
+      const result = await promise;
+      child.off('exit', killedNow);
       if (result === 'killed') killed.push(index);
       else assert.deepEqual(result, []);
     });

@@ -135,6 +135,12 @@ test('the device of the SDK guide connects', async (t) => {
   assert.ok(output().endsWith(`${creator.creatorId}\n`), output());
 });
 
+test('the Thai guide of the SDK has the same code', () => {
+  const code = (text: string) => text.match(/```\w+\n[\s\S]*?```/g);
+  const thai = readFileSync(new URL('../../../docs/sdk.th.md', import.meta.url), 'utf8');
+  assert.deepEqual(code(thai), code(guide));
+});
+
 test('the store of the SDK guide passes the conformance suite, with its SQL', async (t) => {
   const directory = folder(t);
   const [table = ''] = blocks('sql');
