@@ -16,7 +16,7 @@ interface ConnectionsOptions extends RefreshOptions {
 
 /** An ended connection is asked for again after this time: a suspended creator who is restored is connected again. */
 const ASK_AGAIN_MS = 900_000;
-/** How long a call waits for another process. */
+/** How long a call waits for another process, besides a lease that runs out. */
 const MAX_WAIT_MS = 60_000;
 const MAX_POLL_MS = 250;
 
@@ -47,7 +47,7 @@ export function createConnections(options: ConnectionsOptions) {
     for (let pollMs = 10; ; pollMs = Math.min(2 * pollMs, MAX_POLL_MS)) {
       const entry = await load(keyOf(creatorId));
       if (!entry) throw new ReauthorizationRequired(`${creatorId} is not connected to this app.`);
-      const { accessToken, refreshAt, endedAt } = entry.connection;
+      const { accessToken, refreshAt, endedAt, refresh: pending } = entry.connection;
       if (endedAt !== null && endedAt + ASK_AGAIN_MS > now()) throw disconnected(creatorId);
       if (endedAt === null && accessToken !== refused && refreshAt > now()) return accessToken;
       if (watch.mayTake(entry)) {
@@ -55,7 +55,7 @@ export function createConnections(options: ConnectionsOptions) {
         if (outcome === 'ended') throw disconnected(creatorId);
         if (outcome !== 'overtaken') return outcome.accessToken;
       }
-      if (performance.now() - begun > MAX_WAIT_MS)
+      if (performance.now() - begun > MAX_WAIT_MS + (pending?.leaseMs ?? 0))
         throw new OAuthError('refresh_busy', 'Another process has been refreshing the token for too long. Call again.');
       await sleep(pollMs * (0.5 + random()));
     }

@@ -275,7 +275,7 @@ test('a holder whose store was slow renews the lease before it sends', async () 
     async write(...parameters) {
       order.push('write');
       const written = await store.write(...parameters);
-      if (order.length === 1) await sleep(timeoutMs);
+      if (order.length === 1) await sleep(1100);
       return written;
     },
   };
@@ -283,8 +283,44 @@ test('a holder whose store was slow renews the lease before it sends', async () 
     if (isToken(path)) order.push('refresh');
     return arrive();
   });
-  assert.deepEqual(await start({ store: slow }).as('crt_1').me(), ok);
+  // Half of what its lease is longer than a request: a second.
+  assert.deepEqual(await start({ store: slow, timeoutMs: 4000 }).as('crt_1').me(), ok);
   assert.deepEqual(order, ['write', 'write', 'refresh', 'write']);
+});
+
+test('with a store that is always slow nothing is sent, and nothing lost', async () => {
+  const { server, store, oauth, start } = await connected();
+  server.expireAccess();
+  const slow: Store = {
+    ...store,
+    async write(...parameters) {
+      const written = await store.write(...parameters);
+      await sleep(timeoutMs);
+      return written;
+    },
+  };
+  const failed = start({ store: slow, random: () => 0 })
+    .as('crt_1')
+    .me();
+  await assert.rejects(failed, (error) => error instanceof NamjaiError && error.code === 'store_failed');
+  assert.equal(server.refreshes().length, 0);
+  assert.deepEqual(await oauth.as('crt_1').me(), ok);
+});
+
+test('a lease that was left behind minutes ago is taken at once', async (t) => {
+  const { server, store, start } = await connected();
+  server.expireAccess();
+  const dying = start({
+    timeoutMs: 60_000,
+    fetch: (input, init) =>
+      isToken(new URL(String(input)).pathname) ? new Promise<never>(() => {}) : server.fetch(input, init),
+  });
+  void dying.as('crt_1').me();
+  const before = await store.read('creator/api.example/app_1/crt_1');
+  await until('it holds the lease', async () => (await store.read('creator/api.example/app_1/crt_1')) !== before);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 151_000 });
+  assert.deepEqual(await start({ timeoutMs: 60_000 }).as('crt_1').me(), ok);
+  assert.equal(server.refreshes().length, 1);
 });
 
 test('a creator who disconnected is told once to the server, and remembered', async () => {

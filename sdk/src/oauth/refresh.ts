@@ -15,8 +15,8 @@ import { type Server, type TokenSet, TransientFailure } from './server.ts';
  *
  * When is a holder gone? No two clocks are compared: a process that wants the lease waits until it has itself seen the
  * same entry, unchanged, for LEASE times the length of a request. The holder renews the lease before each request, which
- * changes the entry, and sends nothing once half of the margin has passed. Only a lease that is older than
- * ABANDONED_MS by the wall clock is taken at once.
+ * changes the entry, and sends nothing once half of the margin has passed. Only a lease that ran out ABANDONED_MS ago by
+ * the wall clock is taken at once, for processes that do not live long enough to watch one.
  *
  * A request can still arrive late: the network, or a process that was stopped between its look at the clock and the
  * sending. It would replace the pair that was stored, whose refresh token must then never be used. So a pair that came
@@ -67,7 +67,8 @@ export interface Entry {
 type Outcome = TokenSet | 'ended' | 'overtaken';
 
 const LEASE = 1.5;
-const ABANDONED_MS = 600_000;
+const ABANDONED_MS = 60_000;
+const MAX_RENEWALS = 3;
 const REPEATABLE_MS = 20 * 3_600_000;
 
 export function createRefresh(options: RefreshOptions) {
@@ -106,10 +107,11 @@ export function createRefresh(options: RefreshOptions) {
     };
 
     async function attempt(): Promise<TokenSet | 'overtaken'> {
-      for (;;) {
+      for (let renewals = 0; ; renewals += 1) {
         const elapsed = stopwatch();
         if (!(await store({ ...connection, refresh: pending(holder) }))) return 'overtaken';
         if (elapsed() < sendWithinMs) break;
+        if (renewals >= MAX_RENEWALS) throw new OAuthError('store_failed', 'The store takes too long to write.');
       }
       try {
         const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
@@ -146,7 +148,7 @@ export function createRefresh(options: RefreshOptions) {
           seen = raw;
           elapsed = stopwatch();
         }
-        return elapsed() > refresh.leaseMs || Date.now() - refresh.leasedAt > ABANDONED_MS;
+        return elapsed() > refresh.leaseMs || Date.now() - refresh.leasedAt > refresh.leaseMs + ABANDONED_MS;
       },
     };
   }
