@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
@@ -63,4 +63,22 @@ test('a connection that sends too many requests before the first is answered is 
     while (text.split('HTTP/1.1 200').length <= 60) text += String((await once(many, 'data'))[0]);
     many.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
   }
+});
+
+test('the server has this limit, and knows the proxies that it trusts', async (t) => {
+  const proxy = '198.51.100.7';
+  const { http } = await buildApp(t, { TRUST_PROXY: `${proxy}/32` });
+  const sockets: Socket[] = [];
+  t.after(() => sockets.forEach((socket) => void socket.destroy()));
+  /** Whether a connection from this address is let in. Nothing is sent over the sockets, so they need no network. */
+  function isLetIn(remoteAddress: string): boolean {
+    const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
+    sockets.push(socket);
+    http.server.emit('connection', socket);
+    return !socket.destroyed;
+  }
+  const from = (address: string, count: number) => Array.from({ length: count }, () => isLetIn(address));
+  assert.ok(from('203.0.113.9', 10_000).every(Boolean));
+  assert.deepEqual([isLetIn('203.0.113.9'), isLetIn('203.0.113.10')], [false, true]);
+  assert.ok(from(`::ffff:${proxy}`, 10_001).every(Boolean));
 });
