@@ -85,7 +85,8 @@ export function readRequestsSingly(server: Server): void {
     reading.newBodyLength = Number(headers['content-length'] ?? 0);
     reading.chunked = headers['transfer-encoding'] !== undefined;
   };
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, begin);
+  // With a listener for `checkContinue`, Node.js would leave the answer to `Expect: 100-continue` to it.
+  for (const event of ['request', 'checkExpectation']) server.prependListener(event, begin);
   // From here on the bytes are no requests.
   server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => {
     const reading = readings.get(socket);

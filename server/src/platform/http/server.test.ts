@@ -146,6 +146,30 @@ test('every answer has a request id: also without a Host, with an unknown expect
   }
 });
 
+test('a client that asks whether to send its body is told to go on, and gets its answer', {
+  timeout: 60_000,
+}, async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const socket = connect(await listen(app), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const body = '{"amount":5,"name":"SOMCHAI"}';
+  const head = [
+    'POST /v1/tips HTTP/1.1',
+    'Host: localhost',
+    `Authorization: ${headers.authorization}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Expect: 100-continue',
+  ];
+  for (let round = 0; round < 2; round++) {
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 100 Continue\r\n/);
+    socket.write(body);
+    assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 201 /);
+  }
+});
+
 test('an id of any length is only an id: 401 without a token, 404 with one', async (t) => {
   const app = await buildApp(t);
   const { headers } = await makePair(app.runtime);
