@@ -145,6 +145,7 @@ test('a wrong configuration is told at once', async () => {
   const server = tokenServer();
   const wrong: [Partial<OAuthOptions>, RegExp][] = [
     [{ encryptionKey: 'short' }, /encryptionKey must have at least 32 bytes/],
+    [{ encryptionKey: JSON.parse('null') }, /encryptionKey must have at least 32 bytes. Make one with: openssl rand/],
     [{ encryptionKey: [] }, /encryptionKey must have at least 32 bytes/],
     [{ encryptionKey: [encryptionKey, new Uint8Array(31)] }, /encryptionKey must have at least 32 bytes/],
     [{ baseUrl: 'http://tips.example' }, /baseUrl must be an https: address/],

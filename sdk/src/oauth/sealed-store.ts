@@ -110,9 +110,10 @@ const cipher = (name: string, nonce: Uint8Array<ArrayBuffer>): AesGcmParams => (
   additionalData: encode(name),
 });
 
-function keyMaterials(encryptionKey: EncryptionKey): Uint8Array<ArrayBuffer>[] {
+/** `undefined` comes from a program without types, whose environment lacks the key. */
+function keyMaterials(encryptionKey: EncryptionKey | undefined): Uint8Array<ArrayBuffer>[] {
   const list =
-    typeof encryptionKey === 'string' || encryptionKey instanceof Uint8Array ? [encryptionKey] : encryptionKey;
+    typeof encryptionKey === 'string' || encryptionKey instanceof Uint8Array ? [encryptionKey] : (encryptionKey ?? []);
   const materials = list.map((key) => (typeof key === 'string' ? encode(key) : new Uint8Array(key)));
   if (materials.length === 0 || materials.some(({ length }) => length < MIN_KEY_BYTES))
     throw new TypeError(

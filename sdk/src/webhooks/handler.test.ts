@@ -114,6 +114,7 @@ test('a wrong secret is told when the handler is made', () => {
       (error) => error instanceof WebhookError && error.code === 'bad_secret',
     );
   }
+  assert.throws(() => createWebhookHandler({ secret: JSON.parse('null'), on: {} }), /the secret is missing: adding a/);
 });
 
 test('while a secret is rotated either one is accepted', async () => {

@@ -75,7 +75,12 @@ function bytesOf(body: unknown): Uint8Array {
 }
 
 function decodeSecret(secret: string | undefined): Uint8Array<ArrayBuffer> {
-  const bytes = typeof secret === 'string' ? fromBase64(secret.trim().replace(/^whsec_/, '')) : undefined;
+  if (!secret)
+    throw new WebhookError(
+      'bad_secret',
+      'the secret is missing: adding a webhook answers it, and namjai listen prints it (whsec_…)',
+    );
+  const bytes = fromBase64(secret.trim().replace(/^whsec_/, ''));
   if (!bytes || bytes.length === 0) throw new WebhookError('bad_secret', 'a secret is whsec_ followed by base64');
   return bytes;
 }
