@@ -42,7 +42,7 @@ export const words = messages({
     startPublic:
       'On a server for everyone, register your app under “Developers” and send creators through the authorization page.',
     startCall: 'Keep the token in the shell, and call:',
-    startMore: 'The whole way, step by step',
+    startMore: 'From nothing to a webhook in five minutes',
     scopes: 'Scopes',
     scopesIntro: 'A token can do what the creator approved, and no more. Ask only for what your app uses.',
     limits: 'Rate limits',
@@ -130,7 +130,7 @@ export const words = messages({
     startOwn: 'หากต้องการใช้ครีเอเตอร์และแอปของคุณเอง ให้ออกโทเคนด้วยคำสั่งต่อไปนี้ แต่ละขั้นจะแสดงค่าที่ขั้นถัดไปต้องใช้',
     startPublic: 'หากเป็นเซิร์ฟเวอร์ที่เปิดให้คนทั่วไปใช้ ให้ลงทะเบียนแอปที่เมนู “นักพัฒนา” แล้วพาครีเอเตอร์ไปยังหน้าขออนุญาต',
     startCall: 'เก็บโทเคนไว้ในเชลล์ แล้วเรียกใช้',
-    startMore: 'ดูขั้นตอนทั้งหมดอย่างละเอียด',
+    startMore: 'จากศูนย์ถึงเว็บฮุกแรกในห้านาที',
     scopes: 'สโคป',
     scopesIntro: 'โทเคนทำได้เฉพาะสิ่งที่ครีเอเตอร์อนุญาตเท่านั้น กรุณาขอเฉพาะสิทธิ์ที่แอปใช้จริง',
     limits: 'ขีดจำกัดการเรียกใช้',
