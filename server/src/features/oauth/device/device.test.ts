@@ -277,7 +277,7 @@ test('security 49: twenty wrong codes of an address, whoever they are of, then 4
   assert.equal((await fresh.post('/device', { user_code })).statusCode, 429);
 });
 
-test('security 49: of a hundred guesses at once no more than five can be right', async (t) => {
+test('security 49: of sixty guesses at once five are judged, and a right one after them is refused', async (t) => {
   const { begin, visitor } = await setup(t);
   const { user_code } = await begin();
   const guesses = Array.from({ length: 60 }, (_, i) => (i < 59 ? `BBBB-BB${'BCDFGHJK'[i % 8]}B` : user_code));
