@@ -8,7 +8,7 @@ interface ProofRow {
   readonly name: string;
   /** One line for the list. */
   readonly shows: string;
-  /** The short round that `npm test` has: rounds, or seconds of a load. */
+  /** The short round that `npm test` has: rounds, or seconds of a load. 0: it has only the other tests of the files. */
   readonly inCi: number;
 }
 
@@ -148,7 +148,7 @@ export const proofs: readonly Proof[] = [
     name: 'installed',
     shows:
       'both packages, packed and installed by npm: Node.js 20, 22 and 24, Deno, Bun, strict TypeScript, browser bundles',
-    inCi: 1,
+    inCi: 0,
     kind: 'tests',
     shape: 'embedded',
     files: ['sdk/test/installed.test.ts'],
@@ -209,7 +209,7 @@ export const proofs: readonly Proof[] = [
 export const lengthOf = (proof: Proof): string =>
   proof.kind === 'load' ? `${proof.minutes} min` : `${proof.rounds} rounds`;
 export const shortRoundOf = ({ kind, inCi }: Proof): string =>
-  kind === 'load' ? `${inCi} s` : inCi === 1 ? '1 round' : `${inCi} rounds`;
+  kind === 'load' ? `${inCi} s` : inCi === 0 ? 'its other tests' : inCi === 1 ? '1 round' : `${inCi} rounds`;
 
 /** About how long it takes. */
 export const secondsOf = (proof: Proof): number =>

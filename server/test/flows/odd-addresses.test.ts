@@ -85,7 +85,7 @@ test('no path or query, however odd, is an error of ours', { timeout: 300_000 },
   const calls: InjectOptions[] = [];
   for (const [path, operations] of Object.entries<Record<string, { parameters?: { in: string; name: string }[] }>>(
     paths,
-  ))
+  ).filter(([path]) => path.startsWith('/v1/')))
     for (const [method, { parameters = [] }] of Object.entries(operations))
       for (const odd of oddities) {
         const authorization = path.startsWith('/v1/webhooks') ? basic : pair.headers.authorization;
