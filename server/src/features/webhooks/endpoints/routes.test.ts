@@ -67,6 +67,8 @@ test('what breaks a rule is refused, each with its field', async (t) => {
   }
   const { id } = await add('https://receiver.test');
   assert.equal((await call('PATCH', `/${id}`, { url: 'https://127.0.0.1.nip.io@10.0.0.1' })).statusCode, 422);
+  const { error } = (await call('POST', '', { url: 'https://10.0.0.1/' })).json();
+  assert.match(error.details[0].message, /^must lead to a public address; .* use namjai listen, or set WEBHOOK_ALLOW_/);
   assert.equal(
     (await call('POST', `/${id}/replay`, { from: 'yesterday', to: '2026-13-01' })).json().error.details.length,
     2,

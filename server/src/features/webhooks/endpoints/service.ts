@@ -28,10 +28,16 @@ export interface OwnersWebhook extends Webhook {
   readonly listening: boolean;
 }
 
+/** Mostly met by who tries webhooks on their own machine. */
+const ownMachine =
+  'for a program on your own machine use namjai listen, or set WEBHOOK_ALLOW_CIDRS=127.0.0.0/8 on a server of your own';
+
 export class UrlRefused extends ApiError {
   readonly problem: UrlProblem;
   constructor(problem: UrlProblem) {
-    super('validation_failed', { details: [{ field: 'url', message: urlProblems[problem] }] });
+    const rule = urlProblems[problem];
+    const message = problem === 'not_https' || problem === 'not_public' ? `${rule}; ${ownMachine}` : rule;
+    super('validation_failed', { details: [{ field: 'url', message }] });
     this.problem = problem;
   }
 }
