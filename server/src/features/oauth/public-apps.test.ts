@@ -253,3 +253,28 @@ test('the command line’s own app is made once, is public, and stands in the me
   assert.equal((await app.runtime.db.all('SELECT id FROM apps')).length, 1);
   assert.ok(told[0].token_endpoint_auth_methods_supported.includes('none'));
 });
+
+test('whatever a stranger shows in the name of a public app is refused without a write', async (t) => {
+  const { app, http, runtime, creator, client } = await setup(t);
+  const ended = await connectDevice(app, creator, client, 'tips.read');
+  await revoke(http, client, ended.refresh_token);
+  const live = await connectDevice(app, creator, client, 'tips.read');
+  const code = await approve(runtime, creator, client, withChallenge);
+  const { write } = runtime.db;
+  let written = 0;
+  Object.assign(runtime.db, {
+    write: (...args: Parameters<typeof write>) => {
+      written += 1;
+      return write.apply(runtime.db, args);
+    },
+  });
+  assertRefused(await refresh(http, client, `njr_${'x'.repeat(53)}`), 400, 'invalid_grant');
+  assertRefused(await refresh(http, client, ended.refresh_token), 400, 'invalid_grant');
+  assertRefused(await refresh(http, client, live.refresh_token, { scope: 'tips.create' }), 400, 'invalid_scope');
+  assertRefused(await exchange(http, client, `njc_${'x'.repeat(43)}`, withVerifier), 400, 'invalid_grant');
+  assertRefused(await exchange(http, client, code, { code_verifier: 'x'.repeat(43) }), 400, 'invalid_grant');
+  Object.assign(runtime.db, { write });
+  assert.equal(written, 0);
+  tokensOf(await refresh(http, client, live.refresh_token));
+  tokensOf(await exchange(http, client, code, withVerifier));
+});

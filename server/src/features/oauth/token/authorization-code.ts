@@ -12,6 +12,8 @@ import {
   defineGrantType,
   invalidGrant,
   issuedScope,
+  look,
+  type ReadSteps,
   type Redeeming,
   type Refusal,
   redeem,
@@ -25,11 +27,15 @@ interface CodeExchange {
   readonly verifier: string | undefined;
 }
 
+const readSteps: ReadSteps<CodeExchange, CodeRow> = {
+  load: (db, { hash }) => codeByHash(db, hash),
+  checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
+};
+
 async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: NewFamily) {
   const { now, raceMs } = redeeming;
   return redeem(tx, redeeming, {
-    load: (tx, { hash }) => codeByHash(tx, hash),
-    checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
+    ...readSteps,
     consume: (tx, code) => consumeCode(tx, code, family, now, raceMs),
     issue: (code) => ({ grantId: code.grant_id, familyId: family.familyId, scope: issuedScope(code) }),
   });
@@ -61,6 +67,7 @@ export const authorizationCode = defineGrantType({
     redirectUri: required(body, 'redirect_uri'),
     verifier: readVerifier(body.code_verifier),
   }),
+  look: (db, redeeming) => look(db, redeeming, readSteps),
   create(parts, now) {
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };

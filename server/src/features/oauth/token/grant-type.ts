@@ -9,8 +9,10 @@
  * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
  *   cost the creator a second consent.
  * - A grant or family that ends meanwhile still takes effect: the issued tokens work only while both live.
+ * - Anybody can call in the name of a public app. What its write would refuse is refused by a read before it, so that
+ *   strangers do not fill the queue of writes.
  */
-import type { Tx, Write } from '../../../platform/db/database.ts';
+import type { Reader, Tx, Write } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { AppRow } from '../../apps/index.ts';
 import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
@@ -46,6 +48,8 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   read(body: Body<Field>, idempotencyKey: string | undefined): Request;
   /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
+  /** What `redeem` looks at first. Left out where `wait` refuses the same. */
+  look?(db: Reader, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume. Its function calls `redeem`. */
@@ -78,26 +82,44 @@ type Redemption = (Issue & { readonly creatorId: string; readonly consumption: C
 /** `'used'` skips the other checks: consuming decides what a second use means. */
 type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => Refusal | 'used' | undefined;
 
-interface WriteSteps<Request, Loaded> {
-  load(tx: Tx, request: Request): Promise<Loaded | undefined>;
+/** The steps that change nothing. */
+export interface ReadSteps<Request, Loaded> {
+  load(db: Reader, request: Request): Promise<Loaded | undefined>;
   readonly checks: readonly Check<Loaded, Request>[];
+}
+
+interface WriteSteps<Request, Loaded> extends ReadSteps<Request, Loaded> {
   /** What to issue if `consume` succeeds. */
   issue(loaded: Loaded, request: Request): Issue;
   consume(tx: Tx, loaded: Loaded): Promise<Consumption>;
 }
 
-export async function redeem<Request, Loaded extends { readonly client_id: string; readonly creator_id: string }>(
-  tx: Tx,
+type Look<Loaded> = { readonly loaded: Loaded } | Refusal | undefined;
+
+export async function look<Request, Loaded extends { readonly client_id: string }>(
+  db: Reader,
   { request, clientId, now }: Redeeming<Request>,
-  steps: WriteSteps<Request, Loaded>,
-): Promise<Redemption> {
-  const loaded = await steps.load(tx, request);
+  { load, checks }: ReadSteps<Request, Loaded>,
+): Promise<Look<Loaded>> {
+  const loaded = await load(db, request);
   if (loaded?.client_id !== clientId) return undefined;
-  for (const check of steps.checks) {
+  for (const check of checks) {
     const result = check(loaded, request, now);
     if (result === 'used') break;
     if (result) return result;
   }
+  return { loaded };
+}
+
+export async function redeem<Request, Loaded extends { readonly client_id: string; readonly creator_id: string }>(
+  tx: Tx,
+  redeeming: Redeeming<Request>,
+  steps: WriteSteps<Request, Loaded>,
+): Promise<Redemption> {
+  const found = await look(tx, redeeming, steps);
+  if (!found || 'error' in found) return found;
+  const { request } = redeeming;
+  const { loaded } = found;
   const consumption = await steps.consume(tx, loaded);
   return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
 }
@@ -128,10 +150,10 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         if (waiting) throw new OAuthError(waiting.error, waiting.description);
         const sign = await parts.tokens.signer('access');
         const now = clock();
+        const redeeming = { request, clientId, now, raceMs };
+        if (client.public === 1 && steps.look) requireFound(await steps.look(db, redeeming), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
-        const redeemed = await db.write(steps.redeem, { request, clientId, now, raceMs }, values);
-        if (!redeemed) throw new OAuthError('invalid_grant', `The ${credential} is unknown.`);
-        if ('error' in redeemed) throw new OAuthError(redeemed.error, redeemed.description);
+        const redeemed = requireFound(await db.write(steps.redeem, redeeming, values), credential);
         const { consumption, creatorId, grantId, familyId, scope } = redeemed;
         if (consumption === 'reused') grants.announce(creatorId);
         if (consumption !== 'consumed') throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
@@ -139,6 +161,12 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
       };
     },
   };
+}
+
+function requireFound<Found extends object>(found: Found | Refusal | undefined, credential: string): Found {
+  if (!found) throw new OAuthError('invalid_grant', `The ${credential} is unknown.`);
+  if ('error' in found) throw new OAuthError(found.error, found.description);
+  return found;
 }
 
 export const checkUnused = ({ used_at }: { used_at: number | null }): 'used' | undefined =>

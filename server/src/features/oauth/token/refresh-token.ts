@@ -6,6 +6,8 @@ import {
   checkCreatorActive,
   defineGrantType,
   invalidGrant,
+  look,
+  type ReadSteps,
   type Redeeming,
   type Refusal,
   redeem,
@@ -26,11 +28,15 @@ interface NextToken {
   readonly idleMs: number;
 }
 
+const readSteps: ReadSteps<Refresh, RefreshTokenRow> = {
+  load: (db, { key }) => refreshTokenByKey(db, key),
+  checks: [checkNotRevoked, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
+};
+
 async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: NextToken) {
   const { request, now, raceMs } = redeeming;
   return redeem(tx, redeeming, {
-    load: (tx, { key }) => refreshTokenByKey(tx, key),
-    checks: [checkNotRevoked, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
+    ...readSteps,
     consume: (tx, token) =>
       rotateRefreshToken(tx, {
         key: request.key,
@@ -74,6 +80,7 @@ export const refreshToken = defineGrantType({
       repeatHash: idempotencyKey === undefined ? null : repeatHash(token, idempotencyKey),
     };
   },
+  look: (db, redeeming) => look(db, redeeming, readSteps),
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
