@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Locator } from 'playwright-core';
+import { until } from '../../../sdk/test/until.ts';
 import { buildApp } from '../build-app.ts';
 import { freePort } from '../server-process.ts';
 
@@ -74,9 +75,15 @@ test('with scripts code is copied, a language is chosen once for all, and the se
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const copied = async (button: Locator) => {
+    await page.evaluate(() => navigator.clipboard.writeText(''));
     await button.click();
     await page.getByRole('button', { name: 'Copied' }).first().waitFor();
-    return page.evaluate(() => navigator.clipboard.readText());
+    let text = '';
+    await until('the code is copied', async () => {
+      text = await page.evaluate(() => navigator.clipboard.readText());
+      return text !== '';
+    });
+    return text;
   };
   assert.match(
     await copied(page.locator('#getMe .copy:visible').first()),
@@ -98,8 +105,10 @@ test('with scripts code is copied, a language is chosen once for all, and the se
 
   await page.keyboard.press('/');
   await page.keyboard.type('post /v1/tips');
-  await page.locator('.found a').first().waitFor();
-  assert.match(String(await page.locator('.found a').first().textContent()), /^Record a completed tip Endpoint POST/);
+  await until('what was typed is found first', async () => {
+    const [first = ''] = await page.locator('.found a').allTextContents();
+    return first.startsWith('Record a completed tip Endpoint POST');
+  });
   assert.equal(await page.locator('.outline').isVisible(), false);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/docs\/reference\/tips#createTip$/);
