@@ -4,15 +4,16 @@ import { format, goalText, type Line, partsText, type Report, spread } from './r
 
 const folder = new URL('../../docs/', import.meta.url);
 export const docsFiles = {
-  page: new URL('performance.md', folder),
+  /** In English and in Thai; what was measured is the same in both. */
+  pages: [new URL('performance.md', folder), new URL('performance.th.md', folder)],
   picture: new URL('performance.svg', folder),
-  /** The report that the other two are made from. */
+  /** The report that the others are made from. */
   report: new URL('performance.json', folder),
 };
 const [begin, end] = ['<!-- measured -->', '<!-- end -->'];
 
 /**
- * Writes the report, and updates the guide and its chart. Rows that this run left out stay as they
+ * Writes the report, and updates the guide, in both languages, and its chart. Rows that this run left out stay as they
  * were: each row was measured beside its reference, whenever that was.
  */
 export function writeDocs(measured: Report, order: readonly { readonly name: string }[]): void {
@@ -23,7 +24,7 @@ export function writeDocs(measured: Report, order: readonly { readonly name: str
   const rows = order.flatMap(({ name }) => find(name, measured) ?? (kept && find(name, kept)) ?? []);
   const report = { ...measured, rows };
   writeFileSync(docsFiles.report, `${JSON.stringify(report, null, 2)}\n`);
-  writeFileSync(docsFiles.page, withMeasured(readFileSync(docsFiles.page, 'utf8'), report));
+  for (const page of docsFiles.pages) writeFileSync(page, withMeasured(readFileSync(page, 'utf8'), report));
   writeFileSync(docsFiles.picture, chart(report));
 }
 
@@ -31,7 +32,7 @@ export function writeDocs(measured: Report, order: readonly { readonly name: str
 export function withMeasured(page: string, report: Report): string {
   const [before, rest] = page.split(begin);
   const after = rest?.slice(rest.indexOf(end));
-  if (before === undefined || !after?.startsWith(end)) throw new Error(`docs/performance.md lacks ${begin} … ${end}`);
+  if (before === undefined || !after?.startsWith(end)) throw new Error(`The guide lacks ${begin} … ${end}`);
   return `${before}${begin}\n\n${markdown(report)}\n\n${after}`;
 }
 
