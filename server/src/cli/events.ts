@@ -90,10 +90,11 @@ async function followLog(username: string, after: number | undefined, context: C
 
 /** `12:34:56  #41 tip.created  ฿99.00 from SOMCHAI: hello` */
 export function eventLine(event: StreamEvent, { columns, style }: Terminal): string {
-  const start = `${clockTime(new Date(event.created_at))}  #${event.sequence} `;
+  const start = `${clockTime(new Date(event.created_at))}  #${Number(event.sequence)} `;
+  const type = plainText(event.type);
   const words = summary(event.data);
-  const room = columns - start.length - event.type.length - 2;
-  return `${style('dim', start)}${style('bold', event.type)}${words ? `  ${cut(plainText(words), room)}` : ''}`;
+  const room = columns - start.length - type.length - 2;
+  return `${style('dim', start)}${style('bold', type)}${words ? `  ${cut(plainText(words), room)}` : ''}`;
 }
 
 function summary(data: object): string {

@@ -48,10 +48,10 @@ export function describeForwarded(body: string, { status, error, durationMs }: F
   const { id, type, sequence }: { id: string; type: string; sequence: number | null } = JSON.parse(body);
   const succeeded = status !== null && status >= 200 && status < 300;
   const answer = status === null ? plainText(error ?? 'no answer') : String(status);
-  const start = `${clockTime(new Date())}  ${type}`;
+  const start = `${clockTime(new Date())}  ${plainText(type)}`;
   const end = `POST → ${answer} in ${durationMs} ms`;
   const room = terminal.columns - start.length - end.length - 6;
-  const middle = room >= id.length ? `${terminal.style('dim', id)}  ` : '';
+  const middle = room >= id.length ? `${terminal.style('dim', plainText(id))}  ` : '';
   const shown = cut(end, terminal.columns - start.length - 3);
   return {
     object: { id, type, sequence, status, duration_ms: durationMs, error },

@@ -117,6 +117,20 @@ test('a sign-in replaces the one before, one that is denied changes nothing, and
   assert.equal((await run('logout')).revoked, true);
 });
 
+test('a sign-in that fails after its approval leaves nothing connected', async (t) => {
+  const { creator, login, runtime, files } = await setup(t);
+  const { get } = runtime.db;
+  // The tokens are there, and the first call with them fails.
+  t.mock.method(runtime.db, 'get', (...args: Parameters<typeof get>) => {
+    if (String(args[0]).includes('FROM families f')) throw new Error('broken');
+    return get.apply(runtime.db, args);
+  });
+  const { command } = await login();
+  assert.equal(await command.exit, 1);
+  assert.deepEqual(await runtime.grants.connections(creator.creatorId), []);
+  assert.deepEqual(files(), []);
+});
+
 test('login and the others say what is wrong with the server', async (t) => {
   const { refused, run, login, http, files } = await setup(t);
   const nobody = `http://localhost:${await freePort()}`;

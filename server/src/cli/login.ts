@@ -38,6 +38,7 @@ async function login(typed: string, { env, json, print, note, terminal }: Contex
   const logins = createLogins(env);
   const { place, oauth } = logins.begin(server, await cliClientId(server), allScopes.join(' '));
   const stopped = stopSignal();
+  let approvedBy: string | undefined;
   try {
     const { creatorId, scope } = await oauth.device({
       signal: stopped,
@@ -48,10 +49,13 @@ async function login(typed: string, { env, json, print, note, terminal }: Contex
         if (!json) note(`Waiting for you, for ${Math.round(expires_in / 60)} minutes. Press Ctrl-C to stop.`);
       },
     });
+    approvedBy = creatorId;
     const { username } = await oauth.as(creatorId).me();
     await logins.save({ ...place, creatorId, username });
-    print({ server, username, creator_id: creatorId, scope }, `Signed in at ${server} as ${username}.`);
+    print({ server, username, creator_id: creatorId, scope }, `Signed in at ${server} as ${plainText(username)}.`);
   } catch (error) {
+    // Best effort: tokens that nobody has any more should not stay valid for a month.
+    if (approvedBy !== undefined) await oauth.disconnect(approvedBy).catch(() => {});
     await logins.discard(place.tokens);
     if (stopped.aborted) throw new Failure('cancelled', 'You are not signed in: it was stopped.');
     throw error;
@@ -102,9 +106,9 @@ async function whoami({ server }: ServerOption, { env, print }: Context): Promis
   const logins = createLogins(env);
   const login = await logins.require(server === undefined ? undefined : readServer(server));
   const me = await logins.call(login, (client) => client.me());
-  const name = plainText(me.display_name);
-  const who = name === me.username ? me.username : `${me.username} (${name})`;
-  print({ server: login.server, ...me }, `${who} at ${login.server}\nMay: ${me.scope}`);
+  const [name, username] = [plainText(me.display_name), plainText(me.username)];
+  const who = name === username ? username : `${username} (${name})`;
+  print({ server: login.server, ...me }, `${who} at ${login.server}\nMay: ${plainText(me.scope)}`);
 }
 
 async function logout(

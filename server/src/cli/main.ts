@@ -16,7 +16,7 @@ import { addLoginCommands } from './login.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addOpenapiCommand } from './openapi.ts';
 import { addServeCommand } from './serve.ts';
-import { createTerminal, type Output } from './terminal.ts';
+import { createTerminal, type Output, withoutControls } from './terminal.ts';
 import { addTriggerCommands } from './trigger.ts';
 
 /** In the order of the help. Actions import what they need themselves, so that help and usage errors come at once. */
@@ -59,7 +59,7 @@ export async function main(argv: readonly string[], { env, stdout, stderr }: Sur
     // Usage errors are no `CommanderError` here: one only ends the program after its help or version was printed.
     if (error instanceof CommanderError) return 0;
     const { code, lines, trace } = describeError(error, env.LOG_LEVEL === 'debug' || env.LOG_LEVEL === 'trace');
-    const text = [...lines, ...trace].map((line) => `namjai: ${line}`).join('\n');
+    const text = [...lines.map(withoutControls), ...trace].map((line) => `namjai: ${line}`).join('\n');
     stderr.write(`${json ? JSON.stringify({ error: { code, message: lines.join('\n') } }) : text}\n`);
     return error instanceof UsageError ? 2 : 1;
   }

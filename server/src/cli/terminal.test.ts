@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { StreamEvent } from '../../../sdk/src/index.ts';
 import { eventLine } from './events.ts';
 import { describeForwarded } from './forward.ts';
-import { createTerminal } from './terminal.ts';
+import { createTerminal, withoutControls } from './terminal.ts';
 
 const terminal = (columns: number, env: Record<string, string> = {}) =>
   createTerminal({ write: () => {}, isTTY: true, columns }, env);
@@ -32,6 +32,19 @@ test('what supporters wrote stays on its line, and no terminal obeys it', () => 
     /^(\d{4}-\d\d-\d\d )?\d\d:\d\d:00 {2}#41 tip\.created {2}฿99\.00 from SOMCHAI: \[2J \]0;title line one two$/,
   );
   assert.doesNotMatch(stripVTControlCharacters(eventLine(hostile, terminal(200))), /\p{Cc}|\p{Bidi_Control}/u);
+});
+
+test('what a server says stays on its line too: types, ids and messages of errors', () => {
+  const hostile = '\u001b[2J\u009b1m\u202ex';
+  const answer = { status: 200, error: null, body: null, retryAfter: null, timedOut: false, durationMs: 1 };
+  const body = JSON.stringify({ id: `evt${hostile}`, type: `tip${hostile}`, sequence: 1 });
+  for (const line of [
+    eventLine({ ...event('x'), type: `tip${hostile}` } as StreamEvent, pipe),
+    describeForwarded(body, answer, pipe).text,
+    withoutControls(`refused ${hostile}`),
+  ])
+    assert.doesNotMatch(line, /\p{Cc}|\p{Bidi_Control}/u);
+  assert.equal(withoutControls('one\n\ttwo'), 'one\n\ttwo');
 });
 
 test('lines are cut to the width of the terminal, and whole in a pipe', () => {

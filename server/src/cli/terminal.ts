@@ -35,6 +35,9 @@ export function createTerminal(
 /** What others wrote, on one line: without control characters, which a terminal would obey, and without direction marks. */
 export const plainText = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ').trim();
 
+/** A message, part of which a server may have sent. It may have lines. */
+export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, ' ');
+
 /** Ends with … if the text was longer. Combining marks count as characters, so a line may end early, never late. */
 export function cut(text: string, columns: number): string {
   const characters = [...text];
