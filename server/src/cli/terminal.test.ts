@@ -39,7 +39,7 @@ test('what a server says stays on its line too: types, ids and messages of error
   const answer = { status: 200, error: null, body: null, retryAfter: null, timedOut: false, durationMs: 1 };
   const body = JSON.stringify({ id: `evt${hostile}`, type: `tip${hostile}`, sequence: 1 });
   for (const line of [
-    eventLine({ ...event('x'), type: `tip${hostile}` } as StreamEvent, pipe),
+    eventLine(JSON.parse(JSON.stringify({ ...event('x'), type: `tip${hostile}` })), pipe),
     describeForwarded(body, answer, pipe).text,
     withoutControls(`refused ${hostile}`),
   ])
