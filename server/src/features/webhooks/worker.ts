@@ -107,10 +107,12 @@ export function createWebhookWorker(parts: WorkerParts) {
         await listeners.endOthers();
       }
       const checkingListeners = repeat(listeners.check, listenersMs, onError);
+      const cancellingClosed = repeat(listeners.cancelClosed, listenersMs, onError);
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
       stops.push(
         checkingListeners.stop,
+        cancellingClosed.stop,
         polling.stop,
         sweeping.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
@@ -134,6 +136,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     /** For tests: delivers everything that is due now. */
     async pass(): Promise<void> {
       await listeners.check();
+      await listeners.cancelClosed();
       await dispatcher.idle();
       await dispatcher.sweep();
       await poll();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../../../../sdk/test/until.ts';
 import { buildApp } from '../../../../test/build-app.ts';
@@ -387,3 +388,28 @@ async function otherNode(t: TestContext, env: Record<string, string>) {
     listen: async () => new URL(await app.http.listen({ host: '127.0.0.1', port: 0 })).host,
   };
 }
+
+test('a suspended app is closed within a second or two, however long others take to cancel', async (t) => {
+  const { address, pair, runtime, clock, worker } = await build(t);
+  const other = openListener(t, address, await makeApp(runtime));
+  const { endpoint_id } = await other.ready;
+  await other.close();
+  await until('the close is stored', async () => {
+    const sql = 'SELECT id FROM webhook_endpoints WHERE id = $1 AND cancel_at IS NOT NULL';
+    return (await runtime.db.get(sql, [endpoint_id])) !== undefined;
+  });
+  clock.advance(61_000);
+  const listener = openListener(t, address, pair);
+  await listener.ready;
+  const { write } = runtime.db;
+  let cancelling = false;
+  t.mock.method(runtime.db, 'write', (...args: Parameters<typeof write>) => {
+    if (args[0].name !== 'cancelClosed') return write.apply(runtime.db, args);
+    cancelling = true;
+    return new Promise(() => {});
+  });
+  await worker.start();
+  await until('a cancellation goes on', () => cancelling);
+  await runtime.grants.suspend('app', pair.clientId, clock());
+  assert.equal(await Promise.race([listener.closed, sleep(5000, 'still open')]), 4403);
+});

@@ -135,11 +135,16 @@ export function createListeners({ db, hub, clock, newId, vault, fetch, apps, log
 
     send: async (sending) => (await listeners.get(sending.endpointId)?.connection.deliver(sending)) ?? 'unsent',
 
-    /** Called twice a second: ends, renews and cancels what is due. */
+    /** Called twice a second: ends the listeners of this node that may no longer listen, and renews the others. */
     async check(): Promise<void> {
       const now = clock();
       if (listeners.size > 0) await checkCallers();
       for (const listener of [...listeners.values()]) if (listener.renewAt <= now) await renew(listener);
+    },
+
+    /** Cancels what waited for closed listeners. Apart from `check`: of one that had thousands it takes long. */
+    async cancelClosed(): Promise<void> {
+      const now = clock();
       if (await repo.anyExpired(db, now)) await db.write(repo.writes.endExpired, now);
       for (const { id } of await repo.closedLongAgo(db, now))
         while (!(await db.write(repo.writes.cancelClosed, id, now)));
