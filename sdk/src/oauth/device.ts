@@ -40,7 +40,7 @@ export async function authorizeDevice(parts: DeviceParts, { onCode, signal }: De
     verificationUriComplete: textOf(answer, 'verification_uri_complete'),
     expiresIn,
   });
-  let interval = Number(answer.interval ?? 5) * 1000;
+  let interval = (Number(answer.interval) || 5) * 1000;
   let wait = interval;
   for (;;) {
     await abortable(parts.sleep(wait), signal);
