@@ -36,7 +36,10 @@ async function open(path: string, options: BrowserContextOptions = {}) {
   const complaints: string[] = [];
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('requestfailed', (request) => complaints.push(request.url()));
+  page.on('requestfailed', (request) => {
+    // Whoever leaves a page aborts what it still loads.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') complaints.push(request.url());
+  });
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== address) complaints.push(`left the machine: ${request.url()}`);
   });

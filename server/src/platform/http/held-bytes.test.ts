@@ -98,19 +98,19 @@ test('the server itself bounds them', async (t) => {
   const [[name, token] = []] = (await signedInVisitor(app, creatorId)).cookies;
   await app.http.listen({ port: 0, host: '127.0.0.1' });
   const port = portOf(app.http);
-  const head = `POST /dashboard/screening/names HTTP/1.1\r\nHost: localhost\r\nCookie: ${name}=${token}\r\n`;
-  const form = 'Content-Type: application/x-www-form-urlencoded\r\n';
+  const head = `POST /dashboard/overlay/looks/0 HTTP/1.1\r\nHost: localhost\r\nCookie: ${name}=${token}\r\n`;
+  const form = 'Content-Type: multipart/form-data; boundary=b\r\n';
   // One more than there is room for is answered.
-  const sockets = Array.from({ length: 33 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  const sockets = Array.from({ length: 10 }, () => connect(port, '127.0.0.1').on('error', () => {}));
   const answers = sockets.map(async (socket) => {
-    socket.write(`${head}${form}Content-Length: ${2 * mebibyte}\r\n\r\n`);
+    socket.write(`${head}${form}Content-Length: ${7_000_000}\r\n\r\n`);
     return String((await once(socket, 'data'))[0]);
   });
   const timeout = delay(5000, 'nothing');
   const answer = await Promise.race([...answers, timeout]);
   // The server does not close before its clients are gone.
   for (const socket of sockets) socket.destroy();
-  assert.match(answer, /^HTTP\/1\.1 429 /);
+  assert.match(answer, /^HTTP\/1\.1 429 .*connection: close\r\n/is);
 });
 
 test('a body of tiny chunks is kept in few pieces', async (t) => {

@@ -109,10 +109,13 @@ test('the metadata of RFC 8414 names every endpoint on its own host', async (t) 
   const answer = await app.http.inject({ url: '/.well-known/oauth-authorization-server' });
   assert.equal(answer.headers['access-control-allow-origin'], '*');
   const methods = ['client_secret_basic', 'client_secret_post'];
-  assert.deepEqual(answer.json(), {
+  const { namjai_cli_client_id, ...metadata } = answer.json();
+  assert.match(namjai_cli_client_id, /^app_[0-9a-z]{26}$/);
+  assert.deepEqual(metadata, {
     issuer: 'http://127.0.0.1:8081',
     authorization_endpoint: 'http://127.0.0.1:8081/oauth/authorize',
     token_endpoint: 'http://localhost:8080/v1/oauth/token',
+    device_authorization_endpoint: 'http://localhost:8080/v1/oauth/device_authorization',
     revocation_endpoint: 'http://localhost:8080/v1/oauth/revoke',
     introspection_endpoint: 'http://localhost:8080/v1/oauth/introspect',
     jwks_uri: 'http://127.0.0.1:8081/.well-known/jwks.json',
@@ -120,9 +123,9 @@ test('the metadata of RFC 8414 names every endpoint on its own host', async (t) 
     scopes_supported: ['profile.read', 'tips.read', 'tips.create', 'alerts.create', 'events.subscribe'],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
-    token_endpoint_auth_methods_supported: methods,
-    revocation_endpoint_auth_methods_supported: methods,
+    grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    token_endpoint_auth_methods_supported: [...methods, 'none'],
+    revocation_endpoint_auth_methods_supported: [...methods, 'none'],
     introspection_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
