@@ -81,12 +81,15 @@ async function start(t: Pick<TestContext, 'after'>, { timeoutMs, onRefresh }: Se
       else assert.deepEqual(result, []);
     });
     await Promise.all(work);
-    for (const index of killed) await launch(index);
     return killed;
   }
 
   return {
     round,
+    /** Starts those again that were killed, also after their answer. */
+    async revive(): Promise<void> {
+      for (const [index, { killed }] of children.entries()) if (killed) await launch(index);
+    },
     kill: (index: number) => void children[index]?.kill('SIGKILL'),
     seen: () => ({
       refreshes: proxies.reduce((sum, { seen }) => sum + seen.refreshes, 0),
@@ -142,7 +145,7 @@ test(`a process is killed in each of ${kills} rounds (seed ${seed}): nothing is 
       return moment === null || moment === 'time' ? {} : { [moment]: strike };
     },
   });
-  const { round, kill, seen } = setup;
+  const { round, revive, kill, seen } = setup;
   const counts: Record<string, number> = {};
   for (let count = 0; count < kills; count += 1) {
     moment = moments[Math.floor(random() * moments.length)] ?? 'time';
@@ -156,6 +159,8 @@ test(`a process is killed in each of ${kills} rounds (seed ${seed}): nothing is 
     const killed = await running;
     counts[name] = (counts[name] ?? 0) + killed.length;
     assert.equal(seen().invalidGrants, 0);
+    moment = null;
+    await revive();
   }
   moment = null;
   assert.deepEqual(await round(false), []);
