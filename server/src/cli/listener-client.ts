@@ -67,7 +67,11 @@ function connectOnce({ server, clientId, clientSecret, signal, ...options }: Lis
   webSocket.on('ping', () => silence.refresh());
   webSocket.on('message', (data) => {
     silence.refresh();
-    const frame: ReadyFrame | DeliveryFrame = JSON.parse(String(data));
+    const frame = readFrame(String(data));
+    if (!frame) {
+      why = 'the server sent something that is no frame';
+      return webSocket.terminate();
+    }
     if (frame.type === 'delivery') void deliver(frame).catch(reject);
     if (frame.type !== 'ready') return;
     wasReady = true;
@@ -114,6 +118,15 @@ interface DeliveryFrame {
   readonly id: string;
   readonly headers: Record<string, string>;
   readonly body: string;
+}
+
+/** `undefined` for what is no JSON object: whoever answers at that address is no server of ours. */
+function readFrame(text: string): ReadyFrame | DeliveryFrame | undefined {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 const resultOf = (id: string, { status, error, body, durationMs }: ForwardedAnswer) => ({
