@@ -63,6 +63,11 @@ export class StatementBatcher {
     });
   }
 
+  /** How many calls are not sent yet. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
   /** After the current tasks, so that statements that arrive together share a group. */
   #schedule(): void {
     if (this.#scheduled || !this.#maySend(this.#queue)) return;

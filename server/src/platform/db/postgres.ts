@@ -14,12 +14,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createWorkQueue } from '../work-queue.ts';
+import { CommitStats } from './commit-stats.ts';
 import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
 import { StatementBatcher } from './postgres-batcher.ts';
 import { mayBeRetried, toPortError } from './postgres-errors.ts';
 import { type PipelinedCall, type PipelinedResult, PipelineFailure, PipelineSender } from './postgres-pipeline.ts';
 import { execute, type NamedStatement, Statements, transaction } from './postgres-statements.ts';
 import { columnTypes } from './postgres-types.ts';
+import { vacuum } from './postgres-vacuum.ts';
 
 export interface PostgresOptions {
   url: string;
@@ -57,6 +59,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     types: columnTypes,
   });
   const statements = new Statements();
+  const commits = new CommitStats();
   let calls = 0;
   let lastCallDone = (): void => {};
   let closed: Promise<void> | undefined;
@@ -105,7 +108,10 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     }
   }
 
-  /** Retries after a deadlock or a serialization failure, which have rolled everything back. */
+  /**
+   * Retries after a deadlock, a serialization failure, a lock that was not free or a cancelled statement, which have rolled
+   * everything back. Not in the last tenth of the time: an attempt under way when the caller is refused could still commit.
+   */
   async function retrying<T>(until: number, attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -113,11 +119,19 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       } catch (error) {
         if (!mayBeRetried(error)) throw error;
         const pause = Math.random() * 10 * tries;
-        if (performance.now() + pause > until)
-          throw new StorageUnavailable('Others were always first', { cause: error });
+        if (performance.now() + pause > until - withinMs / 10)
+          throw new StorageUnavailable('Others were always first', { cause: error, reason: 'busy' });
         await delay(pause);
       }
     }
+  }
+
+  /** Counts a commit of so many writes, if it succeeds. */
+  async function timed<T>(writes: number, commit: () => Promise<T>): Promise<T> {
+    const started = performance.now();
+    const done = await commit();
+    commits.count(writes, (performance.now() - started) / 1000);
+    return done;
   }
 
   const patient = createWorkQueue({ atOnce: Math.max(1, connections >> 1), maxWaiting: Infinity });
@@ -127,12 +141,14 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const statement = statements.find(sql);
       refuseWrites(statement);
       const read = () => withClient(until, (client) => execute(client, statement, params));
-      return (await patient.goOn('reads', read)).rows;
+      return (await retrying(until, () => patient.goOn('reads', read))).rows;
     });
 
   const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      patient.goOn('writes', () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+      patient.goOn('writes', () =>
+        timed(1, () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+      ),
     );
 
   const pipelines = new PipelineSender();
@@ -155,7 +171,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   const reads = new StatementBatcher({ maxGroups, together: send, alone });
   const writes = new StatementBatcher({
     maxGroups,
-    together: (until, group) => send(until, group, groupLockMs),
+    together: (until, group) => timed(group.length, () => send(until, group, groupLockMs)),
     alone,
   });
 
@@ -189,11 +205,19 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       }),
     write,
     version: () => undefined,
+    vacuum: (tables) => vacuum(url, tables),
     async ping() {
       // This row exists in every migrated database. The update changes nothing.
       const touch = 'UPDATE schema_migrations SET name = name WHERE number = 1';
       const changed = await call((until) => transact(until, (tx) => tx.run(touch)));
       if (changed !== 1) throw new Error('The database has no schema');
+    },
+    stats() {
+      const { seconds: commitSeconds, ...counts } = commits.read();
+      const { totalCount: open, idleCount: idle, waitingCount } = pool;
+      // Few calls ever wait in the pool itself: each kind of call has a queue before it.
+      const waiting = waitingCount + patient.waiting + reads.waiting + writes.waiting;
+      return { ...counts, commitSeconds, pool: { open, idle, waiting } };
     },
     close() {
       closed ??= close();
@@ -202,7 +226,8 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   };
 }
 
-const notInTime = (): StorageUnavailable => new StorageUnavailable('The database did not answer in time');
+const notInTime = (): StorageUnavailable =>
+  new StorageUnavailable('The database did not answer in time', { reason: 'timeout' });
 
 function refuseWrites({ writes, text }: NamedStatement): void {
   if (writes) throw new Error(`A statement that writes, outside write(): ${text}`);
