@@ -30,7 +30,7 @@ export function createAddressRules(openedRanges: readonly string[]): AddressRule
   return { isOpened, mayReach: (address) => isPublic(address) || isOpened(address) };
 }
 
-function isPublic(address: string): boolean {
+export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address) || cloudOnly.has(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;

@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'alt'
   | 'evt'
   | 'whk'
+  | 'con'
   | 'gol'
   | 'dlv'
   | 'req'
@@ -22,8 +23,14 @@ export type IdPrefix =
   | 'avt'
   | 'lgo'
   | 'mod'
+  | 'key'
   | 'fil'
-  | 'frm';
+  | 'frm'
+  | 'rhs'
+  | 'ers'
+  | 'aud'
+  | 'lse'
+  | 'nam';
 
 export type NewId = (prefix: IdPrefix) => string;
 

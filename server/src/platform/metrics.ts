@@ -26,8 +26,13 @@ export function createMetrics(): Metrics {
 export async function serveMetrics(metrics: Metrics, host: string, port: number): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end();
-    const text = `${await metrics.registry.metrics()}\n${metrics.requests.text()}`;
-    response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text);
+    try {
+      const text = `${await metrics.registry.metrics()}\n${metrics.requests.text()}`;
+      response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text);
+    } catch (error) {
+      // Such as the size of a file on a disk that has died. Prometheus sees that the scrape failed; the server goes on.
+      response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${String(error)}\n`);
+    }
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   return server;

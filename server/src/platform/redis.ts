@@ -15,6 +15,8 @@ export interface RedisConnectionOptions {
   readonly url: string;
   /** Called for every failure, including each failed attempt to reconnect. */
   readonly onError?: (error: Error) => void;
+  /** Called whenever the connection can be used. */
+  readonly onReady?: () => void;
   /** How often the server is pinged. */
   readonly heartbeatMs?: number;
 }
@@ -28,9 +30,10 @@ export interface RedisConnection {
 
 /** Resolves when connected or when the first attempt has failed: a node also starts without Redis. */
 export async function connectRedis(options: RedisConnectionOptions): Promise<RedisConnection> {
-  const { url, onError = () => {}, heartbeatMs = 1_000 } = options;
+  const { url, onError = () => {}, onReady = () => {}, heartbeatMs = 1_000 } = options;
   const client = buildClient(url);
   client.on('error', onError);
+  client.on('ready', onReady);
   const decided = new Promise<void>((resolve) => {
     client.once('ready', resolve);
     client.once('error', () => resolve());
@@ -38,7 +41,8 @@ export async function connectRedis(options: RedisConnectionOptions): Promise<Red
   // Failures arrive as `error` events; the promise settles only when the client is connected or closed.
   const connect = () => void client.connect().catch(() => {});
   connect();
-  const stopWatching = watch(client, connect, heartbeatMs);
+  const onSilence = () => onError(new Error('Redis does not answer'));
+  const stopWatching = watch(client, { connect, onSilence, heartbeatMs });
   await decided;
   return {
     client,
@@ -66,11 +70,17 @@ function buildClient(url: string) {
   });
 }
 
+interface WatchOptions {
+  readonly connect: () => void;
+  readonly onSilence: () => void;
+  readonly heartbeatMs: number;
+}
+
 /**
  * Replaces a connection on which the server has missed some heartbeats, be it a PING or the handshake. It counts
  * heartbeats rather than time, because after a pause of this process the server's replies are still unread.
  */
-function watch(client: RedisClient, connect: () => void, heartbeatMs: number): () => void {
+function watch(client: RedisClient, { connect, onSilence, heartbeatMs }: WatchOptions): () => void {
   let awaitsReply = false;
   let missed = 0;
   let last = performance.now();
@@ -93,7 +103,9 @@ function watch(client: RedisClient, connect: () => void, heartbeatMs: number): (
       connect();
     } else if (awaitsReply) {
       missed += 1;
-      if (missed >= MAX_MISSED_HEARTBEATS) client.destroy();
+      if (missed < MAX_MISSED_HEARTBEATS) return;
+      client.destroy();
+      onSilence();
     } else if (client.isReady) {
       expectReply();
       client.ping().then(onReply, onReply);

@@ -9,7 +9,10 @@ export interface RequestCounts {
   text(): string;
 }
 
-const bucketBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+/** Counted from zero on, so that Prometheus sees the first of them as an increase. */
+const failureStatuses = [500, 502, 503];
+
+const bucketBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 interface Series {
   readonly labels: string;
@@ -23,6 +26,7 @@ interface Series {
 export function createRequestCounts(): RequestCounts {
   const routes = new Map<string, Map<string, Series>>();
   const all: Series[] = [];
+  const failures = new Map(failureStatuses.map((status) => [status, 0]));
 
   function addSeries(method: string, route: string): Series {
     const series: Series = {
@@ -42,6 +46,7 @@ export function createRequestCounts(): RequestCounts {
     count(method, route, status, seconds) {
       const series = routes.get(route)?.get(method) ?? addSeries(method, route);
       series.byStatus.set(status, (series.byStatus.get(status) ?? 0) + 1);
+      if (status >= 500) failures.set(status, (failures.get(status) ?? 0) + 1);
       let bucket = 0;
       while (seconds > (bucketBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
       series.byBucket[bucket] = (series.byBucket[bucket] ?? 0) + 1;
@@ -54,6 +59,10 @@ export function createRequestCounts(): RequestCounts {
         '# HELP namjai_http_requests_total Requests answered',
         '# TYPE namjai_http_requests_total counter',
         ...all.flatMap(statusLines),
+        '',
+        '# HELP namjai_http_failures_total Requests answered with a status of 5xx, over all routes',
+        '# TYPE namjai_http_failures_total counter',
+        ...[...failures].map(([status, count]) => `namjai_http_failures_total{status="${status}"} ${count}`),
         '',
         '# HELP namjai_http_request_seconds Time from a request’s arrival to the end of its answer',
         '# TYPE namjai_http_request_seconds histogram',

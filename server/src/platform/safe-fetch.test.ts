@@ -120,6 +120,20 @@ test('plain http: only where every address was opened', async (t) => {
   assert.equal(await fetchWith(t).problem('http://app.example/'), 'not_https');
 });
 
+test('a URL is opened only if all that it leads to was opened', async (t) => {
+  const names: Record<string, string[]> = {
+    'open.example': ['127.0.0.1', '10.0.0.7'],
+    'both.example': ['127.0.0.1', '93.184.216.34'],
+    'public.example': ['93.184.216.34'],
+  };
+  const fetch = fetchWith(t, { allowCidrs: ['127.0.0.1', '10.0.0.0/8'], resolve: async (name) => names[name] ?? [] });
+  const opened = async (url: string) => fetch.isOpened(new URL(url));
+  for (const url of ['http://127.0.0.1:8080/', 'https://open.example/', 'https://10.255.0.1/'])
+    assert.equal(await opened(url), true, url);
+  for (const url of ['https://both.example/', 'https://public.example/', 'https://nothing.example/', 'https://[::1]/'])
+    assert.equal(await opened(url), false, url);
+});
+
 test('what can be registered', async (t) => {
   const fetch = fetchWith(t, {
     resolve: async (name) => {

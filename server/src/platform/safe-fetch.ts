@@ -45,6 +45,8 @@ export interface SafeFetch {
   readonly timeoutMs: number;
   /** Why requests to this URL are refused, if they are. A name that does not resolve is accepted: it may resolve later. */
   problem(url: string): Promise<UrlProblem | undefined>;
+  /** Whether this URL leads only to addresses that the operator opened. */
+  isOpened(url: URL): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -80,6 +82,12 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
   function addressProblem(protocol: string, addresses: readonly string[]): UrlProblem | undefined {
     if (!addresses.every(rules.mayReach)) return 'not_public';
     return protocol === 'https:' || addresses.every(rules.isOpened) ? undefined : 'not_https';
+  }
+
+  /** None for a name that does not resolve. The URL parser has normalized all notations of IPv4 addresses. */
+  async function addressesOf({ hostname }: URL): Promise<readonly string[]> {
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    return isIP(host) ? [host] : resolveName(host).catch(() => []);
   }
 
   /** Node calls this once for each connection, and connects only to the addresses that it returns. */
@@ -138,11 +146,12 @@ export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }:
       if (url.username || url.password) return 'user_info';
       if (text.includes('#')) return 'fragment';
       if (!isPortAllowed(url.port)) return 'port';
-      // The URL parser has normalized all notations of IPv4 addresses.
-      const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-      if (isIP(host)) return addressProblem(url.protocol, [host]);
-      const addresses = await resolveName(host).catch(() => []);
-      return addressProblem(url.protocol, addresses);
+      return addressProblem(url.protocol, await addressesOf(url));
+    },
+
+    async isOpened(url) {
+      const addresses = await addressesOf(url);
+      return addresses.length > 0 && addresses.every(rules.isOpened);
     },
 
     async close() {

@@ -16,6 +16,8 @@ export interface WorkQueue {
   run<T>(owner: string, task: () => Promise<T>): Promise<T>;
   /** For the next part of work that has begun: waits its turn like all, but is not refused. */
   goOn<T>(owner: string, task: () => Promise<T>): Promise<T>;
+  /** How many tasks wait. */
+  readonly waiting: number;
 }
 
 export interface WorkQueueOptions {
@@ -67,6 +69,9 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
   }
 
   return {
+    get waiting() {
+      return waiting.size;
+    },
     async goOn(owner, task) {
       if (!isPlaceFree()) await new Promise<void>((begin) => waiting.add(owner, { begin }));
       return execute(task);

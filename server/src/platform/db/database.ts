@@ -34,7 +34,11 @@ export interface Tx extends Reader {
  * result are plain data (`structuredClone` must copy them). Time, new ids and hashes are arguments. A refusal is a result:
  * of a thrown error only its message and whether the storage failed reach the caller.
  */
-export type WriteFunction<Args extends unknown[], Answer> = (tx: Tx, ...args: Args) => Promise<Answer>;
+export interface WriteFunction<Args extends unknown[], Answer> {
+  (tx: Tx, ...args: Args): Promise<Answer>;
+  /** What the audit log calls it, if it leaves a row there (features/audit/audited.ts). */
+  readonly action?: string;
+}
 
 /** A write function with its location. Created by `defineWrites`. */
 export interface Write<Args extends unknown[], Answer> {
@@ -88,14 +92,41 @@ export interface Database extends Reader {
    * Only on SQLite, where changes by the command line come without hints.
    */
   onExternalChange?(listener: () => void): () => void;
+  /**
+   * Removes what was deleted or overwritten from the write-ahead log beside the database file, by truncating the log.
+   * Resolves to false if another reader prevents it for now. Only on SQLite; PostgreSQL removes it by its vacuum.
+   */
+  truncateLog?(): Promise<boolean>;
+  /** Removes what was deleted from these tables. Others read and write them meanwhile. Only on PostgreSQL. */
+  vacuum?(tables: readonly string[]): Promise<void>;
   /** Rejects unless the database can be read and written right now. */
   ping(): Promise<void>;
+  stats(): DatabaseStats;
   close(): Promise<void>;
 }
+
+/** Counts since the start. */
+export interface DatabaseStats {
+  readonly commits: number;
+  /** Writes in these commits. */
+  readonly writes: number;
+  /** The time that these commits took. */
+  readonly commitSeconds: number;
+  /** Connections, where there is a pool of them. */
+  readonly pool?: { readonly open: number; readonly idle: number; readonly waiting: number };
+}
+
+export const storageProblems = ['busy', 'disk_full', 'read_only', 'io', 'connection', 'timeout', 'other'] as const;
+export type StorageProblem = (typeof storageProblems)[number];
 
 /** The storage cannot be reached or cannot write. Answered as 502. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable';
+  readonly reason: StorageProblem;
+  constructor(message: string, { reason = 'other', ...options }: ErrorOptions & { reason?: StorageProblem } = {}) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
 export class UniqueViolation extends Error {

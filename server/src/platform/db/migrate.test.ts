@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { checkMigrations } from '../../../test/conformance/migrations.ts';
 import { execute } from '../../../test/sql.ts';
 import type { Database } from './database.ts';
 import { FutureSchema, type Migration, migrate } from './migrate.ts';
@@ -24,6 +25,7 @@ const first: Migration = {
   sql: 'CREATE TABLE a (\n  n {int} -- semicolons; inside a line\n){options};',
 };
 const second: Migration = { name: '0002-second', sql: 'CREATE TABLE b (n {int});\n\nINSERT INTO b (n) VALUES (1);\n' };
+const third: Migration = { name: '0003-third', sql: 'CREATE TABLE d (n {int});' };
 const broken: Migration = { name: '0002-broken', sql: 'CREATE TABLE c (n {int});\nCREATE TABLE c (n {int});' };
 
 async function tables(db: Database | undefined): Promise<string[] | undefined> {
@@ -79,6 +81,60 @@ test('refuses the schema of a newer program that migrates at the same time', asy
   };
   await assert.rejects(migrate({ ...db, write }, { migrations: [first] }), FutureSchema);
   assert.deepEqual(await tables(db), ['a', 'b', 'schema_migrations']);
+});
+
+test('runs on the schema of a newer program where that says that older ones may', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await migrate(db, { migrations: [first, { ...second, back: true }] });
+  assert.deepEqual(await migrate(db, { migrations: [first] }), []);
+  await migrate(db, {
+    migrations: [first, { ...second, back: true }, { ...third, back: 'the rows mean something else' }],
+  });
+  await assert.rejects(migrate(db, { migrations: [first] }), /0003-third/);
+  await assert.rejects(migrate(db, { migrations: [third] }), /0001-first/, 'one that knows others in their place');
+});
+
+test('keeps the records of a database from before 1.0.0, and trusts none of them to older programs', async (t) => {
+  const [db] = open(t);
+  assert.ok(db);
+  await execute(
+    db,
+    'CREATE TABLE schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER)',
+  );
+  for (const [number, name] of [
+    [1, '0001-first'],
+    [2, '0002-second'],
+  ] as const)
+    await execute(db, 'INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, 1)', [number, name]);
+  await assert.rejects(migrate(db, { migrations: [first] }), FutureSchema);
+  assert.deepEqual(await migrate(db, { migrations: [first, second, { ...third, back: true }] }), ['0003-third']);
+  assert.deepEqual(await migrate(db, { migrations: [first, second] }), []);
+  await assert.rejects(migrate(db, { migrations: [first] }), /0002-second/);
+});
+
+test('from every earlier schema, with data, leads to the schema of a fresh database', async (t) => {
+  const [[db], [fresh]] = [open(t), open(t)];
+  assert.ok(db && fresh);
+  await checkMigrations(db, fresh);
+});
+
+/** Leaves alone what an older program reads and writes. A unique index may only be on a new table. */
+function addsOnly(statement: string, all: string): boolean {
+  const [, table] = /^CREATE UNIQUE INDEX \w+ ON (\w+)/.exec(statement) ?? [];
+  if (table !== undefined) return all.includes(`CREATE TABLE ${table} (`);
+  if (statement.startsWith('ALTER TABLE'))
+    return / ADD COLUMN /.test(statement) && (!statement.includes(' NOT NULL') || statement.includes(' DEFAULT '));
+  return /^(CREATE TABLE|CREATE INDEX|CREATE TRIGGER|INSERT INTO table_versions)\b/.test(statement);
+}
+
+test('a migration that older programs may run beside, or after, only adds', () => {
+  for (const { name, sql, together, back } of migrations) {
+    if (together !== true && back !== true) continue;
+    for (const text of typeof sql === 'string' ? [sql] : [sql.sqlite, sql.postgres])
+      for (const statement of text.replace(/^--.*$/gm, '').split(/;\s*$/m))
+        assert.ok(statement.trim() === '' || addsOnly(statement.trim(), text), `${name}: ${statement}`);
+  }
 });
 
 test('refuses a column type that it does not know', async (t) => {

@@ -9,9 +9,11 @@ import { textFor } from './statement.ts';
 export interface Migration {
   readonly name: string;
   readonly sql: Sql;
+  /** `true`: a version that does not know this migration may be started on its schema. Else the reason why not. */
+  readonly back?: true | string;
 }
 
-/** A newer version has migrated the database. */
+/** A newer version has migrated the database, and its schema is not for this one. */
 export class FutureSchema extends Error {
   readonly code = 'future_schema';
 }
@@ -47,8 +49,24 @@ const recordTable = `
 CREATE TABLE IF NOT EXISTS schema_migrations (
   number {int} PRIMARY KEY,
   name {text} NOT NULL,
-  applied_at {time} NOT NULL
+  applied_at {time} NOT NULL,
+  older_may_run {bool} NOT NULL DEFAULT 0
 ){options}`;
+
+/** A database from before 1.0.0 lacks the column. No row if there is no such table yet. */
+const lacksColumn: Sql = {
+  sqlite: `SELECT 1 AS n FROM sqlite_schema t WHERE t.name = 'schema_migrations'
+           AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) c WHERE c.name = 'older_may_run')`,
+  postgres: `SELECT 1 AS n FROM pg_tables t WHERE t.schemaname = current_schema() AND t.tablename = 'schema_migrations'
+             AND NOT EXISTS (SELECT 1 FROM information_schema.columns c WHERE c.table_schema = current_schema()
+                             AND c.table_name = t.tablename AND c.column_name = 'older_may_run')`,
+};
+const addColumn = 'ALTER TABLE schema_migrations ADD COLUMN older_may_run {bool} NOT NULL DEFAULT 0';
+
+interface Recorded {
+  readonly name: string;
+  readonly older_may_run: number;
+}
 
 /** Returns the names of the migrations that it applied. */
 export async function migrate(
@@ -60,59 +78,74 @@ export async function migrate(
   const recorded = await readRecorded(db);
   refuseUnknown(recorded, names);
   const applied: string[] = [];
-  for (const { name, sql } of migrations.slice(recorded.length)) {
-    const before = await db.write(writes.applyMigration, db.engine, name, statementsOf(db.engine, sql), names, now());
+  for (const migration of migrations.slice(recorded.length)) {
+    const step = stepOf(db.engine, migration);
+    const before = await db.write(writes.applyMigration, db.engine, step, names, now());
     refuseUnknown(before, names);
-    if (!before.includes(name)) applied.push(name);
+    if (!before.some(({ name }) => name === step.name)) applied.push(step.name);
   }
   return applied;
 }
 
-async function readRecorded(db: Database): Promise<string[]> {
+async function readRecorded(db: Database): Promise<Recorded[]> {
   if (!(await db.get(recordTableExists))) return db.write(writes.recordedMigrations, db.engine);
-  return namesOf(await db.all<{ name: string }>(recordedSql));
+  return db.all<Recorded>((await db.get(lacksColumn)) ? recordedBefore : recordedSql);
 }
 
 const recordTableExists: Sql = {
   sqlite: `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'`,
   postgres: `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'`,
 };
-const recordedSql = 'SELECT name FROM schema_migrations ORDER BY number';
-const namesOf = (rows: readonly { readonly name: string }[]): string[] => rows.map(({ name }) => name);
+const recordedSql = 'SELECT name, older_may_run FROM schema_migrations ORDER BY number';
+const recordedBefore = 'SELECT name, 0 AS older_may_run FROM schema_migrations ORDER BY number';
 
 /** Applies every migration inside one transaction, on a database without a schema. */
 export async function migrateEmpty(tx: Tx, engine: Database['engine'], now: number): Promise<void> {
   await recordedMigrations(tx, engine);
   const names = known.map(({ name }) => name);
-  for (const { name, sql } of known) await applyMigration(tx, engine, name, statementsOf(engine, sql), names, now);
+  for (const migration of known) await applyMigration(tx, engine, stepOf(engine, migration), names, now);
 }
 
-/** The names of the applied migrations, in order. Creates the table of records. */
-async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<string[]> {
+/** The applied migrations, in order. Creates the table of records. */
+async function recordedMigrations(tx: Tx, engine: Database['engine']): Promise<Recorded[]> {
   await lock(tx, engine);
+  if (await tx.get(lacksColumn)) await tx.run(forEngine(engine, addColumn));
   await tx.run(forEngine(engine, recordTable));
-  return namesOf(await tx.all<{ name: string }>(recordedSql));
+  return tx.all<Recorded>(recordedSql);
 }
+
+/** A migration as the writing thread takes it. */
+interface Step {
+  readonly name: string;
+  readonly statements: readonly string[];
+  readonly olderMayRun: boolean;
+}
+
+const stepOf = (engine: Database['engine'], { name, sql, back }: Migration): Step => ({
+  name,
+  statements: statementsOf(engine, sql),
+  olderMayRun: back === true,
+});
 
 /**
- * Returns the names of the migrations that were applied before. Changes nothing if another process has applied this one
+ * Returns the migrations that were applied before. Changes nothing if another process has applied this one
  * meanwhile, or one that this version does not know.
  */
 async function applyMigration(
   tx: Tx,
   engine: Database['engine'],
-  name: string,
-  statements: readonly string[],
+  { name, statements, olderMayRun }: Step,
   names: readonly string[],
   now: number,
-): Promise<string[]> {
+): Promise<Recorded[]> {
   const recorded = await recordedMigrations(tx, engine);
-  if (recorded.includes(name) || findUnknown(recorded, names) !== undefined) return recorded;
+  if (recorded.some((row) => row.name === name) || findUnknown(recorded, names) !== undefined) return recorded;
   for (const statement of statements) await tx.run(statement);
-  await tx.run('INSERT INTO schema_migrations (number, name, applied_at) VALUES ($1, $2, $3)', [
+  await tx.run('INSERT INTO schema_migrations (number, name, applied_at, older_may_run) VALUES ($1, $2, $3, $4)', [
     names.indexOf(name) + 1,
     name,
     now,
+    olderMayRun ? 1 : 0,
   ]);
   return recorded;
 }
@@ -120,10 +153,13 @@ async function applyMigration(
 /** @public The writing thread imports this. */
 export const writes = defineWrites(import.meta.url, { recordedMigrations, applyMigration });
 
-const findUnknown = (recorded: readonly string[], names: readonly string[]): string | undefined =>
-  recorded.find((name, index) => names[index] !== name);
+/** The first migration that this version neither knows nor may pass over. */
+const findUnknown = (recorded: readonly Recorded[], names: readonly string[]): string | undefined =>
+  recorded.find(
+    ({ name, older_may_run }, index) => names[index] !== name && (index < names.length || older_may_run !== 1),
+  )?.name;
 
-function refuseUnknown(recorded: readonly string[], names: readonly string[]): void {
+function refuseUnknown(recorded: readonly Recorded[], names: readonly string[]): void {
   const unknown = findUnknown(recorded, names);
   if (unknown !== undefined) {
     throw new FutureSchema(

@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { databaseConformance } from '../../../test/conformance/database.ts';
+import { checkMigrations } from '../../../test/conformance/migrations.ts';
 import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
 import { execute, inThisThread, writeOne } from '../../../test/sql.ts';
 import { type Database, StorageUnavailable } from './database.ts';
@@ -10,13 +11,13 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { openPostgres } from './postgres.ts';
 
-async function open(t: TestContext): Promise<Database> {
-  const db = openPostgres({ url: await freshDatabase(t) });
+async function open(t: TestContext, withinMs?: number): Promise<Database> {
+  const db = openPostgres({ url: await freshDatabase(t), withinMs });
   t.after(() => db.close());
   return db;
 }
 
-databaseConformance('PostgreSQL', open);
+databaseConformance('PostgreSQL', (t) => open(t));
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
@@ -30,6 +31,24 @@ describe('PostgreSQL', () => {
       applied.flat().sort(),
       migrations.map(({ name }) => name),
     );
+  });
+
+  test('is migrated from every earlier schema, with data, to the schema of a fresh database', async (t) => {
+    await checkMigrations(await open(t, 60_000), await open(t, 60_000));
+  });
+
+  test('keeps which migrations older programs may pass over', async (t) => {
+    const db = await open(t);
+    const [first, second] = ['one', 'two'].map((name) => ({ name, sql: `CREATE TABLE ${name} (n {int});` }));
+    assert.ok(first && second);
+    await migrate(db, { migrations: [first] });
+    await execute(db, 'ALTER TABLE schema_migrations DROP COLUMN older_may_run');
+    assert.deepEqual(await migrate(db, { migrations: [first] }), [], 'as before 1.0.0');
+    await assert.rejects(migrate(db, { migrations: [second] }), /migration one/);
+    await migrate(db, { migrations: [first, { ...second, back: true }] });
+    assert.deepEqual(await migrate(db, { migrations: [first] }), []);
+    await execute(db, 'UPDATE schema_migrations SET older_may_run = 0');
+    await assert.rejects(migrate(db, { migrations: [first] }), /migration two/);
   });
 
   test('answers reads of one row and writes of one statement, however many lists are asked for', async (t) => {

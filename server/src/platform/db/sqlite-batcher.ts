@@ -14,6 +14,7 @@
  *   empty commit overwrites the first of these frames. A frame's checksum covers all frames before it, so the rest is void,
  *   even if this commit is not flushed either. It is retried until it, or any other commit, succeeds.
  */
+import { CommitStats } from './commit-stats.ts';
 import { defineWrites, type Sql, StorageUnavailable, type Tx, type Value } from './database.ts';
 import { Busy, type SqliteConnection } from './sqlite-connection.ts';
 
@@ -32,6 +33,7 @@ export class WriteBatcher {
   readonly #connection: SqliteConnection;
   readonly #waitMs: number;
   readonly #withinMs: number;
+  readonly stats: CommitStats;
   #queue: QueuedWrite[] = [];
   #current: QueuedWrite | undefined;
   #active = false;
@@ -44,8 +46,14 @@ export class WriteBatcher {
    * `waitMs`: how long a write waits for the lock of another process. `withinMs`: after this time no caller waits for the
    * answer, and the write is not run.
    */
-  constructor(connection: SqliteConnection, waitMs: number, withinMs = Number.POSITIVE_INFINITY) {
+  constructor(
+    connection: SqliteConnection,
+    waitMs: number,
+    withinMs = Number.POSITIVE_INFINITY,
+    stats = new CommitStats(),
+  ) {
     this.#connection = connection;
+    this.stats = stats;
     this.#waitMs = waitMs;
     this.#withinMs = withinMs;
   }
@@ -109,14 +117,16 @@ export class WriteBatcher {
         if (!write) break;
         batch.push(write);
         const isTooLate = performance.now() - write.since >= this.#withinMs;
-        if (isTooLate) write.fail(new StorageUnavailable('The write waited too long'));
+        if (isTooLate) write.fail(new StorageUnavailable('The write waited too long', { reason: 'timeout' }));
         else if (await (useSavepoints ? this.#runInSavepoint(write) : this.#run(write))) {
           this.#repeatWithSavepoints(batch);
           return;
         }
       } while (batch.length < maxWrites && performance.now() < end);
       committing = true;
+      const started = performance.now();
       this.#commit();
+      this.stats.count(batch.length, (performance.now() - started) / 1000);
     } catch (error) {
       this.#rollBack();
       if (committing) this.#voidRefusedFrames();

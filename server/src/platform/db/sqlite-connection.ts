@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeDirectory } from '../make-directory.ts';
 import { canonicalText } from './canonical.ts';
-import { type Sql, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
+import { type Sql, type StorageProblem, StorageUnavailable, UniqueViolation, type Value } from './database.ts';
 import { checkParameters, noParameters, readStatement, type StatementText, textFor } from './statement.ts';
 
 /** Primary result codes, https://www.sqlite.org/rescode.html. They are the low byte of an extended code. */
@@ -65,6 +65,8 @@ export class SqliteConnection {
   #setUpForWriting(): void {
     this.#db.exec('PRAGMA journal_mode = WAL');
     this.#db.exec('PRAGMA synchronous = FULL');
+    // What is deleted or overwritten is zeroed in the file, not only marked as free.
+    this.#db.exec('PRAGMA secure_delete = ON');
     this.#db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     this.#refuseReadOnly();
   }
@@ -116,6 +118,19 @@ export class SqliteConnection {
     }
   }
 
+  /**
+   * Copies the WAL to the main file and truncates it. Returns whether it did: a reader of an older state prevents it. Must
+   * not be called inside a transaction.
+   */
+  truncateLog(): boolean {
+    try {
+      const outcome = this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+      return outcome?.busy === 0;
+    } catch (error) {
+      throw toPortError(error);
+    }
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -161,6 +176,13 @@ function ensurePrivateFile(file: string): void {
 
 const bindable = (value: Value): Exclude<Value, number> | bigint => (typeof value === 'number' ? BigInt(value) : value);
 
+const problems: ReadonlyMap<number, StorageProblem> = new Map([
+  [code.full, 'disk_full'],
+  [code.ioerr, 'io'],
+  [code.cantopen, 'io'],
+  [code.readonly, 'read_only'],
+]);
+
 /** Another process holds the lock. A retry may succeed. */
 export class Busy extends StorageUnavailable {}
 
@@ -174,13 +196,13 @@ export function toPortError(error: unknown): unknown {
     return new UniqueViolation(message, { cause: error });
   }
   const primary = errcode & 0xff;
-  if (primary === code.busy || primary === code.protocol) return new Busy(message, { cause: error });
-  if (primary === code.full || primary === code.ioerr || primary === code.cantopen || primary === code.readonly) {
-    return new StorageUnavailable(message, { cause: error });
-  }
-  return error;
+  if (primary === code.busy || primary === code.protocol) return new Busy(message, { cause: error, reason: 'busy' });
+  const reason = problems.get(primary);
+  return reason ? new StorageUnavailable(message, { cause: error, reason }) : error;
 }
 
 function fileSystemError(error: Error): Error {
-  return 'syscall' in error ? new StorageUnavailable(error.message, { cause: error }) : error;
+  if (!('syscall' in error)) return error;
+  const reason = 'code' in error && error.code === 'ENOSPC' ? 'disk_full' : 'io';
+  return new StorageUnavailable(error.message, { cause: error, reason });
 }

@@ -13,13 +13,16 @@ import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
-import { StorageUnavailable, UniqueViolation, type Write } from './database.ts';
+import { StorageUnavailable, type Write } from './database.ts';
+import { deserializeError, type SerializedError } from './serialized-error.ts';
 
 /** The owner of the writing connection. */
 export interface SqliteWriter {
   write<Args extends unknown[], Answer>(write: Write<Args, Answer>, args: Args): Promise<Answer>;
   /** Whether another process has committed since the last call; `true` if unknown. */
   changedByOthers(): boolean | Promise<boolean>;
+  /** As `Database.truncateLog`. */
+  truncateLog(): boolean | Promise<boolean>;
   /** Closes the connection after all pending writes. */
   close(): Promise<void>;
 }
@@ -29,6 +32,8 @@ export interface ThreadOptions {
   readonly waitMs: number;
   /** How long a caller waits for an answer, whatever the thread is doing. */
   readonly withinMs: number;
+  /** Where the thread counts its commits. */
+  readonly statsMemory: SharedArrayBuffer;
 }
 
 export type ToThread =
@@ -38,6 +43,7 @@ export type ToThread =
       readonly calls: readonly ThreadCall[];
     }
   | { readonly kind: 'changed' }
+  | { readonly kind: 'truncate' }
   | { readonly kind: 'close' };
 
 /** `since`: when the caller began to wait, on the clock `steadyMs`. */
@@ -46,15 +52,10 @@ export type ThreadCall = readonly [functionIndex: number, args: readonly unknown
 /** The thread answers messages in order. */
 export type FromThread =
   | { readonly kind: 'writes'; readonly outcomes: readonly ThreadOutcome[] }
-  | { readonly kind: 'changed'; readonly changed: boolean };
+  | { readonly kind: 'changed'; readonly changed: boolean }
+  | { readonly kind: 'truncated'; readonly truncated: boolean };
 
 export type ThreadOutcome = { readonly value: unknown } | { readonly error: SerializedError };
-
-export interface SerializedError {
-  readonly kind: 'unique' | 'unavailable' | 'other';
-  readonly message: string;
-  readonly stack: string | undefined;
-}
 
 interface Call {
   readonly write: Pick<Write<never[], unknown>, 'module' | 'name'>;
@@ -94,6 +95,7 @@ export class WritingThread implements SqliteWriter {
   #deadline: NodeJS.Timeout | undefined;
   readonly #sent: Call[][] = [];
   readonly #onChanged: ((changed: boolean) => void)[] = [];
+  readonly #onTruncated: ((truncated: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
 
   constructor(options: ThreadOptions, onCommit: () => void, start = startWorker) {
@@ -125,13 +127,21 @@ export class WritingThread implements SqliteWriter {
   }
 
   async changedByOthers(): Promise<boolean> {
+    return this.#ask('changed', this.#onChanged, true);
+  }
+
+  async truncateLog(): Promise<boolean> {
+    return this.#ask('truncate', this.#onTruncated, false);
+  }
+
+  #ask(kind: 'changed' | 'truncate', waiting: ((answer: boolean) => void)[], otherwise: boolean): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#onChanged.push(resolve);
+      waiting.push(resolve);
       try {
-        this.#running().postMessage({ kind: 'changed' } satisfies ToThread);
+        this.#running().postMessage({ kind } satisfies ToThread);
       } catch {
-        this.#onChanged.pop();
-        resolve(true);
+        waiting.pop();
+        resolve(otherwise);
       }
     });
   }
@@ -193,7 +203,7 @@ export class WritingThread implements SqliteWriter {
     this.#queue = this.#queue.filter((call) => !queued.includes(call));
     for (const call of [...sent, ...queued]) {
       call.refused = true;
-      call.reject(new StorageUnavailable('The writing thread did not answer in time'));
+      call.reject(new StorageUnavailable('The writing thread did not answer in time', { reason: 'timeout' }));
     }
   }
 
@@ -237,6 +247,7 @@ export class WritingThread implements SqliteWriter {
     let failure = new StorageUnavailable('The writing thread has ended');
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'changed') this.#onChanged.shift()?.(message.changed);
+      else if (message.kind === 'truncated') this.#onTruncated.shift()?.(message.truncated);
       else this.#settle(message.outcomes);
     });
     worker.on('error', (error) => {
@@ -246,6 +257,7 @@ export class WritingThread implements SqliteWriter {
       this.#worker = undefined;
       for (const group of this.#sent.splice(0)) for (const { reject } of group) reject(failure);
       for (const resolve of this.#onChanged.splice(0)) resolve(true);
+      for (const resolve of this.#onTruncated.splice(0)) resolve(false);
       this.#send();
     });
     return worker;
@@ -267,20 +279,4 @@ export class WritingThread implements SqliteWriter {
     this.#worker?.unref();
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
-}
-
-/** Runs on the thread. */
-export function serializeError(error: unknown): SerializedError {
-  const kind =
-    error instanceof UniqueViolation ? 'unique' : error instanceof StorageUnavailable ? 'unavailable' : 'other';
-  return error instanceof Error
-    ? { kind, message: error.message, stack: error.stack }
-    : { kind, message: String(error), stack: undefined };
-}
-
-function deserializeError({ kind, message, stack }: SerializedError): Error {
-  const types = { unique: UniqueViolation, unavailable: StorageUnavailable, other: Error };
-  const error = new types[kind](message);
-  if (stack !== undefined) error.stack = stack;
-  return error;
 }

@@ -2,25 +2,20 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
+import { CommitStats } from './commit-stats.ts';
 import type { Write } from './database.ts';
+import { serializeError } from './serialized-error.ts';
 import { WriteBatcher } from './sqlite-batcher.ts';
 import { createForeignCommits } from './sqlite-changes.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import {
-  type FromThread,
-  serializeError,
-  type ThreadCall,
-  type ThreadOptions,
-  type ThreadOutcome,
-  type ToThread,
-} from './sqlite-thread.ts';
+import type { FromThread, ThreadCall, ThreadOptions, ThreadOutcome, ToThread } from './sqlite-thread.ts';
 
 type Run = Write<unknown[], unknown>['run'];
 
-const { file, waitMs, withinMs }: ThreadOptions = workerData;
+const { file, waitMs, withinMs, statsMemory }: ThreadOptions = workerData;
 // The batcher waits for the locks of other processes, because it knows the deadline of each caller.
 const connection = new SqliteConnection(file, { mayWrite: true, waitMs: 0 });
-const batcher = new WriteBatcher(connection, waitMs, withinMs);
+const batcher = new WriteBatcher(connection, waitMs, withinMs, new CommitStats(statsMemory));
 const foreignCommits = createForeignCommits(connection);
 /** A commit before the start of this thread may not have been reported. */
 let firstCheck = true;
@@ -80,6 +75,8 @@ parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'changed') {
     send({ kind: 'changed', changed: foreignCommits() || firstCheck });
     firstCheck = false;
+  } else if (message.kind === 'truncate') {
+    send({ kind: 'truncated', truncated: truncateLog() });
   } else if (message.kind === 'close') {
     void answered.then(close);
   } else {
@@ -92,6 +89,16 @@ parentPort?.on('message', (message: ToThread) => {
     });
   }
 });
+
+/** Only microtasks run inside a transaction, so none is open while a message is handled. */
+function truncateLog(): boolean {
+  try {
+    return connection.truncateLog();
+  } catch {
+    // The storage fails. Writes report it; the log is truncated later.
+    return false;
+  }
+}
 
 async function close(): Promise<void> {
   await batcher.stop();

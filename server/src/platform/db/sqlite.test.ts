@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -218,6 +228,42 @@ describe('SQLite', () => {
     await add(other, 'things');
     await until('the one that still listens is called again', () => others === 2);
     assert.equal(calls, 1, 'stopped listening');
+  });
+
+  for (const thread of [false, true])
+    test(`leaves nothing of what was deleted in its files${thread ? ', written by its thread' : ''}`, async (t) => {
+      const file = temporaryFile(t);
+      const db = openSqlite({ file, thread });
+      t.after(() => db.close());
+      const filesContain = (text: string): boolean =>
+        [file, `${file}-wal`].some((name) => existsSync(name) && readFileSync(name).includes(text));
+      const words = (n: number): string => `very secret words ${n}.`;
+      await execute(db, 'CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT');
+      for (let n = 1; n <= 3; n++) await execute(db, 'INSERT INTO notes (body) VALUES ($1)', [words(n).repeat(400)]);
+      assert.ok(filesContain(words(1)));
+      await execute(db, `UPDATE notes SET body = 'erased' WHERE id = 1`);
+      await execute(db, 'DELETE FROM notes WHERE id = 2');
+      await until('the log is truncated', () => db.truncateLog?.());
+      assert.ok(!filesContain(words(1)));
+      assert.ok(!filesContain(words(2)));
+      assert.ok(filesContain(words(3)), 'what was not deleted is there');
+      assert.equal(await count(db, 'notes'), 2);
+    });
+
+  test('leaves its log alone while somebody reads an older state, and truncates it later', async (t) => {
+    const file = temporaryFile(t);
+    const db = await withTables(openSqlite({ file, thread: true }), 'things');
+    t.after(() => db.close());
+    const other = new DatabaseSync(file, { readOnly: true });
+    other.exec('BEGIN; SELECT count(*) FROM things');
+    await add(db, 'things');
+    assert.equal(await db.truncateLog?.(), false);
+    await add(db, 'things');
+    other.exec('COMMIT');
+    other.close();
+    await until('the log is truncated', () => db.truncateLog?.());
+    assert.equal(statSync(`${file}-wal`).size, 0);
+    assert.equal(await count(db, 'things'), 2);
   });
 
   test('reports a file that cannot be opened as unavailable, and one that is no database as it is', (t) => {

@@ -2,6 +2,7 @@
  * The database port on a SQLite file. One connection writes, in shared commits (sqlite-batcher.ts), on a separate thread or
  * on the event loop. Another connection reads on the event loop and so sees only committed data.
  */
+import { CommitStats } from './commit-stats.ts';
 import type { Database, Reader } from './database.ts';
 import { WriteBatcher, writes } from './sqlite-batcher.ts';
 import { createExternalChanges, createForeignCommits, createVersions } from './sqlite-changes.ts';
@@ -28,9 +29,10 @@ export function openSqlite(options: SqliteOptions): Database {
   const first = new SqliteConnection(file, { mayWrite: true });
   const reader = new SqliteConnection(file, { mayWrite: false });
   const versions = createVersions(reader);
+  const commits = new CommitStats();
   const writer = thread
-    ? startThread({ file, waitMs, withinMs }, versions.committed)
-    : createLoopWriter(first, waitMs, versions.committed);
+    ? startThread({ file, waitMs, withinMs, statsMemory: commits.memory }, versions.committed)
+    : createLoopWriter(new WriteBatcher(first, waitMs, undefined, commits), first, versions.committed);
   if (thread) first.close();
   const external = createExternalChanges(() => writer.changedByOthers(), pollMs);
   let closed: Promise<void> | undefined;
@@ -68,9 +70,16 @@ export function openSqlite(options: SqliteOptions): Database {
     write,
     version: versions.version,
     onExternalChange: external.onExternalChange,
+    async truncateLog() {
+      return closed ? false : writer.truncateLog();
+    },
     async ping() {
       await get('SELECT count(*) FROM sqlite_schema');
       await write(writes.touchHeader);
+    },
+    stats() {
+      const { seconds: commitSeconds, ...counts } = commits.read();
+      return { ...counts, commitSeconds };
     },
     close() {
       closed ??= close();
@@ -86,8 +95,7 @@ function startThread(options: ThreadOptions, onCommit: () => void): SqliteWriter
 }
 
 /** Copies arguments and results as for a thread, so that both writers behave alike. */
-function createLoopWriter(connection: SqliteConnection, waitMs: number, onCommit: () => void): SqliteWriter {
-  const batcher = new WriteBatcher(connection, waitMs);
+function createLoopWriter(batcher: WriteBatcher, connection: SqliteConnection, onCommit: () => void): SqliteWriter {
   const foreignCommits = createForeignCommits(connection);
   return {
     async write(operation, args) {
@@ -99,6 +107,8 @@ function createLoopWriter(connection: SqliteConnection, waitMs: number, onCommit
       }
     },
     changedByOthers: foreignCommits,
+    // Only microtasks run inside a transaction, so none is open here.
+    truncateLog: () => connection.truncateLog(),
     async close() {
       await batcher.stop();
       connection.close();

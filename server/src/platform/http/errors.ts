@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { StorageUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import { QueueFull } from '../work-queue.ts';
+import { callerFields } from './access-log.ts';
 import { HttpError, type HttpErrorCode, httpError, httpErrors } from './http-error.ts';
 
 /** How an error is written for a part of the site other than /v1: the token endpoint, the pages. */
@@ -68,7 +69,7 @@ export function toHttpError(error: unknown, request: FastifyRequest, log: Log): 
   if (error instanceof HttpError) return error;
   if (error instanceof QueueFull) return httpError('rate_limited', { headers: { 'retry-after': queueRetrySeconds } });
   if (error instanceof StorageUnavailable) {
-    log.error({ request_id: request.id, err: error }, 'storage unavailable');
+    log.error({ ...fieldsOf(request, 'upstream_failed'), reason: error.reason, err: error }, 'storage unavailable');
     return httpError('upstream_failed');
   }
   const code = frameworkErrors[(error as FastifyError).code];
@@ -76,9 +77,18 @@ export function toHttpError(error: unknown, request: FastifyRequest, log: Log): 
     return httpError(code, { details: [{ field: null, message: 'must be as long as Content-Length says' }] });
   if (code) return httpError(code);
   if (isClientGone(error)) return httpError('request_timeout');
-  log.error({ request_id: request.id, err: error }, 'unexpected error');
+  log.error({ ...fieldsOf(request, 'internal_error'), err: error }, 'unexpected error');
   return httpError('internal_error');
 }
+
+/** What every line about a failed request has. The route, not the address: that may contain a key. */
+const fieldsOf = (request: FastifyRequest, error: HttpErrorCode) => ({
+  request_id: request.id,
+  error,
+  method: request.method,
+  route: request.routeOptions?.url,
+  ...callerFields(request),
+});
 
 const isClientGone = (error: unknown): boolean =>
   ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as FastifyError).code);

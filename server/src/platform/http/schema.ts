@@ -16,20 +16,31 @@ export const Timestamp = Type.String({
   examples: ['2026-11-15T04:00:00.000Z'],
 });
 
-/** One of several titled objects, told apart by the constant in their field `type`. */
-export const taggedUnion = (title: string, description: string, variants: readonly TSchema[]): TSchema =>
+/** One of several titled objects, told apart by the constant in one of their fields. */
+export const taggedUnion = (
+  title: string,
+  description: string,
+  variants: readonly TSchema[],
+  field: 'type' | 'kind' = 'type',
+): TSchema =>
   Type.Unsafe({
     type: 'object',
     oneOf: variants,
-    discriminator: { propertyName: 'type', mapping: Object.fromEntries(variants.map(referenceByTag)) },
+    discriminator: {
+      propertyName: field,
+      mapping: Object.fromEntries(variants.map((variant) => referenceByTag(variant, field))),
+    },
     title,
     description,
   });
 
-function referenceByTag(variant: TSchema): [tag: string, reference: string] {
-  const { title, properties } = variant as { title?: string; properties?: { type?: { const?: string } } };
-  const tag = properties?.type?.const;
-  if (title === undefined || tag === undefined) throw new Error('A variant needs a title and a constant `type`');
+function referenceByTag(variant: TSchema, field: string): [tag: string, reference: string] {
+  const { title, properties } = variant as {
+    title?: string;
+    properties?: Readonly<Record<string, { const?: string } | undefined>>;
+  };
+  const tag = properties?.[field]?.const;
+  if (title === undefined || tag === undefined) throw new Error(`A variant needs a title and a constant \`${field}\``);
   return [tag, `#/components/schemas/${title}`];
 }
 

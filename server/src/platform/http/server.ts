@@ -27,6 +27,8 @@ export interface HttpParts {
   readonly metrics: Metrics;
   /** What the access log says about who called. */
   readonly caller: (request: FastifyRequest) => Caller | undefined;
+  /** Whether the answer is a fault that somebody asked for. The metrics of requests leave it out. */
+  readonly isOnPurpose: (reply: FastifyReply) => boolean;
   /** Called after each answer of 400 and above. */
   readonly failed: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Writes the error of a request that has no route and does not belong to the API. */
@@ -36,7 +38,16 @@ export interface HttpParts {
 const bodyLimit = 64 * 1024;
 
 /** A Fastify instance with everything that is the same for every route. */
-export function createHttp({ config, newId, log, metrics, caller, failed, elsewhere }: HttpParts): FastifyInstance {
+export function createHttp({
+  config,
+  newId,
+  log,
+  metrics,
+  caller,
+  isOnPurpose,
+  failed,
+  elsewhere,
+}: HttpParts): FastifyInstance {
   const logAccess = createAccessLog(log, caller);
   const app: FastifyInstance = fastify({
     bodyLimit,
@@ -78,6 +89,9 @@ export function createHttp({ config, newId, log, metrics, caller, failed, elsewh
   readRequestsSingly(app.server);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
+  app.decorateRequest('caller', function (this: FastifyRequest) {
+    return caller(this);
+  });
   app.decorateReply('errorCode', undefined);
   app.decorateReply('errorDetails', undefined);
   app.setValidatorCompiler(compileValidator);
@@ -121,7 +135,8 @@ export function createHttp({ config, newId, log, metrics, caller, failed, elsewh
   app.addHook('onResponse', (request, reply, done) => {
     connections.answered(request.raw.socket);
     const ms = reply.elapsedTime;
-    metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
+    if (!isOnPurpose(reply))
+      metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
     if (reply.statusCode >= 400) failed(request, reply);
     done();
@@ -152,11 +167,17 @@ function cutQuery(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-/** Without credentials, the path: it may contain a key. */
+/**
+ * Of a token the end is enough, which is its signature: to hash all of it takes longer than the rest of the queue.
+ * Without credentials, the path: it may contain a key.
+ */
 const sourceOf = ({ ip, url, headers }: FastifyRequest): RequestSource => ({
   address: networkOf(ip),
-  credential: headers.authorization ?? headers.cookie ?? pathOf(url),
+  credential: headers.authorization?.slice(-signatureLength) ?? headers.cookie ?? pathOf(url),
 });
+
+/** ES256: 64 bytes in base64url. */
+const signatureLength = 86;
 
 const pathOf = (url: string): string => url.replace(/\?.*/s, '');
 

@@ -18,9 +18,11 @@ const CHANNEL_PREFIX = 'namjai:hub:';
 export interface RedisHubOptions extends HubOptions {
   /** Owned by the caller: `close` does not close it. */
   readonly client: RedisClient;
+  /** How long a message of this node took through Redis and back. */
+  readonly onLag?: (seconds: number) => void;
 }
 
-export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
+export function createRedisHub({ client, onLag, ...options }: RedisHubOptions): Hub {
   const nodeId = randomBytes(8).toString('hex');
   const subscriptions = createSubscriptions(options);
   /** Topics without a listener to whose channel the client may still be subscribed. */
@@ -54,6 +56,7 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
     subscribeChannels(subscriptions.topics());
   }
   client.on('ready', restoreChannels);
+  const stopMeasuring = onLag && measureLag(client, `${CHANNEL_PREFIX}lag:${nodeId}`, onLag);
 
   let closed = false;
   return {
@@ -71,9 +74,28 @@ export function createRedisHub({ client, ...options }: RedisHubOptions): Hub {
       if (closed) return;
       closed = true;
       client.off('ready', restoreChannels);
+      stopMeasuring?.();
       unsubscribeChannels(subscriptions.topics());
       subscriptions.clear();
     },
+  };
+}
+
+const LAG_INTERVAL_MS = 10_000;
+
+/** Sends the time to a channel of this node alone, again and again. */
+function measureLag(client: RedisClient, channel: string, onLag: (seconds: number) => void): () => void {
+  const receive = (sentAt: string): void => onLag((performance.now() - Number(sentAt)) / 1000);
+  const subscribe = (): void => void client.subscribe(channel, receive).catch(ignore);
+  if (client.isReady) subscribe();
+  else client.once('ready', subscribe);
+  const timer = setInterval(() => {
+    if (client.isReady) client.publish(channel, String(performance.now())).catch(ignore);
+  }, LAG_INTERVAL_MS).unref();
+  return () => {
+    clearInterval(timer);
+    client.off('ready', subscribe);
+    if (client.isReady) client.unsubscribe(channel, receive).catch(ignore);
   };
 }
 

@@ -1,6 +1,6 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sameText, type Vault } from '../secrets.ts';
+import { isSigned, type Vault } from '../vault.ts';
 import type { Tone } from './blocks.ts';
 
 /** One message for the page that follows a redirect, carried by a signed cookie. */
@@ -23,7 +23,9 @@ export function createFlash({ vault, secure }: { vault: Vault; secure: boolean }
       const [text, signature] = fastifyCookie.parse(request.headers.cookie ?? '')[name]?.split('.') ?? [];
       if (!text || !signature) return undefined;
       reply.header('set-cookie', fastifyCookie.serialize(name, '', { ...options, maxAge: 0 }));
-      return sameText(signature, sign(text)) ? JSON.parse(Buffer.from(text, 'base64url').toString()) : undefined;
+      return isSigned(vault, 'flash', text, signature)
+        ? JSON.parse(Buffer.from(text, 'base64url').toString())
+        : undefined;
     },
   };
 }

@@ -20,6 +20,8 @@ const locales = { en: 'en-GB', th: 'th-TH' } as const;
 export interface Times {
   /** `1 Oct 2026, 14:05`; in Thai with the Buddhist year, as people there write it. */
   time(at: Date, lang: Lang): Html;
+  /** The same with seconds. */
+  exact(at: Date, lang: Lang): Html;
   date(at: Date, lang: Lang): Html;
   /** As plain text, where no markup can stand: `1 Oct 2026`, or without the year. */
   dateText(at: Date, lang: Lang, style?: 'short'): string;
@@ -39,11 +41,13 @@ export function createTimes(timeZone: string): Times {
   const dates = formats(day);
   const short = formats({ day: 'numeric', month: 'short' });
   const times = formats({ ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const exact = formats({ ...day, hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
   const full = formats({ dateStyle: 'full', timeStyle: 'long' });
   const element = (at: Date, text: string, lang: Lang) =>
     html`<time datetime="${at.toISOString()}" title="${full(lang).format(at)}">${text}</time>`;
   return {
     time: (at, lang) => element(at, times(lang).format(at), lang),
+    exact: (at, lang) => element(at, exact(lang).format(at), lang),
     date: (at, lang) => element(at, dates(lang).format(at), lang),
     // Non-breaking spaces, because `<time>` elements do not wrap either.
     dateText: (at, lang, style) => (style ? short : dates)(lang).format(at).replaceAll(' ', '\u00a0'),

@@ -32,7 +32,7 @@ import type { Clock } from '../clock.ts';
 import { readOn, toHttpError } from '../http/errors.ts';
 import { HttpError } from '../http/http-error.ts';
 import type { Log } from '../log.ts';
-import { sameText, type Vault } from '../secrets.ts';
+import { isSigned, type Vault } from '../vault.ts';
 import type { Assets } from './assets.ts';
 import { errorPage } from './error-page.ts';
 import { createFlash, type Flash } from './flash.ts';
@@ -135,14 +135,14 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     return state.token;
   }
 
-  const csrfOf = (token: string) => vault.sign('csrf', token).toString('base64url');
-  const csrf = (request: FastifyRequest, reply: FastifyReply): string => csrfOf(tokenOf(request, reply));
+  const csrf = (request: FastifyRequest, reply: FastifyReply): string =>
+    vault.sign('csrf', tokenOf(request, reply)).toString('base64url');
 
   function checkPost(request: FastifyRequest): void {
     if (request.headers.origin !== authUrl)
       throw new PageError(403, { detail: words(languageOf(request))('otherOrigin', { address: authUrl }) });
     const { token } = stateOf(request);
-    if (token === undefined || !sameText(formText(request, 'csrf'), csrfOf(token))) throw new PageError(403);
+    if (token === undefined || !isSigned(vault, 'csrf', token, formText(request, 'csrf'))) throw new PageError(403);
   }
 
   const remembered = new Map<string, Buffer>();

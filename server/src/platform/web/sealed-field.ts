@@ -1,4 +1,4 @@
-import { SealBroken, type Vault } from '../secrets.ts';
+import { SealBroken, type Vault } from '../vault.ts';
 
 /** A value for a hidden field of a form. Nobody can read or change it, and it counts in this context only. */
 export const sealField = (vault: Vault, context: string, value: unknown): string =>
