@@ -4,16 +4,20 @@
  */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
+import { lockCreator } from '../accounts/index.ts';
 import { appOfOwner } from '../apps/index.ts';
+import { audited } from '../audit/index.ts';
 import {
   type Approval,
   approveGrant as approve,
   claimDevice,
+  type EndedGrant,
   endGrant as end,
   type GrantEnd,
   type GrantWrites,
 } from '../oauth/index.ts';
-import { afterAllIds, cancelPending, deliveriesOfCreator } from './delivery/repo.ts';
+import { cancelPending, deliveriesOfCreator } from './delivery/cancel-repo.ts';
+import { afterAllIds } from './delivery/repo.ts';
 import { type EndpointRow, endpointsOf, insertNotice } from './endpoints/repo.ts';
 
 const subscribes = (scope: string): boolean => scope.split(' ').includes('events.subscribe');
@@ -39,7 +43,9 @@ async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
 }
 
 async function approveOwnGrant(tx: Tx, approval: Approval): Promise<string | undefined> {
-  const app = await appOfOwner(tx, approval.creatorId, approval.clientId);
+  const creator = await lockCreator(tx, approval.creatorId);
+  if (creator?.suspended_at !== null) return undefined;
+  const app = await appOfOwner(tx, creator.sandbox_of ?? creator.id, approval.clientId);
   return app?.suspended_at === null ? approveGrant(tx, approval) : undefined;
 }
 
@@ -48,11 +54,11 @@ async function approveDevice(tx: Tx, approval: Approval, hash: string): Promise<
   return claimed ? approveGrant(tx, approval) : undefined;
 }
 
-async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
+async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<EndedGrant | undefined> {
   const ended = await end(tx, grantEnd);
-  if (!ended) return false;
+  if (!ended || ended.device !== undefined) return ended;
   await cancelNewest(tx, ended.clientId, grantEnd.creatorId);
-  if (!subscribes(ended.scope)) return true;
+  if (!subscribes(ended.scope)) return ended;
   const { creatorId, reason, now, newEventId } = grantEnd;
   const type = 'grant.revoked' as const;
   const notice = { eventId: newEventId, type, creatorId, data: { creator_id: creatorId, reason }, now };
@@ -60,12 +66,19 @@ async function endGrant(tx: Tx, grantEnd: GrantEnd): Promise<boolean> {
   for (const endpoint of await endpointsOf(tx, ended.clientId))
     if (isReached(endpoint) && (endpoint.types === null || JSON.parse(endpoint.types).includes(type)))
       await insertNotice(tx, endpoint, notice, newId('dlv'));
-  return true;
+  return ended;
 }
 
+const aboutApproval = (grantId: string | undefined, { creatorId, clientId, scope }: Approval) =>
+  grantId !== undefined && { creatorId, clientId, details: { scope } };
+
 export const writes = defineWrites(import.meta.url, {
-  approveGrant,
-  approveOwnGrant,
-  approveDevice,
-  endGrant,
+  approveGrant: audited('grant.approved', approveGrant, aboutApproval),
+  approveOwnGrant: audited('grant.token_made', approveOwnGrant, aboutApproval),
+  approveDevice: audited('grant.approved', approveDevice, aboutApproval),
+  endGrant: audited('grant.ended', endGrant, (ended, { creatorId, reason }) => {
+    if (!ended) return undefined;
+    const { clientId, device } = ended;
+    return { creatorId, clientId, details: { reason, ...(device === undefined ? {} : { device }) } };
+  }),
 }) satisfies GrantWrites;

@@ -1,5 +1,22 @@
+export { forgetAnswers } from './delivery/erase-repo.ts';
 export { newWebhookSecret, standardFormat, webhookKey } from './delivery/format.ts';
 export { type DeliveryStatus, deliveryStatuses } from './delivery/repo.ts';
+export {
+  type ConnectionKinds,
+  type DeliveryFault,
+  httpTransport,
+  type SandboxDelivery,
+  type SentAnswer,
+  type Transport,
+} from './delivery/transport.ts';
+export { type Judge, pause, usualJudge, verdict } from './delivery/verdict.ts';
+export {
+  ConnectionExists,
+  mostConnections,
+  type StoredConnection,
+  TooManyConnections,
+} from './endpoints/connections.ts';
+export type { EventDelivery, Receiver } from './endpoints/receivers.ts';
 export { webhookRoutes } from './endpoints/routes.ts';
 export { type Delivery, readStatus } from './endpoints/schemas.ts';
 export {

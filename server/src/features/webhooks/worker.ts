@@ -5,21 +5,34 @@ import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
+import { createBacklogMetrics } from './delivery/backlog-metrics.ts';
 import { createCancelling } from './delivery/cancel.ts';
-import { createLeases, createLeaseTurns, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
-import { standardFormat } from './delivery/format.ts';
-import { dueEndpoints, writes } from './delivery/repo.ts';
+import { createLeaseTurns, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
+import { signedFormat } from './delivery/format.ts';
+import { createLeases } from './delivery/leases.ts';
+import { backlogOf, type DisabledEndpoint, dueEndpoints, writes } from './delivery/repo.ts';
 import { RequestSlots } from './delivery/request-slots.ts';
 import { createSettler } from './delivery/settle.ts';
-import { httpTransport, type Kinds } from './delivery/transport.ts';
+import {
+  type ConnectionKinds,
+  httpTransport,
+  type Kinds,
+  type SandboxDelivery,
+  withFaults,
+} from './delivery/transport.ts';
+import { usualJudge } from './delivery/verdict.ts';
 import { WaitingCounts } from './delivery/waiting-counts.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
+import { logDisabled } from './endpoints/enabled-log.ts';
 import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
 import { type Listeners, maxUnanswered } from './listener/listeners.ts';
 
-export interface WorkerParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'vault' | 'fetch' | 'log'> {
+export interface WorkerParts extends Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'vault' | 'fetch' | 'log'> {
   readonly metrics: { readonly registry: Registry };
   readonly listeners: Listeners;
+  /** The formats of creators' connections, and where they are sent. */
+  readonly connections: { readonly kinds: ConnectionKinds };
+  readonly sandboxDelivery: SandboxDelivery;
   readonly random?: () => number;
 }
 
@@ -29,6 +42,7 @@ const pollMs = 1_000;
 /** A listener ends within a second of the app's suspension. */
 const listenersMs = 500;
 const sweepMs = 10_000;
+const backlogMs = 15_000;
 /** A job runs at most this share of the time. */
 const maxShareOfTime = 1 / 20;
 
@@ -44,15 +58,29 @@ function writeInTurn(db: Database): Database {
 
 export function createWebhookWorker(parts: WorkerParts) {
   const db = writeInTurn(parts.db);
-  const { hub, clock, vault, fetch, log, metrics, listeners, random = Math.random } = parts;
+  const {
+    hub,
+    clock,
+    vault,
+    fetch,
+    log,
+    metrics,
+    listeners,
+    connections,
+    sandboxDelivery,
+    random = Math.random,
+  } = parts;
   const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
+  const signed = { format: signedFormat, judge: usualJudge };
   const kinds: Kinds = {
-    http: { format: standardFormat, transport: httpTransport(fetch), maxRequests: usualRequests },
-    listener: { format: standardFormat, transport: listeners, maxRequests: maxUnanswered },
+    ...connections.kinds,
+    http: { ...signed, transport: withFaults(httpTransport(fetch), sandboxDelivery), maxRequests: usualRequests },
+    listener: { ...signed, transport: withFaults(listeners, sandboxDelivery), maxRequests: maxUnanswered },
   };
   const { sessionOf } = listeners;
   const leases = createLeases(clock);
-  const settler = createSettler({ db, clock, random, metrics, onError });
+  const onDisabled = (endpoint: DisabledEndpoint): void => logDisabled(log, endpoint);
+  const settler = createSettler({ db, origins: parts.origins, clock, random, metrics, onDisabled, onError });
   const queueParts = {
     db,
     clock,
@@ -68,7 +96,7 @@ export function createWebhookWorker(parts: WorkerParts) {
   };
   const queues = new Map<string, EndpointQueue>();
   const announce = (endpointId: string): void => hub.publish(webhooksTopic, endpointId);
-  const dispatcher = createDispatcher({ db, leases, queueOf, sessionOf, announce, onError });
+  const dispatcher = createDispatcher({ db, leases, connections, queueOf, sessionOf, announce, onError });
   const cancelling = createCancelling(db, onError);
   const stops: (() => void)[] = [];
   let stopped = false;
@@ -99,6 +127,9 @@ export function createWebhookWorker(parts: WorkerParts) {
       if (session === null || session === sessionOf(id)) wake(id);
   }
 
+  const backlog = createBacklogMetrics(metrics.registry);
+  const measureBacklog = async (): Promise<void> => backlog(await backlogOf(db), clock());
+
   return {
     async start(): Promise<void> {
       // SQLite has one server process: any lease at its start belongs to a process that has died.
@@ -110,11 +141,13 @@ export function createWebhookWorker(parts: WorkerParts) {
       const cancellingClosed = repeat(listeners.cancelClosed, listenersMs, onError);
       const polling = repeat(poll, pollMs, onError);
       const sweeping = repeat(dispatcher.sweep, sweepMs, onError);
+      const measuring = repeat(measureBacklog, backlogMs, onError);
       stops.push(
         checkingListeners.stop,
         cancellingClosed.stop,
         polling.stop,
         sweeping.stop,
+        measuring.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
         hub.subscribe(webhooksTopic, wake),
         hub.subscribe(webhookChangesTopic, outdate),
@@ -132,6 +165,9 @@ export function createWebhookWorker(parts: WorkerParts) {
       });
       if (stopListening) stops.push(stopListening);
     },
+
+    /** For tests: updates what the metrics tell of the backlog. */
+    measure: measureBacklog,
 
     /** For tests: delivers everything that is due now. */
     async pass(): Promise<void> {

@@ -11,17 +11,17 @@
  * - A lease is one write of few rows, and few queues lease at once, in turn between owners (`createLeaseTurns`), so that
  *   other writes do not wait for those of hundreds of queues.
  * - A delivery whose lease is outdated or about to expire is released, not sent.
+ * - A receiver that asks for a pause gets nothing until it ends: what waits is due then, and the worker's poll finds it.
  */
-import { type KeyObject, randomUUID } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import type { Vault } from '../../../platform/secrets.ts';
 import { createWorkQueue, type WorkQueue } from '../../../platform/work-queue.ts';
-import { sealContext, webhookKey } from './format.ts';
+import type { Leases } from './leases.ts';
 import { type Lease, type LeasedDelivery, type SendingEndpoint, writes } from './repo.ts';
 import type { RequestSlots, SlotRequest } from './request-slots.ts';
 import type { QueuedDelivery, Settler } from './settle.ts';
-import type { Kinds } from './transport.ts';
+import { type Target, targetOf } from './target.ts';
+import type { Kinds, Sent } from './transport.ts';
+import type { Verdict } from './verdict.ts';
 import type { WaitingCounts } from './waiting-counts.ts';
 
 export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
@@ -46,6 +46,10 @@ const leasedAtOnce = 128;
 
 export const createLeaseTurns = (): WorkQueue => createWorkQueue({ atOnce: 4, maxWaiting: Number.POSITIVE_INFINITY });
 
+/** So many pauses in a row are as long as the receiver says; each further one is longer, up to a bound. */
+const usualPauses = 3;
+const maxAddedPauseMs = 300_000;
+
 /** Well below `leaseMs`. */
 const aheadMs = 5_000;
 /** The assumed time of an answer before the first one. */
@@ -59,6 +63,9 @@ export class EndpointQueue {
   #requestsAllowed = 1;
   #requests = 0;
   #slow = false;
+  #pause = { from: 0, until: 0 };
+  /** How many answers in a row asked for a pause. */
+  #pauses = 0;
   /** The moving average of the time to an answer. */
   #answerMs = initialAnswerMs;
   #leasing = false;
@@ -75,11 +82,10 @@ export class EndpointQueue {
 
   /** Adds deliveries that were leased for this endpoint. */
   add(endpoint: SendingEndpoint, deliveries: readonly LeasedDelivery[], lease: Lease): void {
-    const { clock, vault } = this.#parts;
     if (!this.#target) this.#slow = endpoint.failing_since !== null;
     // A lease that was requested before a change may arrive after one that was requested later.
     if (!this.#target || lease.changes >= this.#target.changes)
-      this.#target = targetOf(endpoint, lease.changes, clock(), vault, this.#target);
+      this.#target = targetOf(endpoint, lease.changes, this.#parts.clock(), this.#parts, this.#target);
     for (const delivery of deliveries) this.#waiting.push({ endpointId: this.#endpointId, delivery, lease });
     this.#count(deliveries.length);
     if (this.#stopped) this.#releaseAll();
@@ -88,7 +94,7 @@ export class EndpointQueue {
 
   /** Deliveries may be due. */
   wake(): void {
-    this.#more = true;
+    if (!this.#isPaused) this.#more = true;
     this.#run();
   }
 
@@ -103,12 +109,12 @@ export class EndpointQueue {
 
   /** How many deliveries the queue can take now. */
   get room(): number {
-    return this.#stopped || this.#slow ? 0 : Math.max(0, this.#ahead() - this.#waiting.length);
+    return this.#stopped || this.#slow || this.#isPaused ? 0 : Math.max(0, this.#ahead() - this.#waiting.length);
   }
 
-  /** A slow queue is never full, so that the dispatcher does not wait for it. */
+  /** A slow or paused queue is never full, so that the dispatcher does not wait for it. */
   get isFull(): boolean {
-    return !this.#stopped && !this.#slow && this.#waiting.length >= this.#ahead() / 2;
+    return !this.#stopped && !this.#slow && !this.#isPaused && this.#waiting.length >= this.#ahead() / 2;
   }
 
   /** Resolves once the queue is not full. */
@@ -130,9 +136,9 @@ export class EndpointQueue {
     return this.#idle.promise;
   }
 
-  /** A slow queue is not removed: a new one would have to find out again that its receiver is slow. */
+  /** A slow or paused queue is not removed: a new one would have to find that out again. */
   get isRemovable(): boolean {
-    return this.isIdle && !this.#slow;
+    return this.isIdle && !this.#slow && this.#pauses === 0;
   }
 
   /** Waits for requests in flight and releases the other deliveries. */
@@ -141,6 +147,12 @@ export class EndpointQueue {
     this.#releaseAll();
     this.#run();
     return this.idle();
+  }
+
+  /** A clock that was set back ends a pause. */
+  get #isPaused(): boolean {
+    const now = this.#parts.clock();
+    return now >= this.#pause.from && now < this.#pause.until;
   }
 
   #ahead(): number {
@@ -161,6 +173,7 @@ export class EndpointQueue {
 
   /** Sends, leases and resolves waiters, as far as possible now. Called after each change. */
   readonly #run = (): void => {
+    if (this.#isPaused) this.#postponeAll();
     while (!this.#stopped && this.#target && this.#requests < this.#requestsAllowed) {
       const next = this.#waiting[0];
       if (!next) break;
@@ -205,25 +218,47 @@ export class EndpointQueue {
     this.#run();
   }
 
-  async #send(queued: QueuedDelivery, { kind, url, keys }: Target, slot: SlotRequest): Promise<void> {
-    const { clock, kinds, slots, settler } = this.#parts;
+  async #send(queued: QueuedDelivery, target: Target, slot: SlotRequest): Promise<void> {
+    const { clock, slots, settler } = this.#parts;
+    const { judge, maxRequests } = target.kind;
     this.#requests += 1;
     const at = clock();
     const started = performance.now();
-    const { format, transport, maxRequests } = kinds[kind];
-    const ids = { endpointId: this.#endpointId, deliveryId: queued.delivery.id };
-    const answer = await transport.send({ ...ids, url, ...format(queued.delivery, keys, at) });
+    const answer = await this.#request(queued, target, at);
     const durationMs = performance.now() - started;
     this.#requests -= 1;
     if (answer === 'unsent') this.#release(queued);
+    else if ('postponedMs' in answer) settler.release(queued, clock() + answer.postponedMs);
     else {
-      settler.settle(queued, { at, durationMs: answer.durationMs ?? durationMs, answer });
+      const verdict = this.#lengthen(judge(answer));
+      settler.settle(queued, { at, durationMs: answer.durationMs ?? durationMs, answer, verdict });
+      if (verdict.outcome === 'paused') this.#pause = { from: clock(), until: clock() + verdict.pauseMs };
       this.#answerMs += (durationMs - this.#answerMs) / usualRequests;
       this.#slow = answer.timedOut;
       this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
       if (this.#slow) this.#releaseAll();
     }
     slots.release(slot, this.#run);
+  }
+
+  /** A receiver that asks for one pause after another may refuse all of this server if it goes on at that pace. */
+  #lengthen(verdict: Verdict): Verdict {
+    this.#pauses = verdict.outcome === 'paused' ? this.#pauses + 1 : 0;
+    const beyond = this.#pauses - usualPauses;
+    if (beyond <= 0) return verdict;
+    return { ...verdict, pauseMs: verdict.pauseMs + Math.min(1000 * 2 ** beyond, maxAddedPauseMs) };
+  }
+
+  /** A format that throws, because of its own mistake, fails this attempt and nothing else. */
+  async #request({ delivery }: QueuedDelivery, target: Target, at: number): Promise<Sent> {
+    const { kind, url, format } = target;
+    try {
+      const ids = { creatorId: delivery.creator_id, endpointId: this.#endpointId, deliveryId: delivery.id };
+      return await kind.transport.send({ ...ids, url, ...format(delivery, at) });
+    } catch (error) {
+      this.#parts.onError(error);
+      return { status: null, error: 'the message could not be written', body: null, retryAfter: null, timedOut: false };
+    }
   }
 
   #release(queued: QueuedDelivery): void {
@@ -234,69 +269,9 @@ export class EndpointQueue {
   #releaseAll(): void {
     for (const queued of this.#removeAll()) this.#release(queued);
   }
-}
 
-interface Target {
-  readonly owner: string;
-  readonly kind: SendingEndpoint['kind'];
-  readonly url: string;
-  readonly keys: readonly KeyObject[];
-  readonly sealedSecret: Uint8Array;
-  /** Of the lease that it was read with. */
-  readonly changes: number;
-}
-
-/** Reuses the keys if the secrets are the same: to open a secret costs more than to sign with it. */
-function targetOf(
-  endpoint: SendingEndpoint,
-  changes: number,
-  now: number,
-  vault: Vault,
-  known: Target | undefined,
-): Target {
-  const { id, owner, kind, url, sealed_secret, sealed_old_secret, old_secret_until } = endpoint;
-  const sealed = [sealed_secret];
-  if (sealed_old_secret && old_secret_until !== null && now < old_secret_until) sealed.push(sealed_old_secret);
-  const isKnown =
-    known && known.keys.length === sealed.length && Buffer.compare(known.sealedSecret, sealed_secret) === 0;
-  const keys = isKnown ? known.keys : sealed.map((secret) => webhookKey(vault.open(secret, sealContext(id))));
-  return { owner, kind, url, keys, sealedSecret: sealed_secret, changes };
-}
-
-/** Longer than an attempt and its settlement. */
-export const leaseMs = 30_000;
-/** The longest time of an attempt and its settlement. */
-const attemptMs = 17_000;
-const maxChanges = 10_000;
-
-export type Leases = ReturnType<typeof createLeases>;
-
-/**
- * Creates leases and invalidates them. A lease is outdated if the access to its creator, or its endpoint, has changed after
- * the lease was requested: its deliveries may no longer be sent, or not as they were read.
- */
-export function createLeases(clock: Clock) {
-  /** For each id the number of its last change. */
-  const changes = new Map<string, number>();
-  let count = 0;
-  return {
-    create(): Lease {
-      const from = clock();
-      return { token: randomUUID(), from, until: from + leaseMs, changes: count };
-    },
-
-    /** The id of a creator or an endpoint, or `*` for all. */
-    outdate(id: string): void {
-      count += 1;
-      const tooMany = changes.size >= maxChanges;
-      if (tooMany) changes.clear();
-      changes.set(tooMany ? '*' : id, count);
-    },
-
-    isValid({ endpointId, delivery, lease }: QueuedDelivery): boolean {
-      const isCurrent = (id: string): boolean => (changes.get(id) ?? 0) <= lease.changes;
-      if (lease.until - clock() < attemptMs) return false;
-      return lease.changes === count || ['*', endpointId, delivery.creator_id].every(isCurrent);
-    },
-  };
+  #postponeAll(): void {
+    for (const queued of this.#removeAll()) this.#parts.settler.release(queued, this.#pause.until);
+    this.#more = false;
+  }
 }

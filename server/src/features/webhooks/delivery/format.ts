@@ -1,18 +1,35 @@
 /** A format is a pure function from an event to the headers and the body of a request. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
-interface SentEvent {
+export interface SentEvent {
   readonly event_id: string;
   readonly body: string;
+  /** What screens show of a test alert, where that is not what was sent. */
+  readonly screened: string | null;
+  /** The trace of the request that caused the event, and the app that sent it. */
+  readonly traceparent?: string | null;
+  readonly trace_client_id?: string | null;
 }
 
-interface FormattedEvent {
+export interface FormattedEvent {
   readonly headers: Record<string, string>;
   readonly body: string;
+  /** What of the body is secret. */
+  readonly secrets?: readonly string[];
 }
 
-/** `keys` are all live keys of the endpoint, `at` is the time of the attempt. */
-export type Format = (event: SentEvent, keys: readonly KeyObject[], at: number) => FormattedEvent;
+/** `at` is the time of the attempt. */
+export type Format = (event: SentEvent, at: number) => FormattedEvent;
+
+/** What a format has to know of an endpoint. */
+export interface FormatTarget {
+  /** All live secrets, opened. */
+  readonly secrets: readonly string[];
+  /** The user name of the creator to whom a connection belongs. */
+  readonly username: string | null;
+  /** The app to which a webhook belongs. */
+  readonly clientId: string | null;
+}
 
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
@@ -22,7 +39,11 @@ export const webhookKey = (secret: string): KeyObject =>
 export const sealContext = (endpointId: string): string => `webhook:${endpointId}`;
 
 /** Standard Webhooks 1.0 (https://www.standardwebhooks.com): the event as stored, with a signature by each key. */
-export const standardFormat: Format = ({ event_id, body }, keys, at) => {
+export function standardFormat(
+  { event_id, body }: Pick<SentEvent, 'event_id' | 'body'>,
+  keys: readonly KeyObject[],
+  at: number,
+): FormattedEvent {
   const timestamp = String(Math.floor(at / 1000));
   const content = `${event_id}.${timestamp}.${body}`;
   const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`);
@@ -36,4 +57,17 @@ export const standardFormat: Format = ({ event_id, body }, keys, at) => {
     },
     body,
   };
-};
+}
+
+/**
+ * With keys that are imported once: that costs more than to sign with them. An app gets the `traceparent` of its own
+ * requests; to others it would tell of that app.
+ */
+export function signedFormat({ secrets, clientId }: FormatTarget): Format {
+  const keys = secrets.map(webhookKey);
+  return (event, at) => {
+    const { headers, body } = standardFormat(event, keys, at);
+    if (event.traceparent && event.trace_client_id === clientId) headers.traceparent = event.traceparent;
+    return { headers, body };
+  };
+}

@@ -1,5 +1,6 @@
 /** The SQL that leases and settles deliveries. */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { audited, type Subject } from '../../audit/index.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -12,17 +13,24 @@ export const disabledReasons = {
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
 
-/** Chooses format and transport. An app has up to ten endpoints with an address, and one listener. */
+/** The kinds of an app's endpoints: up to ten with an address, and one listener. Connections have kinds of their own. */
 export const endpointKinds = ['http', 'listener'] as const;
 export type EndpointKind = (typeof endpointKinds)[number];
 
 export interface SendingEndpoint {
   id: string;
-  /** The account of the app, or the app itself if the operator made it. */
+  /** The creator of a connection, the account of the app, or the app itself if the operator made it. */
   owner: string;
-  kind: EndpointKind;
-  /** Empty for a listener. */
+  /** The app to which a webhook belongs. */
+  client_id: string | null;
+  /** Chooses format and transport. */
+  kind: string;
+  /** Empty for a listener and for a connection. */
   url: string;
+  /** The address of a connection. */
+  sealed_url: Uint8Array | null;
+  /** The user name of the creator to whom a connection belongs. */
+  username: string | null;
   sealed_secret: Uint8Array;
   sealed_old_secret: Uint8Array | null;
   old_secret_until: number | null;
@@ -30,9 +38,10 @@ export interface SendingEndpoint {
   failing_since: number | null;
 }
 
-/** Of an endpoint `e` and its app `a`. */
-export const sendingColumns = `
-e.id, COALESCE(a.owner_id, a.id) AS owner, e.kind, e.url, e.sealed_secret, e.sealed_old_secret, e.old_secret_until, e.failing_since`;
+/** Of an endpoint `e`. */
+export const sendingColumns = (owner: string, username: string): string =>
+  `e.id, ${owner} AS owner, ${username} AS username, e.client_id, e.kind, e.url, e.sealed_url, e.sealed_secret, e.sealed_old_secret,
+  e.old_secret_until, e.failing_since`;
 
 /** The grant is live and has the scope to receive events. */
 export const grantLives = `g.ended_at IS NULL AND ' ' || g.scope || ' ' LIKE '% events.subscribe %'`;
@@ -53,6 +62,10 @@ export interface LeasedDelivery {
   attempts: string;
   tries: number;
   body: string;
+  /** What screens show of a test alert, where that is not what was sent. */
+  screened: string | null;
+  traceparent: string | null;
+  trace_client_id: string | null;
 }
 
 interface DueDelivery extends Omit<LeasedDelivery, 'body'> {
@@ -64,6 +77,7 @@ interface DueDelivery extends Omit<LeasedDelivery, 'body'> {
 
 const dueSql = `
 SELECT d.creator_id, d.id, d.event_id, d.grant_id, d.attempts, d.tries, COALESCE(d.body, e.body) AS body,
+  e.screened, e.traceparent, e.trace_client_id,
   CASE WHEN ${grantLives} THEN 1 ELSE 0 END AS grant_lives, c.suspended_at AS creator_suspended
 FROM webhook_deliveries d
 LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
@@ -108,8 +122,12 @@ async function leaseDue(
   const found = await tx.get<
     SendingEndpoint & { enabled: number; app_suspended: number | null; session: string | null }
   >(
-    `SELECT ${sendingColumns}, e.enabled, e.session, a.suspended_at AS app_suspended FROM webhook_endpoints e
-     JOIN apps a ON a.id = e.client_id WHERE e.id = $1 AND a.deleted_at IS NULL`,
+    `SELECT ${sendingColumns('COALESCE(c.id, a.owner_id, a.id)', 'c.username')}, e.enabled, e.session,
+       a.suspended_at AS app_suspended
+     FROM webhook_endpoints e
+     LEFT JOIN apps a ON a.id = e.client_id AND a.deleted_at IS NULL
+     LEFT JOIN creators c ON c.id = e.creator_id
+     WHERE e.id = $1 AND COALESCE(c.id, a.id) IS NOT NULL`,
     [endpointId],
   );
   if (!found) return { deliveries: [], more: (await deleteDeliveries(tx, endpointId, afterAllIds, 500)) > 0 };
@@ -136,8 +154,8 @@ async function leaseDue(
 }
 
 /** The deliveries of a listener are leased only where its socket is open: `held` is the session at this node. */
-export const mayLease = (kind: EndpointKind, open: string | null, held: string | null): boolean =>
-  kind === 'http' || (open !== null && open === held);
+export const mayLease = (kind: string, open: string | null, held: string | null): boolean =>
+  kind !== 'listener' || (open !== null && open === held);
 
 /** The outcome of a leased delivery. */
 export interface Settlement {
@@ -170,22 +188,27 @@ export const settlementsText = (settlements: readonly Settlement[]): string =>
 
 interface Settlements {
   readonly text: string;
-  /** Deliveries whose receiver answered 410. */
+  /** Deliveries whose receiver wants nothing more. */
   readonly gone: readonly string[];
   /** Deliveries that were not sent. */
   readonly released: readonly string[];
   readonly now: number;
 }
 
-/** Records the outcomes of deliveries whose lease is still valid, and updates their endpoints. */
-async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<void> {
+/**
+ * Records the outcomes of deliveries whose lease is still valid, and updates their endpoints. Returns the endpoints that it
+ * disabled.
+ */
+async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<DisabledEndpoint[]> {
   const [gone, released] = [new Set(outcomes.gone), new Set(outcomes.released)];
   const succeeded = new Map<string, boolean>();
+  const disabled: DisabledEndpoint[] = [];
   const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [text]);
   for (const { id, endpoint_id, status } of settled) {
     if (released.has(id)) continue;
     succeeded.set(endpoint_id, status === 'succeeded' || (succeeded.get(endpoint_id) ?? false));
-    if (gone.has(id)) await disableEndpoint(tx, endpoint_id, 'gone', now);
+    const endpoint = gone.has(id) ? await disableEndpoint(tx, endpoint_id, 'gone', now) : undefined;
+    if (endpoint) disabled.push(endpoint);
   }
   for (const [endpointId, anySuccess] of succeeded)
     if (anySuccess)
@@ -194,22 +217,46 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
       ]);
     else
       await tx.run(
-        "UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL AND kind = 'http'",
+        "UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL AND kind <> 'listener'",
         [endpointId, now],
       );
+  return disabled;
 }
 
 /** How many deliveries of an endpoint one write ends, however many there are: others write between two of them. */
 export const endedAtOnce = 200;
 
-/** Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. Never a listener. */
-export async function disableEndpoint(tx: Tx, id: string, reason: DisabledReason, now: number): Promise<void> {
-  const disabled = await tx.run(
-    `UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2 WHERE id = $1 AND enabled = 1 AND kind = 'http'`,
-    [id, reason],
-  );
-  if (disabled > 0) await skipPending(tx, id, now);
+export interface DisabledEndpoint {
+  id: string;
+  disabled_reason: DisabledReason;
+  /** Empty for a connection. */
+  client_id: string;
+  creator_id: string | null;
 }
+
+/**
+ * Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. Never a listener.
+ * Returns nothing if it was disabled already.
+ */
+export async function disableEndpoint(
+  tx: Tx,
+  id: string,
+  reason: DisabledReason,
+  now: number,
+): Promise<DisabledEndpoint | undefined> {
+  const disabled = await tx.get<DisabledEndpoint>(
+    `UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2, disabled_at = $3
+     WHERE id = $1 AND enabled = 1 AND kind <> 'listener' RETURNING id, disabled_reason, client_id, creator_id`,
+    [id, reason, now],
+  );
+  if (disabled) await skipPending(tx, id, now);
+  return disabled;
+}
+
+export const aboutDisabled = ({ id, disabled_reason, client_id, creator_id }: DisabledEndpoint): Subject => ({
+  ...(creator_id === null ? { clientId: client_id } : { creatorId: creator_id }),
+  details: { webhook: id, reason: disabled_reason },
+});
 
 /** Returns how many pending deliveries of a disabled endpoint were skipped. Requests in flight are still settled. */
 function skipPending(tx: Tx, endpointId: string, now: number): Promise<number> {
@@ -219,44 +266,6 @@ function skipPending(tx: Tx, endpointId: string, now: number): Promise<number> {
        (SELECT id FROM webhook_deliveries
         WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2) ORDER BY due_at LIMIT $3)`,
     [endpointId, now, endedAtOnce],
-  );
-}
-
-/** Endpoints of apps that this creator once let receive events, and does not now. */
-export function endpointsWithoutGrant(db: Reader, creatorId: string): Promise<{ id: string }[]> {
-  return db.all(
-    `SELECT DISTINCT e.id FROM grants g JOIN webhook_endpoints e ON e.client_id = g.client_id
-     WHERE g.creator_id = $1 AND NOT (${grantLives})`,
-    [creatorId],
-  );
-}
-
-/** The deliveries of a creator's events to an endpoint before one event, newest first, as many as one write ends. */
-export function deliveriesOfCreator(
-  db: Reader,
-  creatorId: string,
-  endpointId: string,
-  before: string,
-): Promise<{ event_id: string; status: DeliveryStatus }[]> {
-  return db.all(
-    `SELECT event_id, status FROM webhook_deliveries
-     WHERE creator_id = $1 AND endpoint_id = $2 AND event_id < $3 ORDER BY event_id DESC LIMIT $4`,
-    [creatorId, endpointId, before, endedAtOnce],
-  );
-}
-
-/** Cancels what is pending of a span of events, and whose grant has ended or has lost `events.subscribe`. */
-export async function cancelPending(
-  tx: Tx,
-  creatorId: string,
-  endpointId: string,
-  { from, before }: { from: string; before: string },
-): Promise<void> {
-  await tx.run(
-    `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
-     WHERE creator_id = $1 AND endpoint_id = $2 AND event_id >= $3 AND event_id < $4 AND status = 'pending'
-       AND grant_id IN (SELECT g.id FROM grants g WHERE g.creator_id = $1 AND NOT (${grantLives}))`,
-    [creatorId, endpointId, from, before],
   );
 }
 
@@ -279,20 +288,47 @@ export async function awaitListener(tx: Tx, endpointId: string, now: number): Pr
   ]);
 }
 
+/** The endpoints that have deliveries waiting, one step of an index for each. */
+const waitingEndpoints = `
+  SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
+  UNION ALL
+  SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
+  FROM waiting WHERE waiting.id IS NOT NULL`;
+
+export interface Backlog {
+  /** Counted up to 10,000. */
+  pending: number;
+  /** Of receivers that answer. */
+  oldest_due: number | null;
+  /** Of receivers whose last attempt failed, and of listeners that are closed: these hold up themselves. */
+  oldest_due_failing: number | null;
+}
+
+/** Deliveries that are not settled, and when the first of them was due. A leased one is due at the end of its lease. */
+export async function backlogOf(db: Reader): Promise<Backlog> {
+  const row = await db.get<Backlog>(
+    `WITH RECURSIVE waiting (id) AS (${waitingEndpoints}),
+     oldest (failing, due_at) AS (
+       SELECT CASE WHEN e.failing_since IS NOT NULL OR (e.kind = 'listener' AND e.session IS NULL) THEN 1 ELSE 0 END,
+         (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = e.id)
+       FROM waiting JOIN webhook_endpoints e ON e.id = waiting.id)
+     SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT 10000) AS first)
+         AS pending,
+       (SELECT MIN(due_at) FROM oldest WHERE failing = 0) AS oldest_due,
+       (SELECT MIN(due_at) FROM oldest WHERE failing = 1) AS oldest_due_failing`,
+  );
+  return row ?? { pending: 0, oldest_due: null, oldest_due_failing: null };
+}
+
 /**
  * Endpoints with a due delivery, and the session of a listener that is open; not those that are closed. The recursion
  * reads one index entry for each endpoint, not all deliveries.
  */
 export function dueEndpoints(db: Reader, now: number): Promise<{ id: string; session: string | null }[]> {
   return db.all(
-    `WITH RECURSIVE waiting (id) AS (
-       SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
-       UNION ALL
-       SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
-       FROM waiting WHERE waiting.id IS NOT NULL
-     )
+    `WITH RECURSIVE waiting (id) AS (${waitingEndpoints})
      SELECT waiting.id, e.session FROM waiting LEFT JOIN webhook_endpoints e ON e.id = waiting.id
-     WHERE waiting.id IS NOT NULL AND (e.kind IS NULL OR e.kind = 'http' OR e.session IS NOT NULL) AND
+     WHERE waiting.id IS NOT NULL AND (e.kind IS NULL OR e.kind <> 'listener' OR e.session IS NOT NULL) AND
        (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = waiting.id) <= $1`,
     [now],
   );
@@ -309,4 +345,9 @@ export function deleteDeliveries(tx: Tx, endpointId: string, before: string, lim
   );
 }
 
-export const writes = defineWrites(import.meta.url, { leaseDue, settle, endLeases, skipPending, cancelPending });
+export const writes = defineWrites(import.meta.url, {
+  leaseDue,
+  settle: audited('webhook.disabled', settle, (disabled) => disabled.map(aboutDisabled)),
+  endLeases,
+  skipPending,
+});

@@ -6,7 +6,15 @@ import { Counter, type Registry } from 'prom-client';
 import { toTimestamp } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Answer } from '../../../platform/safe-fetch.ts';
-import { type Lease, type LeasedDelivery, type Settlement, settlementsText, writes } from './repo.ts';
+import {
+  type DisabledEndpoint,
+  type Lease,
+  type LeasedDelivery,
+  type Settlement,
+  settlementsText,
+  writes,
+} from './repo.ts';
+import type { Verdict } from './verdict.ts';
 
 /** As the API shows it. */
 interface Attempt {
@@ -27,11 +35,13 @@ export interface SentAttempt {
   readonly at: number;
   readonly durationMs: number;
   readonly answer: Answer;
+  readonly verdict: Verdict;
 }
 
-export interface SettlerParts extends Pick<Platform, 'db' | 'clock'> {
+export interface SettlerParts extends Pick<Platform, 'db' | 'origins' | 'clock'> {
   readonly metrics: { readonly registry: Registry };
   readonly random: () => number;
+  readonly onDisabled: (endpoint: DisabledEndpoint) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -56,14 +66,16 @@ interface Pending {
   readonly outcome: 'answered' | 'gone' | 'released';
 }
 
-export function createSettler({ db, clock, random, metrics, onError }: SettlerParts) {
+export function createSettler({ db, origins, clock, random, metrics, onDisabled, onError }: SettlerParts) {
   const attempts = new Counter({
     name: 'namjai_webhook_attempts_total',
-    help: 'Webhook requests sent',
-    labelNames: ['result'],
+    help: 'Webhook requests sent, by result and, of those that failed, by cause',
+    labelNames: ['result', 'cause'],
     registers: [metrics.registry],
   });
-  const [succeeded, failed] = [attempts.labels('succeeded'), attempts.labels('failed')];
+  const succeeded = attempts.labels('succeeded', '');
+  // From zero on, so that Prometheus sees the first failure as an increase.
+  for (const cause of causes) attempts.inc({ result: 'failed', cause }, 0);
   let pending: Pending[] = [];
   let running: Promise<void> | undefined;
   let batchWait = batchWaitMs.min;
@@ -78,12 +90,13 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
       const batch = pending.splice(0, batchSize);
       const started = performance.now();
       try {
-        await db.write(writes.settle, {
+        const disabled = await db.write(writes.settle, origins.clock(), {
           text: settlementsText(batch.map(({ settlement }) => settlement)),
           gone: idsOf(batch, 'gone'),
           released: idsOf(batch, 'released'),
           now: clock(),
         });
+        disabled.forEach(onDisabled);
         const took = performance.now() - started;
         batchWait = Math.min(batchWaitMs.max, Math.max(batchWaitMs.min, took * batchWaitMs.perCommit));
         if (pending.length > 0 && pending.length < batchSize) await wait(batchWait);
@@ -98,14 +111,16 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
 
   return {
     settle(queued: QueuedDelivery, sent: SentAttempt): void {
-      (isSuccess(sent.answer) ? succeeded : failed).inc();
-      add(queued, settlementOf(queued, sent, clock(), random), sent.answer.status === 410 ? 'gone' : 'answered');
+      const { outcome } = sent.verdict;
+      if (outcome === 'succeeded') succeeded.inc();
+      else attempts.inc({ result: 'failed', cause: causeOf(sent.answer) });
+      add(queued, settlementOf(queued, sent, clock(), random), outcome === 'gone' ? 'gone' : 'answered');
     },
 
-    /** The delivery was not sent: it is due again at once. */
-    release(queued: QueuedDelivery): void {
+    /** The delivery was not sent: it is due again, usually at once. */
+    release(queued: QueuedDelivery, dueAt = clock()): void {
       const { attempts, tries } = queued.delivery;
-      add(queued, { ...keyOf(queued), attempts, tries, status: 'pending', dueAt: clock() }, 'released');
+      add(queued, { ...keyOf(queued), attempts, tries, status: 'pending', dueAt }, 'released');
     },
 
     async idle(): Promise<void> {
@@ -114,13 +129,20 @@ export function createSettler({ db, clock, random, metrics, onError }: SettlerPa
   };
 }
 
+const causes = ['1xx', '2xx', '3xx', '4xx', '5xx', 'timeout', 'address', 'tls', 'connection'] as const;
+
+/** Few values, whatever receivers answer. */
+function causeOf({ status, timedOut, error }: SentAttempt['answer']): (typeof causes)[number] {
+  if (status !== null) return causes[Math.floor(status / 100) - 1] ?? 'connection';
+  if (timedOut) return 'timeout';
+  if (/^The address /.test(error ?? '')) return 'address';
+  return /CERT|TLS|SSL|certificate/i.test(error ?? '') ? 'tls' : 'connection';
+}
+
 const idsOf = (batch: readonly Pending[], wanted: Pending['outcome']): string[] =>
   batch.filter(({ outcome }) => outcome === wanted).map(({ settlement }) => settlement.id);
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Any 2xx status, even if reading the body failed. */
-const isSuccess = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
 
 const keyOf = ({ endpointId, delivery, lease }: QueuedDelivery) => ({
   endpointId,
@@ -130,7 +152,7 @@ const keyOf = ({ endpointId, delivery, lease }: QueuedDelivery) => ({
 
 function settlementOf(
   queued: QueuedDelivery,
-  { at, durationMs, answer }: SentAttempt,
+  { at, durationMs, answer, verdict: { outcome, pauseMs } }: SentAttempt,
   endedAt: number,
   random: () => number,
 ): Settlement {
@@ -138,17 +160,21 @@ function settlementOf(
     at: toTimestamp(at),
     status_code: answer.status,
     duration_ms: Math.round(durationMs),
-    error: answer.error ?? (isSuccess(answer) ? null : `answered ${answer.status}`),
+    error: answer.error ?? (outcome === 'succeeded' ? null : `answered ${answer.status}`),
     response_body: answer.body?.replace(controls, '\ufffd') ?? null,
   };
   const { delivery } = queued;
   const attempts = listed([...JSON.parse(delivery.attempts), attempt]);
-  const tries = delivery.tries + 1;
-  const isFinal = isSuccess(answer) || answer.status === 410;
-  const dueAt = isFinal ? undefined : nextAttempt(tries, endedAt, answer.retryAfter, random);
+  const tries = delivery.tries + (outcome === 'paused' ? 0 : 1);
+  const dueAt = {
+    succeeded: () => undefined,
+    gone: () => undefined,
+    paused: () => endedAt + pauseMs,
+    failed: () => nextAttempt(tries, endedAt, answer.retryAfter, random),
+  }[outcome]();
   return {
     ...keyOf(queued),
-    status: isSuccess(answer) ? 'succeeded' : dueAt === undefined ? 'failed' : 'pending',
+    status: outcome === 'succeeded' ? 'succeeded' : dueAt === undefined ? 'failed' : 'pending',
     attempts: JSON.stringify(attempts),
     tries,
     dueAt: dueAt ?? null,

@@ -10,12 +10,15 @@
  */
 import type { Database } from '../../../platform/db/database.ts';
 import { createWorkQueue } from '../../../platform/work-queue.ts';
-import type { EndpointQueue, Leases } from '../delivery/endpoint-queue.ts';
+import type { EndpointQueue } from '../delivery/endpoint-queue.ts';
+import type { Leases } from '../delivery/leases.ts';
+import type { ConnectionKinds } from '../delivery/transport.ts';
 import * as repo from './repo.ts';
 
 export interface DispatcherParts {
   readonly db: Database;
   readonly leases: Leases;
+  readonly connections: { readonly kinds: ConnectionKinds };
   readonly queueOf: (endpointId: string) => Pick<EndpointQueue, 'isFull' | 'room' | 'low' | 'add' | 'wake'>;
   /** The session of a listener whose socket is open at this node. */
   readonly sessionOf: (endpointId: string) => string | null;
@@ -31,7 +34,11 @@ const manySubscribers = 10;
 const creatorsAtOnce = 32;
 const sweepPage = 500;
 
-export function createDispatcher({ db, leases, queueOf, sessionOf, announce, onError }: DispatcherParts) {
+export function createDispatcher({ db, leases, connections, ...parts }: DispatcherParts) {
+  const { queueOf, sessionOf, announce, onError } = parts;
+  const connectionTypes = Object.fromEntries(
+    Object.entries(connections.kinds).map(([kind, { types }]) => [kind, types]),
+  );
   let hinted = new Set<string>();
   /** Creators who wait until one of their queues is not full. */
   const held = new Set<string>();
@@ -74,12 +81,13 @@ export function createDispatcher({ db, leases, queueOf, sessionOf, announce, onE
       limit: Math.max(1, Math.min(max.events, mostRoom, Math.floor(max.deliveries / subscribers.length))),
       room,
       sessions: Object.fromEntries(subscribers.map(({ id }) => [id, sessionOf(id)])),
+      connectionTypes,
     };
     const { events, endpoints } = await db.write(repo.writes.createDeliveries, creation, lease);
     for (const { endpoint, ids, more, elsewhere } of endpoints) {
-      const deliveries = events.flatMap(({ id: event_id, body }, index) => {
+      const deliveries = events.flatMap(({ id: event_id, ...event }, index) => {
         const id = ids[index];
-        return id ? [{ creator_id: lag.creator_id, id, event_id, body, attempts: '[]', tries: 0 }] : [];
+        return id ? [{ creator_id: lag.creator_id, id, event_id, ...event, attempts: '[]', tries: 0 }] : [];
       });
       const queue = queueOf(endpoint.id);
       if (deliveries.length > 0) queue.add(endpoint, deliveries, lease);

@@ -1,6 +1,7 @@
 /** All SQL that turns the log into deliveries. */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
+import type { StoredEvent } from '../../events/index.ts';
 import {
   type DeliveryStatus,
   grantLives,
@@ -9,6 +10,7 @@ import {
   type SendingEndpoint,
   sendingColumns,
 } from '../delivery/repo.ts';
+import { type ConnectionEvents, eventsForConnection } from './connection-events.ts';
 
 export interface Lag {
   creator_id: string;
@@ -40,7 +42,10 @@ export interface Subscriber extends SendingEndpoint {
   enabled: number;
   /** Ids of events that the endpoint is too new for, although their time is not before `since`. */
   excluded: string;
-  grant_id: string;
+  /** `null` for the creator's own connection. */
+  grant_id: string | null;
+  /** A connection does not get smaller tips. */
+  min_amount_minor: number;
   /** The socket of a listener that is open now. */
   session: string | null;
   /** When a listener was open; null for other endpoints. */
@@ -51,10 +56,15 @@ export interface Subscriber extends SendingEndpoint {
   since: number;
 }
 
-/** Endpoints that get this creator's events now: listeners while they are open, or have just been. */
+const subscriberColumns = 'e.types, e.enabled, e.excluded, e.session, e.spans, e.min_amount_minor';
+
+/**
+ * Endpoints that get this creator's events now: of apps, where listeners are open or have just been, and the creator's own
+ * connections.
+ */
 export function subscribersOf(db: Reader, creatorId: string): Promise<Subscriber[]> {
   return db.all(
-    `SELECT ${sendingColumns}, e.types, e.enabled, e.excluded, e.session, e.spans, g.id AS grant_id,
+    `SELECT ${sendingColumns('COALESCE(a.owner_id, a.id)', 'NULL')}, ${subscriberColumns}, g.id AS grant_id,
        COALESCE(a.suspended_at, c.suspended_at) AS suspended,
        CASE WHEN e.created_at > g.created_at THEN e.created_at ELSE g.created_at END AS since
      FROM grants g
@@ -62,7 +72,10 @@ export function subscribersOf(db: Reader, creatorId: string): Promise<Subscriber
      JOIN apps a ON a.id = g.client_id AND a.deleted_at IS NULL
      JOIN webhook_endpoints e ON e.client_id = g.client_id
      WHERE g.creator_id = $1 AND ${grantLives}
-       AND (e.kind = 'http' OR e.session IS NOT NULL OR e.cancel_at IS NOT NULL)`,
+       AND (e.kind = 'http' OR e.session IS NOT NULL OR e.cancel_at IS NOT NULL)
+     UNION ALL
+     SELECT ${sendingColumns('c.id', 'c.username')}, ${subscriberColumns}, NULL, c.suspended_at, e.created_at
+     FROM webhook_endpoints e JOIN creators c ON c.id = e.creator_id WHERE e.creator_id = $1`,
     [creatorId],
   );
 }
@@ -82,27 +95,31 @@ async function skipEvents(tx: Tx, lags: readonly Lag[]): Promise<void> {
   for (const lag of lags) await movePosition(tx, lag, lag.head);
 }
 
-interface LoggedEvent {
+interface LoggedEvent extends StoredEvent {
   id: string;
-  sequence: number;
-  type: string;
   created_at: number;
-  body: string;
+  traceparent: string | null;
+  trace_client_id: string | null;
 }
 
-/** `ids` by sequence. CROSS: SQLite goes by the list, however long the log. */
-const insertSql = (list: string, join: string): string =>
+/** By sequence: ids, or of a connection pairs of an id and a tip's id. CROSS: SQLite goes by the list, however long the log. */
+const insertSql = (list: string, join: string, id = 's.value', tipId = 'NULL'): string =>
   `INSERT INTO webhook_deliveries
-     (creator_id, endpoint_id, grant_id, status, created_at, due_at, lease, event_id, id, event_type, sequence)
+     (creator_id, endpoint_id, grant_id, status, created_at, due_at, lease, event_id, id, tip_id, event_type, sequence)
    SELECT $1, $2, $3, $4, CAST($5 AS BIGINT),
      CASE WHEN e.sequence <= $7 THEN CAST($8 AS BIGINT) ELSE CAST($6 AS BIGINT) END,
-     CASE WHEN e.sequence <= $7 THEN $9 END, e.id, s.value, e.type, e.sequence
+     CASE WHEN e.sequence <= $7 THEN $9 END, e.id, ${id}, ${tipId}, e.type, e.sequence
    FROM ${list} AS s ${join} JOIN events e ON e.creator_id = $1 AND e.sequence = CAST(s.key AS BIGINT) WHERE true
    ON CONFLICT (creator_id, endpoint_id, event_id) DO NOTHING`;
 
 const insertDeliveries: Sql = {
   sqlite: insertSql('json_each($10)', 'CROSS'),
   postgres: insertSql('jsonb_each_text(CAST($10 AS jsonb))', ''),
+};
+const pair = ['s.value ->> 0', 's.value ->> 1'] as const;
+const insertForConnection: Sql = {
+  sqlite: insertSql('json_each($10)', 'CROSS', ...pair),
+  postgres: insertSql('jsonb_each(CAST($10 AS jsonb))', '', ...pair),
 };
 
 export interface Creation extends Lag {
@@ -114,10 +131,12 @@ export interface Creation extends Lag {
   readonly room: Readonly<Record<string, number>>;
   /** The sockets of listeners that are open at this node. */
   readonly sessions: Readonly<Record<string, string | null>>;
+  /** The event types that each kind of connection has words for. */
+  readonly connectionTypes: Readonly<Record<string, readonly string[]>>;
 }
 
 interface Created {
-  readonly events: readonly Pick<LoggedEvent, 'id' | 'body'>[];
+  readonly events: readonly Omit<LoggedEvent, 'sequence' | 'type' | 'created_at'>[];
   readonly endpoints: readonly {
     readonly endpoint: SendingEndpoint;
     /** For each event the delivery that was leased, if one was. */
@@ -136,7 +155,7 @@ interface Created {
 async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promise<Created> {
   const { creator_id, position, head, limit } = creation;
   const events = await tx.all<LoggedEvent>(
-    `SELECT id, sequence, type, created_at, body FROM events
+    `SELECT id, sequence, type, created_at, body, screened, traceparent, trace_client_id FROM events
      WHERE creator_id = $1 AND sequence > $2 AND sequence <= $3 AND created_at >= $4 ORDER BY sequence LIMIT $5`,
     [creator_id, position, head, creation.since, limit],
   );
@@ -146,14 +165,17 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
   const newId = createIds(() => lease.from);
   const endpoints: Created['endpoints'][number][] = [];
   for (const subscriber of await subscribersOf(tx, creator_id)) {
-    const { types, excluded, since, enabled, suspended, grant_id, session, spans, ...endpoint } = subscriber;
-    const wanted = events.filter(isFor(subscriber));
+    const { types, excluded, since, enabled, suspended, grant_id, session, spans, min_amount_minor, ...endpoint } =
+      subscriber;
+    const { wanted, tipIds } = await wantedBy(tx, subscriber, events, creation.connectionTypes);
     if (wanted.length === 0) continue;
     const ids = new Map(wanted.map(({ sequence }) => [sequence, newId('dlv')]));
     const here = mayLease(endpoint.kind, session, creation.sessions[endpoint.id] ?? null);
     const room = here && enabled && suspended === null ? (creation.room[endpoint.id] ?? 0) : 0;
     const leasedUpTo = wanted.slice(0, room).at(-1)?.sequence ?? 0;
-    const inserted = await tx.run(insertDeliveries, [
+    const isConnection = grant_id === null;
+    const values = isConnection ? [...ids].map(([at, id]) => [at, [id, tipIds.get(at) ?? null]] as const) : ids;
+    const inserted = await tx.run(isConnection ? insertForConnection : insertDeliveries, [
       creator_id,
       endpoint.id,
       grant_id,
@@ -163,7 +185,7 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
       leasedUpTo,
       lease.until,
       lease.token,
-      JSON.stringify(Object.fromEntries(ids)),
+      JSON.stringify(Object.fromEntries<unknown>(values)),
     ]);
     const isNew = inserted === wanted.length ? undefined : await leasedIds(tx, endpoint.id, lease);
     const leased = ({ sequence }: LoggedEvent): string | null => {
@@ -178,7 +200,7 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
     });
   }
   const anyLeased = endpoints.some(({ ids }) => ids.some((id) => id !== null));
-  return { events: anyLeased ? events.map(({ id, body }) => ({ id, body })) : [], endpoints };
+  return { events: anyLeased ? events.map(({ sequence, type, created_at, ...event }) => event) : [], endpoints };
 }
 
 /** Which deliveries are new, where an event had one already: RETURNING would cost every insert nearly its time again. */
@@ -188,6 +210,20 @@ async function leasedIds(tx: Tx, endpointId: string, { token, until }: Lease): P
     [endpointId, until, token],
   );
   return new Set(rows.map(({ id }) => id));
+}
+
+const noTips: ReadonlyMap<number, string> = new Map();
+
+async function wantedBy(
+  tx: Tx,
+  subscriber: Subscriber,
+  events: readonly LoggedEvent[],
+  connectionTypes: Creation['connectionTypes'],
+): Promise<ConnectionEvents<LoggedEvent>> {
+  const { id, kind, grant_id, min_amount_minor: minAmountMinor } = subscriber;
+  const wanted = events.filter(isFor(subscriber));
+  if (grant_id !== null) return { wanted, tipIds: noTips };
+  return eventsForConnection(tx, { id, minAmountMinor, types: connectionTypes[kind] ?? [] }, wanted);
 }
 
 function isFor({ types, since, excluded, spans }: Subscriber): (event: LoggedEvent) => boolean {

@@ -1,6 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../../errors.ts';
+import { actAs } from '../../../platform/http/act-as.ts';
+import type { Origins } from '../../../platform/origin.ts';
 import { type Apps, basicCredentials } from '../../apps/index.ts';
 import type { AppLimitGroup } from '../../oauth/index.ts';
 import type { WebhookLimits } from './limits.ts';
@@ -16,15 +18,18 @@ declare module 'fastify' {
 export interface ClientGuard {
   options(limit: AppLimitGroup): {
     onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+    preHandler: preHandlerHookHandler;
     config: { clientLimit: AppLimitGroup };
   };
   clientId(request: FastifyRequest): string;
 }
 
-export function createClientGuard(apps: Apps, limits: WebhookLimits): ClientGuard {
+export function createClientGuard(apps: Apps, limits: WebhookLimits, origins: Origins): ClientGuard {
+  const preHandler = actAs(origins, ({ clientId }) => clientId);
   return {
     options: (limit) => ({
       config: { clientLimit: limit },
+      preHandler,
       async onRequest(request, reply) {
         const credentials = basicCredentials(request);
         if (typeof credentials === 'string') throw unauthorized();

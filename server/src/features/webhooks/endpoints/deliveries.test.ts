@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verifyWebhook } from '@namjai/sdk/webhooks';
 import { Webhook } from 'standardwebhooks';
+import { buildEndpoints, sentKinds } from '../../../../test/endpoints.ts';
 import { makeCreator, makePair } from '../../../../test/factories.ts';
 import { type Received, startReceiver } from '../../../../test/receiver.ts';
 import { executeAll } from '../../../../test/sql.ts';
@@ -140,6 +141,42 @@ test('a ping goes to the pinged endpoint only, whatever it asks for', async (t) 
   );
 });
 
+for (const kind of sentKinds)
+  test(`${kind}: 410 disables; what happens meanwhile is skipped, and sent after all if it is asked for`, async (t) => {
+    const { endpoints, tip, worker, clock } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    receiver.answer = (response) => response.writeHead(500).end();
+    const id = await endpoints.add(receiver.url);
+    await tip();
+    await worker.pass();
+    receiver.answer = (response) => response.writeHead(410).end();
+    clock.advance(1000);
+    await tip();
+    await worker.pass();
+    const { enabled, reason } = await endpoints.state(id);
+    assert.deepEqual([enabled, reason], [false, 'gone']);
+    clock.advance(1000);
+    await tip();
+    await worker.pass();
+    assert.deepEqual((await endpoints.deliveries(id)).map(({ status }) => status).sort(), [
+      'failed',
+      'skipped',
+      'skipped',
+    ]);
+    clock.advance(10 * day);
+    await worker.pass();
+    assert.equal(receiver.requests.length, 2, 'nothing goes to a disabled endpoint');
+    const [skipped] = await endpoints.deliveries(id, 'skipped');
+    await assert.rejects(endpoints.retry(id, skipped?.id ?? ''));
+    receiver.answer = (response) => response.writeHead(200).end();
+    await endpoints.enable(id, true);
+    await worker.pass();
+    assert.equal(receiver.requests.length, 2, 'nor what was skipped, by itself');
+    await endpoints.retry(id, skipped?.id ?? '');
+    await worker.pass();
+    assert.equal((await endpoints.deliveries(id, 'succeeded')).length, 1);
+  });
+
 test('410 disables; what happens meanwhile is skipped and can be replayed', async (t) => {
   const { add, call, tip, worker, clock, deliveries } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
@@ -185,55 +222,57 @@ test('410 disables; what happens meanwhile is skipped and can be replayed', asyn
   assert.deepEqual((await call('POST', `/${id}/replay`, partly)).json(), { queued: 1, next_from: null });
 });
 
-test('attempts but no success for five days disable it, with a warning a day ahead; enabling starts the count anew', async (t) => {
-  const { add, call, tip, worker, clock, runtime, pair } = await buildWebhooks(t);
-  const receiver = await startReceiver(t);
-  receiver.answer = (response) => response.writeHead(500).end();
-  const { id } = await add(receiver.url);
-  const started = clock();
-  const at = async (days: number) => {
-    clock.set(started + days * day);
+for (const kind of sentKinds)
+  test(`${kind}: attempts but no success for five days disable it, with a warning a day ahead; enabling starts the count anew`, async (t) => {
+    const { endpoints, tip, worker, clock, runtime } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    receiver.answer = (response) => response.writeHead(500).end();
+    const id = await endpoints.add(receiver.url);
+    const started = clock();
+    const at = async (days: number) => {
+      clock.set(started + days * day);
+      await tip();
+      await worker.pass();
+      await runtime.webhooks.disableFailing();
+      const { enabled, reason, disablesAt } = await endpoints.state(id);
+      return [enabled, reason, disablesAt];
+    };
+    assert.deepEqual(await at(0), [true, null, null]);
+    assert.deepEqual(await at(3.99), [true, null, null]);
+    const end = new Date(started + 5 * day).toISOString();
+    assert.deepEqual(await at(4), [true, null, end]);
+    assert.deepEqual(await at(4.99), [true, null, end]);
+    assert.deepEqual(await at(5), [false, 'failing', null]);
+    await endpoints.enable(id, true);
+    assert.deepEqual(await at(9.9), [true, null, null]);
+    receiver.answer = (response) => response.writeHead(200).end();
+    assert.deepEqual(await at(10), [true, null, null]);
+    receiver.answer = (response) => response.writeHead(500).end();
+    assert.deepEqual(await at(14.9), [true, null, null]);
+    assert.deepEqual(await at(14.95), [true, null, null], 'a success started the count anew');
+  });
+
+for (const kind of sentKinds)
+  test(`${kind}: retry of one sends it now, also one that has succeeded`, async (t) => {
+    const { endpoints, tip, worker } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    receiver.answer = (response) => response.writeHead(500).end();
+    const id = await endpoints.add(receiver.url);
     await tip();
     await worker.pass();
-    await runtime.webhooks.disableFailing();
-    const { enabled, disabled_reason, disables_at } = await runtime.webhooks.get(pair.clientId, id);
-    return [enabled, disabled_reason, disables_at];
-  };
-  assert.deepEqual(await at(0), [true, null, null]);
-  assert.deepEqual(await at(3.99), [true, null, null]);
-  const end = new Date(started + 5 * day).toISOString();
-  assert.deepEqual(await at(4), [true, null, end]);
-  assert.deepEqual(await at(4.99), [true, null, end]);
-  assert.deepEqual(await at(5), [false, 'failing', null]);
-  await call('PATCH', `/${id}`, { enabled: true });
-  assert.deepEqual(await at(9.9), [true, null, null]);
-  receiver.answer = (response) => response.writeHead(200).end();
-  assert.deepEqual(await at(10), [true, null, null]);
-  receiver.answer = (response) => response.writeHead(500).end();
-  assert.deepEqual(await at(14.9), [true, null, null]);
-  assert.deepEqual(await at(14.95), [true, null, null], 'a success started the count anew');
-});
-
-test('retry of one sends it now, also one that has succeeded', async (t) => {
-  const { add, call, tip, worker, deliveries } = await buildWebhooks(t);
-  const receiver = await startReceiver(t);
-  receiver.answer = (response) => response.writeHead(500).end();
-  const { id } = await add(receiver.url);
-  await tip();
-  await worker.pass();
-  receiver.answer = (response) => response.writeHead(200).end('thanks');
-  for (const attempts of [2, 3]) {
-    const [{ id: delivery } = { id: '' }] = await deliveries(id);
-    const answer = await call('POST', `/${id}/deliveries/${delivery}/retry`);
-    assert.deepEqual([answer.statusCode, answer.json().status], [202, 'pending']);
-    await worker.pass();
-    const [after] = await deliveries(id);
-    assert.equal(after!.status, 'succeeded');
-    assert.equal(after!.attempts.length, attempts);
-    assert.equal(after!.attempts.at(-1)!.response_body, 'thanks');
-  }
-  assert.equal((await call('POST', `/${id}/deliveries/dlv_unknown/retry`)).statusCode, 404);
-});
+    receiver.answer = (response) => response.writeHead(200).end('thanks');
+    for (const attempts of [2, 3]) {
+      const [{ id: delivery } = { id: '' }] = await endpoints.deliveries(id);
+      await endpoints.retry(id, delivery);
+      assert.equal((await endpoints.deliveries(id))[0]?.status, 'pending');
+      await worker.pass();
+      const [after] = await endpoints.deliveries(id);
+      assert.equal(after!.status, 'succeeded');
+      assert.equal(after!.attempts.length, attempts);
+      assert.equal(after!.attempts.at(-1)!.response_body, 'thanks');
+    }
+    await assert.rejects(endpoints.retry(id, 'dlv_unknown'));
+  });
 
 test('when a grant ends its deliveries are cancelled for good, its bodies hidden, and the app is told', async (t) => {
   const { add, call, tip, worker, clock, runtime, pair, deliveries } = await buildWebhooks(t);
@@ -302,46 +341,48 @@ test('a grant that loses events.subscribe cancels what is pending; its end is th
   assert.equal(receiver.requests.length, 1);
 });
 
-test('while app or creator is suspended deliveries wait; restoring sends them', async (t) => {
-  const { add, tip, worker, clock, runtime, pair } = await buildWebhooks(t);
-  const receiver = await startReceiver(t);
-  await add(receiver.url);
-  const { grants } = runtime;
-  for (const [sent, suspend] of [
-    (at: number | null) => grants.suspend('app', pair.clientId, at),
-    (at: number | null) => grants.suspend('creator', pair.creatorId, at),
-  ].entries()) {
-    await tip();
-    await suspend(clock());
-    await worker.pass();
-    clock.advance(3_600_000);
-    await worker.pass();
-    assert.equal(receiver.requests.length, sent);
-    await suspend(null);
-    clock.advance(60_000);
-    await worker.pass();
-    assert.equal(receiver.requests.length, sent + 1);
-  }
-});
+for (const kind of sentKinds)
+  test(`${kind}: while app or creator is suspended deliveries wait; restoring sends them`, async (t) => {
+    const { endpoints, tip, worker, clock, runtime, pair } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    await endpoints.add(receiver.url);
+    const { grants } = runtime;
+    for (const [sent, suspend] of [
+      ...(kind === 'http' ? [(at: number | null) => grants.suspend('app', pair.clientId, at)] : []),
+      (at: number | null) => grants.suspend('creator', pair.creatorId, at),
+    ].entries()) {
+      await tip();
+      await suspend(clock());
+      await worker.pass();
+      clock.advance(3_600_000);
+      await worker.pass();
+      assert.equal(receiver.requests.length, sent);
+      await suspend(null);
+      clock.advance(60_000);
+      await worker.pass();
+      assert.equal(receiver.requests.length, sent + 1);
+    }
+  });
 
-test('deliveries are forgotten after 30 days, and with their endpoint', async (t) => {
-  const { add, call, tip, worker, clock, runtime, deliveries } = await buildWebhooks(t);
-  const receiver = await startReceiver(t);
-  const [{ id }, gone] = [await add(receiver.url), await add(receiver.url)];
-  await tip();
-  await worker.pass();
-  clock.advance(30 * day - 1);
-  await tip();
-  await worker.pass();
-  await call('DELETE', `/${gone.id}`);
-  await runtime.webhooks.prune();
-  assert.equal((await deliveries(id)).length, 2);
-  clock.advance(2);
-  await runtime.webhooks.prune();
-  assert.equal((await deliveries(id)).length, 1);
-  const left = await runtime.db.all('SELECT id FROM webhook_deliveries WHERE endpoint_id = $1', [gone.id]);
-  assert.equal(left.length, 0);
-});
+for (const kind of sentKinds)
+  test(`${kind}: deliveries are forgotten after 30 days, and with their endpoint`, async (t) => {
+    const { endpoints, tip, worker, clock, runtime } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    const [id, gone] = [await endpoints.add(receiver.url), await endpoints.add(receiver.url)];
+    await tip();
+    await worker.pass();
+    clock.advance(30 * day - 1);
+    await tip();
+    await worker.pass();
+    await endpoints.remove(gone);
+    await runtime.webhooks.prune();
+    assert.equal((await endpoints.deliveries(id)).length, 2);
+    clock.advance(2);
+    await runtime.webhooks.prune();
+    assert.equal((await endpoints.deliveries(id)).length, 1);
+    const left = await runtime.db.all('SELECT id FROM webhook_deliveries WHERE endpoint_id = $1', [gone]);
+    assert.equal(left.length, 0);
+  });
 
 test('security 39: a look for a status reads a bounded part of the log, and its cursor goes on from there', async (t) => {
   const { add, call, tip, worker, runtime, clock } = await buildWebhooks(t);

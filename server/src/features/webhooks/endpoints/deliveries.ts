@@ -10,8 +10,8 @@ import type { Delivery, Replay } from './schemas.ts';
 export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   /** A delivery of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
-  /** Throws a 404 if the app has no such endpoint. */
-  readonly endpoint: (clientId: string, id: string) => Promise<repo.EndpointRow>;
+  /** Throws a 404 if the app, or the creator, has no such endpoint. */
+  readonly endpoint: (ownerId: string, id: string) => Promise<Pick<repo.EndpointRow, 'enabled'>>;
 }
 
 /** In one write: others write between two of them. One replay writes at a time, in turn between apps. */
@@ -22,7 +22,7 @@ const maxSearched = 1_000;
 /** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write. */
 const maxPageLength = 256 * 1024;
 
-/** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app. */
+/** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app or creator. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
   async function delivery(endpointId: string, id: string): Promise<repo.DeliveryRow> {
     const row = await repo.deliveryById(db, endpointId, id);
@@ -32,14 +32,14 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 
   const replays = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
-  async function requireEnabled(clientId: string, id: string): Promise<void> {
-    const { enabled } = await endpoint(clientId, id);
+  async function requireEnabled(ownerId: string, id: string): Promise<void> {
+    const { enabled } = await endpoint(ownerId, id);
     if (!enabled) throw validationFailed({ field: null, message: 'must be sent to a webhook that is enabled' });
   }
 
   return {
-    async ping(clientId: string, id: string): Promise<Delivery> {
-      const { enabled } = await endpoint(clientId, id);
+    async ping(ownerId: string, id: string): Promise<Delivery> {
+      const { enabled } = await endpoint(ownerId, id);
       const notice: repo.Notice = {
         eventId: newId('evt'),
         type: 'webhook.ping',
@@ -57,11 +57,11 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
      * deliveries, however few of them have it. A page with long answers ends sooner.
      */
     async page(
-      clientId: string,
+      ownerId: string,
       id: string,
       { before, status, limit }: { before: string | null; status: DeliveryStatus | null; limit: number },
     ): Promise<{ deliveries: Delivery[]; next: string | null }> {
-      await endpoint(clientId, id);
+      await endpoint(ownerId, id);
       const start = before ?? afterAllIds;
       const end = status === null ? undefined : await repo.deliveryBefore(db, id, start, maxSearched);
       const rows = await repo.deliveriesPage(db, id, { before: start, from: end ?? '', status, limit: limit + 1 });
@@ -73,15 +73,15 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     },
 
     /** A delivery and its body; `null` for the body if the app may not see it any more. */
-    async withBody(clientId: string, id: string, deliveryId: string) {
-      await endpoint(clientId, id);
+    async withBody(ownerId: string, id: string, deliveryId: string) {
+      await endpoint(ownerId, id);
       const row = await delivery(id, deliveryId);
       return { delivery: toDelivery(row), body: await repo.shownBody(db, id, deliveryId) };
     },
 
     /** Makes the delivery due now, with all attempts of the schedule again. */
-    async retry(clientId: string, id: string, deliveryId: string): Promise<Delivery> {
-      await requireEnabled(clientId, id);
+    async retry(ownerId: string, id: string, deliveryId: string): Promise<Delivery> {
+      await requireEnabled(ownerId, id);
       await delivery(id, deliveryId);
       if (!(await db.write(repo.writes.retryDelivery, id, deliveryId, clock())))
         throw validationFailed({
@@ -93,8 +93,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     },
 
     /** Makes the deliveries of a time span due again, up to a number. Returns how many, and where the rest begins. */
-    async replay(clientId: string, id: string, span: { from: number; to: number }): Promise<Replay> {
-      await requireEnabled(clientId, id);
+    async replay(ownerId: string, id: string, span: { from: number; to: number }): Promise<Replay> {
+      await requireEnabled(ownerId, id);
       let after = firstId('dlv', span.from);
       const next = await repo.deliveryAt(db, id, { after, before: firstId('dlv', span.to + 1) }, maxReplayed);
       // Up to an instant, not into it, so that the next replay sends none of them twice.
@@ -102,7 +102,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const before = firstId('dlv', rest ?? span.to + 1);
       for (let total = 0; ; ) {
         const part = { after, before, now: clock(), limit: replayBatch };
-        const { queued, last } = await replays.goOn(clientId, () => db.write(repo.writes.replayDeliveries, id, part));
+        const { queued, last } = await replays.goOn(ownerId, () => db.write(repo.writes.replayDeliveries, id, part));
         total += queued;
         announce(id);
         if (last === undefined) return { queued: total, next_from: toTimestampOrNull(rest ?? null) };

@@ -4,10 +4,15 @@ import { type AppLimitGroup, checkLimit, limits, rateLimited } from '../../oauth
 
 export type WebhookLimits = ReturnType<typeof createWebhookLimits>;
 
-/** The limits of an app's own calls, over all its endpoints. */
+/** The limits of an app's own calls, over all its endpoints, and of what its owner or a creator asks for on pages. */
 export function createWebhookLimits(limiter: Limiter) {
   const take = (clientId: string, group: AppLimitGroup, cost?: number) =>
     limiter.take(`${clientId}:${group}`, limits[group], cost);
+
+  async function allow(ownerId: string, group: AppLimitGroup): Promise<void> {
+    const verdict = await take(ownerId, group);
+    if (!verdict.allowed) throw rateLimited(verdict);
+  }
 
   return {
     /** Counts a call of the API. One of `send` is counted in `manage` as well, unless either refuses it. */
@@ -20,10 +25,10 @@ export function createWebhookLimits(limiter: Limiter) {
       } else checkLimit(reply, group, await take(clientId, group));
     },
 
-    /** A ping, retry or replay that the app's owner asks for in the portal. */
-    async send(clientId: string): Promise<void> {
-      const verdict = await take(clientId, 'send');
-      if (!verdict.allowed) throw rateLimited(verdict);
-    },
+    /** A ping, retry or replay that the owner of the app or connection asks for on a page. */
+    send: (ownerId: string) => allow(ownerId, 'send'),
+
+    /** A change that the owner of a connection makes on a page. */
+    manage: (ownerId: string) => allow(ownerId, 'manage'),
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { buildEndpoints } from '../../../../test/endpoints.ts';
 import { makePair } from '../../../../test/factories.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { execute } from '../../../../test/sql.ts';
@@ -86,4 +87,26 @@ test('a page of the log is short, whatever the receivers have answered', async (
   }
   assert.deepEqual(seen, [...new Set(seen)].sort().reverse());
   assert.equal(seen.length, 100);
+});
+
+test('the log of a creator’s connections has the same bound', async (t) => {
+  const { endpoints, tip, worker, clock, runtime } = await buildEndpoints(t, 'kofi');
+  const receiver = await startReceiver(t);
+  const ids: string[] = [];
+  for (let i = 0; i < 10; i++) ids.push(await endpoints.add(receiver.url));
+  const [id = ''] = ids;
+  const oldest = clock() - 29 * day;
+  await execute(
+    runtime.db,
+    `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $3)
+     INSERT INTO webhook_deliveries (creator_id, endpoint_id, event_id, id, event_type, status, created_at)
+     SELECT '', $1, 'evt_' || i, $5 || (10000 + i), 'tip.created', 'failed', $2 FROM n`,
+    [id, oldest, 10_500, 1, firstId('dlv', oldest)],
+  );
+  await tip();
+  await worker.pass();
+  await runtime.webhooks.prune();
+  const left = await runtime.db.all('SELECT id FROM webhook_deliveries WHERE endpoint_id = $1', [id]);
+  assert.equal(left.length, 10_000);
+  assert.equal((await endpoints.deliveries(id))[0]?.status, 'succeeded', 'the newest stay');
 });

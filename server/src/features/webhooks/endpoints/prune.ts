@@ -1,9 +1,9 @@
 /**
- * How long the delivery log of an app is. Invariants:
+ * How long the delivery log of an app, or of a creator's connections, is. Invariants:
  *
  * - A delivery is kept for 30 days, or as long as the log has room: for a number of deliveries, or for more with many
- *   creators, divided equally among the endpoints of the app. Without a bound, a developer whose 200 endpoints get the
- *   events of one creator causes 80,000 rows a minute.
+ *   creators, divided equally among the endpoints of the app or creator. Without a bound, a developer whose 200
+ *   endpoints get the events of one creator causes 80,000 rows a minute.
  * - Beyond that the oldest are forgotten, whatever became of them. The events themselves stay in the log of their creator.
  * - Reading and deleting go on in small steps, between which others read and write.
  */

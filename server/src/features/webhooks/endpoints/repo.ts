@@ -1,10 +1,13 @@
 /** The SQL of endpoints and of their delivery log. */
 import { toTimestamp } from '../../../platform/clock.ts';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { audited } from '../../audit/index.ts';
 import type { NoticeType } from '../../events/index.ts';
 import {
+  aboutDisabled,
   awaitListener,
   type DeliveryStatus,
+  type DisabledEndpoint,
   type DisabledReason,
   disableEndpoint,
   type EndpointKind,
@@ -20,6 +23,7 @@ export interface EndpointRow {
   description: string | null;
   enabled: number;
   disabled_reason: DisabledReason | null;
+  disabled_at: number | null;
   failing_since: number | null;
   /** The socket of a listener that is open now. */
   session: string | null;
@@ -27,7 +31,7 @@ export interface EndpointRow {
 }
 
 const endpointColumns =
-  'id, kind, url, types, description, enabled, disabled_reason, failing_since, session, created_at';
+  'id, kind, url, types, description, enabled, disabled_reason, disabled_at, failing_since, session, created_at';
 
 export function endpointsOf(db: Reader, clientId: string): Promise<EndpointRow[]> {
   return db.all(`SELECT ${endpointColumns} FROM webhook_endpoints WHERE client_id = $1 ORDER BY id`, [clientId]);
@@ -82,9 +86,9 @@ async function changeEndpoint(
   id: string,
   { enabled, ...input }: EndpointChange,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const row = await endpointOf(tx, clientId, id);
-  if (!row) return;
+  if (!row) return false;
   const { url, types, description } = { ...row, ...input };
   await tx.run('UPDATE webhook_endpoints SET url = $2, types = $3, description = $4 WHERE id = $1', [
     id,
@@ -94,27 +98,27 @@ async function changeEndpoint(
   ]);
   if (enabled === true)
     await tx.run(
-      `UPDATE webhook_endpoints SET enabled = 1, disabled_reason = NULL, failing_since = NULL
+      `UPDATE webhook_endpoints SET enabled = 1, disabled_reason = NULL, disabled_at = NULL, failing_since = NULL
        WHERE id = $1 AND enabled = 0`,
       [id],
     );
   if (enabled === false) await disableEndpoint(tx, id, 'by_owner', now);
+  return true;
 }
 
 /** Housekeeping deletes the deliveries later: none is sent without an endpoint. */
-async function removeEndpoint(tx: Tx, clientId: string, id: string): Promise<void> {
-  await tx.run('DELETE FROM webhook_endpoints WHERE client_id = $1 AND id = $2', [clientId, id]);
+function removeEndpoint(tx: Tx, clientId: string, id: string): Promise<number> {
+  return tx.run('DELETE FROM webhook_endpoints WHERE client_id = $1 AND id = $2', [clientId, id]);
 }
 
-/** Disables an endpoint that has had attempts but no success since before `since`. Returns whether there was one. */
-async function disableFailing(tx: Tx, since: number, now: number): Promise<boolean> {
+/** Disables an endpoint that has had attempts but no success since before `since`. Returns it, if there was one. */
+async function disableFailing(tx: Tx, since: number, now: number): Promise<DisabledEndpoint | undefined> {
   const failing = await tx.get<{ id: string }>(
-    `SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1 AND kind = 'http'
+    `SELECT id FROM webhook_endpoints WHERE enabled = 1 AND failing_since <= $1 AND kind <> 'listener'
      ORDER BY failing_since LIMIT 1`,
     [since],
   );
-  if (failing) await disableEndpoint(tx, failing.id, 'failing', now);
-  return failing !== undefined;
+  return failing && disableEndpoint(tx, failing.id, 'failing', now);
 }
 
 /** Disabled endpoints that have deliveries to skip, or requests in flight. */
@@ -291,10 +295,16 @@ async function replayDeliveries(
 }
 
 export const writes = defineWrites(import.meta.url, {
-  addEndpoint,
-  changeEndpoint,
-  removeEndpoint,
-  disableFailing,
+  addEndpoint: audited('webhook.created', addEndpoint, (outcome, clientId, { id }) => {
+    return outcome === 'added' && { clientId, details: { webhook: id } };
+  }),
+  changeEndpoint: audited('webhook.changed', changeEndpoint, (changed, clientId, id, change) => {
+    return changed && { clientId, details: { webhook: id, fields: Object.keys(change).join(' ') } };
+  }),
+  removeEndpoint: audited('webhook.removed', removeEndpoint, (removed, clientId, id) => {
+    return removed > 0 && { clientId, details: { webhook: id } };
+  }),
+  disableFailing: audited('webhook.disabled', disableFailing, (disabled) => disabled && aboutDisabled(disabled)),
   insertNotice,
   retryDelivery,
   replayDeliveries,

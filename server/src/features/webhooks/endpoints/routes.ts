@@ -11,7 +11,7 @@ import { clientErrors, createClientGuard } from './client-guard.ts';
 import * as schemas from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
-export interface WebhookRoutesParts extends Pick<Platform, 'vault' | 'zone'> {
+export interface WebhookRoutesParts extends Pick<Platform, 'origins' | 'vault' | 'zone'> {
   readonly webhooks: Webhooks;
   readonly apps: Apps;
 }
@@ -22,7 +22,7 @@ const tags = ['Webhooks'];
 export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesParts): void {
   const { webhooks, apps, vault, zone } = parts;
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
-  const { options, clientId } = createClientGuard(apps, webhooks.limits);
+  const { options, clientId } = createClientGuard(apps, webhooks.limits, parts.origins);
   const [manage, send] = [options('manage'), options('send')];
   const { deliveries } = webhooks;
 

@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { audited } from '../../audit/index.ts';
 
 export interface SecretsRow {
   sealed_secret: Uint8Array;
@@ -31,4 +32,8 @@ async function replaceSecret(
   return changed > 0;
 }
 
-export const writes = defineWrites(import.meta.url, { replaceSecret });
+export const writes = defineWrites(import.meta.url, {
+  replaceSecret: audited('webhook.secret_replaced', replaceSecret, (replaced, clientId, id) => {
+    return replaced && { clientId, details: { webhook: id } };
+  }),
+});

@@ -5,7 +5,7 @@ import { hashSecret } from '../../../platform/secrets.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
 import { type SecretsRow, secretsOf, writes } from './secret-repo.ts';
 
-export interface SecretsParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
+export interface SecretsParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'vault'> {
   /** Tells the workers that this endpoint has changed. */
   readonly changed: (id: string) => void;
 }
@@ -18,7 +18,7 @@ interface NewSecret {
   readonly previous_valid_until: string;
 }
 
-export function createSecrets({ db, clock, vault, changed }: SecretsParts) {
+export function createSecrets({ db, origins, clock, vault, changed }: SecretsParts) {
   async function read(clientId: string, id: string): Promise<SecretsRow> {
     const row = await secretsOf(db, clientId, id);
     if (!row) throw new ApiError('not_found', { message: 'There is no webhook with this id.' });
@@ -31,7 +31,8 @@ export function createSecrets({ db, clock, vault, changed }: SecretsParts) {
   async function replace(clientId: string, id: string, current: Uint8Array): Promise<NewSecret | undefined> {
     const [secret, until] = [newWebhookSecret(), clock() + overlapMs];
     const sealed = vault.seal(secret, sealContext(id));
-    if (!(await db.write(writes.replaceSecret, clientId, id, current, sealed, until))) return undefined;
+    if (!(await db.write(writes.replaceSecret, origins.current(), clientId, id, current, sealed, until)))
+      return undefined;
     changed(id);
     return { secret, previous_valid_until: toTimestamp(until) };
   }
@@ -53,12 +54,13 @@ export function createSecrets({ db, clock, vault, changed }: SecretsParts) {
      * took its place. Returns nothing if there was yet another rotation.
      */
     async rotateSecretOnce(clientId: string, id: string, replaced: string): Promise<NewSecret | undefined> {
-      const before = await read(clientId, id);
-      if (hashSecret(open(id, before.sealed_secret)) === replaced) {
-        const made = await replace(clientId, id, before.sealed_secret);
+      let row = await read(clientId, id);
+      // Again if the same secret was sealed anew meanwhile.
+      for (; hashSecret(open(id, row.sealed_secret)) === replaced; row = await read(clientId, id)) {
+        const made = await replace(clientId, id, row.sealed_secret);
         if (made) return made;
       }
-      const { sealed_secret, sealed_old_secret, old_secret_until } = await read(clientId, id);
+      const { sealed_secret, sealed_old_secret, old_secret_until } = row;
       if (!sealed_old_secret || hashSecret(open(id, sealed_old_secret)) !== replaced) return undefined;
       return { secret: open(id, sealed_secret), previous_valid_until: toTimestamp(old_secret_until ?? clock()) };
     },

@@ -1,13 +1,16 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
-import { toTimestamp } from '../../../platform/clock.ts';
+import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
-import { type DeliveryStatus, writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
+import { writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
+import { createConnectionEndpoints } from './connections.ts';
 import { createDeliveries } from './deliveries.ts';
-import { deliveriesOfEvent } from './event-repo.ts';
+import { logDisabled, logEnabled } from './enabled-log.ts';
+import { disablesAt, failingMs } from './failing.ts';
 import { createWebhookLimits } from './limits.ts';
 import { pruneDeliveries } from './prune.ts';
+import { createReceivers } from './receivers.ts';
 import * as repo from './repo.ts';
 import type { Webhook } from './schemas.ts';
 import { createSecrets } from './secrets.ts';
@@ -54,24 +57,24 @@ export class TooManyWebhooks extends ApiError {
 export class WebhookExists extends Error {}
 
 export const mostEndpoints = 10;
-const dayMs = 86_400_000;
-const failingMs = 5 * dayMs;
 
 /** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';
 /** The topic of hints that an endpoint has changed. The message is its id. */
 export const webhookChangesTopic = 'webhook-changes';
 
-/** Every operation is restricted to the endpoints of one app. */
+/** Every operation is restricted to the endpoints of one app, or of one creator (`connections`). */
 export function createWebhooks({
   db,
+  origins,
   hub,
   clock,
   newId,
   vault,
   fetch,
   limiter,
-}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault' | 'fetch' | 'limiter'>) {
+  log,
+}: Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'newId' | 'vault' | 'fetch' | 'limiter' | 'log'>) {
   async function endpoint(clientId: string, id: string): Promise<repo.EndpointRow> {
     const row = await repo.endpointOf(db, clientId, id);
     if (!row) throw new ApiError('not_found', { message: 'There is no webhook with this id.' });
@@ -94,11 +97,13 @@ export function createWebhooks({
   return {
     limits: createWebhookLimits(limiter),
     deliveries: createDeliveries({ db, clock, newId, announce, endpoint }),
+    /** The endpoints of creators. */
+    connections: createConnectionEndpoints({ db, origins, clock, newId, vault, log, announce, changed, skipRest }),
 
     async add(clientId: string, input: WebhookInput, id = newId('whk')): Promise<Webhook & { secret: string }> {
       await checkUrl(input.url);
       const secret = newWebhookSecret();
-      const added = await db.write(repo.writes.addEndpoint, clientId, {
+      const added = await db.write(repo.writes.addEndpoint, origins.current(), clientId, {
         id,
         url: input.url,
         types: typesText(input.types),
@@ -127,15 +132,18 @@ export function createWebhooks({
       id: string,
       change: Partial<WebhookInput> & { enabled?: boolean },
     ): Promise<Webhook> {
-      const { url, enabled, kind } = await endpoint(clientId, id);
+      const before = await endpoint(clientId, id);
+      const { url, enabled, kind } = before;
       if (kind === 'listener') checkListenerChange(change);
       if (change.url !== undefined && change.url !== url) await checkUrl(change.url);
       // Nothing from before it was disabled is sent once it is enabled again.
       if (change.enabled === true && !enabled) await skipRest(id);
       const { types, ...rest } = change;
       const columns = { ...rest, ...(types === undefined ? {} : { types: typesText(types) }) };
-      await db.write(repo.writes.changeEndpoint, clientId, id, columns, clock());
+      await db.write(repo.writes.changeEndpoint, origins.current(), clientId, id, columns, clock());
       changed(id);
+      if (change.enabled === true && !enabled)
+        logEnabled(log, { ...before, client_id: clientId, creator_id: null }, clock);
       // Nobody waits for it: none of them is sent any more, and housekeeping goes on where this fails.
       if (change.enabled === false) void skipRest(id).catch(() => {});
       return toWebhook(await endpoint(clientId, id));
@@ -143,38 +151,25 @@ export function createWebhooks({
 
     async remove(clientId: string, id: string): Promise<void> {
       await endpoint(clientId, id);
-      await db.write(repo.writes.removeEndpoint, clientId, id);
+      await db.write(repo.writes.removeEndpoint, origins.current(), clientId, id);
       changed(id);
     },
 
-    ...createSecrets({ db, clock, vault, changed }),
-
-    /** Where one of the creator's events was sent, without addresses and answers: those are the apps' own. */
-    async ofEvent(creatorId: string, eventId: string): Promise<EventDelivery[]> {
-      const rows = await deliveriesOfEvent(db, creatorId, eventId);
-      return rows.map(({ app_name, status, attempts, created_at }) => {
-        const made: { at: string }[] = JSON.parse(attempts);
-        const at = made.at(-1)?.at ?? toTimestamp(created_at);
-        return { appName: app_name, status, attempts: made.length, at };
-      });
-    },
+    ...createReceivers(db),
+    ...createSecrets({ db, origins, clock, vault, changed }),
 
     /** Disables endpoints that had attempts but no success for five days. */
     async disableFailing(): Promise<void> {
-      while (await db.write(repo.writes.disableFailing, clock() - failingMs, clock()));
+      for (;;) {
+        const disabled = await db.write(repo.writes.disableFailing, origins.clock(), clock() - failingMs, clock());
+        if (!disabled) break;
+        logDisabled(log, disabled);
+      }
       for (const { id } of await repo.disabledWithPending(db)) await skipRest(id);
     },
 
     prune: () => pruneDeliveries(db, clock()),
   };
-}
-
-export interface EventDelivery {
-  readonly appName: string;
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  /** Of the last attempt, or of the delivery if there was none. */
-  readonly at: string;
 }
 
 const typesText = (types: readonly string[] | null): string | null => types && JSON.stringify([...new Set(types)]);
@@ -200,11 +195,9 @@ function toWebhook(row: repo.EndpointRow): Webhook {
 }
 
 function toOwnersWebhook(row: repo.EndpointRow, now: number): OwnersWebhook {
-  const since = row.enabled ? row.failing_since : null;
-  const warn = since !== null && now >= since + failingMs - dayMs;
   return {
     ...toWebhook(row),
-    disables_at: warn ? toTimestamp(since + failingMs) : null,
+    disables_at: toTimestampOrNull(disablesAt(row, now)),
     listening: row.session !== null,
   };
 }

@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { Type } from '../../../platform/http/type.ts';
 import type { WebSockets } from '../../../platform/http/websocket.ts';
+import type { Origins } from '../../../platform/origin.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import { type Apps, basicCredentials } from '../../apps/index.ts';
 import { clientErrors, createClientGuard } from '../endpoints/client-guard.ts';
@@ -15,14 +16,15 @@ export interface ListenRouteParts {
   readonly listeners: Listeners;
   readonly apps: Apps;
   readonly limits: WebhookLimits;
+  readonly origins: Origins;
 }
 
 /** Webhooks for programs without a public address: a socket that the app opens. */
 export function listenRoute(
   instance: FastifyInstance,
-  { webSockets, listeners, apps, limits }: ListenRouteParts,
+  { webSockets, listeners, apps, limits, origins }: ListenRouteParts,
 ): void {
-  const { options, clientId } = createClientGuard(apps, limits);
+  const { options, clientId } = createClientGuard(apps, limits, origins);
   instance.withTypeProvider<TypeBoxTypeProvider>().route({
     method: 'GET',
     url: '/v1/webhooks/listen',

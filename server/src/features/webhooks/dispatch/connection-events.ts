@@ -1,0 +1,68 @@
+/**
+ * Which events a creator's connection gets. Invariants:
+ *
+ * - Only what screens get: nothing that is held, rejected or blocked, and nothing below the connection's smallest amount.
+ * - That a tip was taken back is told only where the tip was told before. What was not sent yet is not sent any more.
+ */
+import type { Tx } from '../../../platform/db/database.ts';
+import { connectionTreatments, forScreen, type StoredEvent } from '../../events/index.ts';
+
+interface Connection {
+  readonly id: string;
+  /** The event types that its format has words for. */
+  readonly types: readonly string[];
+  readonly minAmountMinor: number;
+}
+
+export interface ConnectionEvents<Event> {
+  readonly wanted: readonly Event[];
+  /** By the sequence of the event that announces it. */
+  readonly tipIds: ReadonlyMap<number, string>;
+}
+
+/** Of events that follow one another, those that the connection gets. Cancels what a void makes untrue. */
+export async function eventsForConnection<Event extends StoredEvent>(
+  tx: Tx,
+  { id, types, minAmountMinor }: Connection,
+  events: readonly Event[],
+): Promise<ConnectionEvents<Event>> {
+  const shown = events.flatMap((event) => {
+    const treatment = connectionTreatments.get(event.type);
+    const projected = treatment === undefined ? null : forScreen(event);
+    return projected ? [{ event, treatment, record: recordOf(projected) }] : [];
+  });
+  const voided = new Set(shown.filter(({ treatment }) => treatment === 'void').map(({ record }) => record.id));
+  const wanted: Event[] = [];
+  const tipIds = new Map<number, string>();
+  for (const { event, treatment, record } of shown) {
+    if (treatment === 'void') {
+      if ((await takeBack(tx, id, record.id)) && types.includes(event.type)) wanted.push(event);
+    } else if (record.amountMinor >= minAmountMinor && !voided.has(record.id) && types.includes(event.type)) {
+      wanted.push(event);
+      if (treatment === 'tip') tipIds.set(event.sequence, record.id);
+    }
+  }
+  return { wanted, tipIds };
+}
+
+/** The tip or the test alert of an event. */
+function recordOf({ body }: StoredEvent): { id: string; amountMinor: number } {
+  const { tip, alert } = JSON.parse(body).data;
+  const { id, amount_minor } = tip ?? alert;
+  return { id, amountMinor: amount_minor };
+}
+
+/** Cancels what was not sent yet of a voided tip. Returns whether the connection was told of the tip, or may have been. */
+async function takeBack(tx: Tx, endpointId: string, tipId: string): Promise<boolean> {
+  const deliveries = await tx.all<{ status: string; lease: string | null }>(
+    'SELECT status, lease FROM webhook_deliveries WHERE endpoint_id = $1 AND tip_id = $2',
+    [endpointId, tipId],
+  );
+  if (deliveries.some(({ status }) => status === 'pending'))
+    await tx.run(
+      `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
+       WHERE endpoint_id = $1 AND tip_id = $2 AND status = 'pending'`,
+      [endpointId, tipId],
+    );
+  return deliveries.some(({ status, lease }) => status === 'succeeded' || (status === 'pending' && lease !== null));
+}
