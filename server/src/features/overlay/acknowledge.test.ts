@@ -72,6 +72,36 @@ test('security 38: an acknowledgement that changes nothing writes nothing', asyn
   assert.equal(again.writes, 0, 'a page that begins again, with nothing to expire');
 });
 
+test('security 38: fifty alerts are settled by several writes, the position by the last', async (t) => {
+  const { app, pair, ack, post } = await open(t);
+  for (const _ of fifty) await tip(app, pair);
+  const { db } = app.runtime;
+  const write = t.mock.method(db, 'write');
+  assert.equal((await ack(shown(...fifty.map((i) => i + 1)))).statusCode, 204);
+  const sizes = write.mock.calls.map(({ arguments: args }) => args.flat().filter((arg) => Object(arg).event).length);
+  write.mock.restore();
+  assert.deepEqual(sizes, [10, 10, 10, 10, 10]);
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 100);
+  assert.equal((await post('begin', { instance: page })).json().position, 50);
+});
+
+test('security 38: what a failed acknowledgement has settled stays so, and a repeat settles the rest', async (t) => {
+  const { app, pair, ack, post } = await open(t);
+  for (const _ of fifty) await tip(app, pair);
+  const { db } = app.runtime;
+  const real = db.write.bind(db);
+  const write = t.mock.method(db, 'write', (...args: Parameters<typeof real>) =>
+    write.mock.callCount() === 2 ? Promise.reject(new StorageUnavailable('away')) : real(...args),
+  );
+  const all = shown(...fifty.map((i) => i + 1));
+  assert.equal((await ack(all)).statusCode, 502);
+  write.mock.restore();
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 70, 'two writes of ten');
+  assert.equal((await post('begin', { instance: page })).json().position, 0);
+  assert.equal((await ack(all)).statusCode, 204);
+  assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 100, 'each alert told once');
+});
+
 test('security 38: fifty pages that say the same at once cause one write of it', async (t) => {
   const { app, pair, ack } = await open(t);
   for (let i = 0; i < 3; i++) await tip(app, pair);

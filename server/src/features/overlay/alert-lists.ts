@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
-import { type EventLog, shownWords } from '../events/index.ts';
+import { type EventLog, type ScreenedAlert, shownWords } from '../events/index.ts';
 import { type AlertStatus, everything, type Tip, type Tips } from '../tips/index.ts';
 import type { OverlayRow } from './repo.ts';
 import { ageLimit } from './settings.ts';
@@ -11,6 +11,8 @@ export interface RecentAlert {
   readonly name: string;
   readonly message: string | null;
   readonly amountMinor: number;
+  /** Whether it may be played again. */
+  readonly replayable: boolean;
   /** Undefined for a test alert. */
   readonly tip: { readonly id: string; readonly status: AlertStatus; readonly voided: boolean } | undefined;
 }
@@ -67,22 +69,29 @@ export function createAlertLists({ events, tips, clock, row }: AlertListsParts) 
         tips.page(creatorId, everything, null, limit),
       ]);
       const known = new Map(newest.map((tip) => [tip.id, tip]));
-      return stored
+      const shown = stored
         .filter(({ type }) => type === 'tip.created' || type === 'alert.test')
         .slice(-limit)
         .reverse()
-        .map((event) => {
-          const { created_at: createdAt, data } = JSON.parse(event.body);
-          const { id, amount_minor: amountMinor } = data.tip ?? data.alert;
-          const now = known.get(id);
-          const tip = data.tip && {
-            id,
-            status: now?.alert.status ?? data.tip.alert.status,
-            voided: now?.status === 'voided',
-          };
-          const { name, message } = shownWords(event);
-          return { sequence: event.sequence, createdAt, name: displayName(name), message, amountMinor, tip };
-        });
+        .map((event) => ({ event, body: JSON.parse(event.body) }));
+      const showable = await tips.showable(
+        creatorId,
+        shown.flatMap(({ body }) => body.data.tip?.id ?? []),
+      );
+      return shown.map(({ event, body }) => {
+        const { created_at: createdAt, data } = body;
+        const { id, amount_minor: amountMinor } = data.tip ?? data.alert;
+        const screened: ScreenedAlert | null = JSON.parse(event.screened ?? 'null');
+        const replayable = data.tip ? showable.has(id) : !screened?.held;
+        const now = known.get(id);
+        const tip = data.tip && {
+          id,
+          status: now?.alert.status ?? data.tip.alert.status,
+          voided: now?.status === 'voided',
+        };
+        const { name, message } = shownWords(event);
+        return { sequence: event.sequence, createdAt, name: displayName(name), message, amountMinor, replayable, tip };
+      });
     },
   };
 }

@@ -149,7 +149,7 @@ test('a blocked tip is skipped from the start, without a second event', async (t
 test('a page that names no protocol gets the types it knows, and the dashboard counts it as outdated', async (t) => {
   const app = await listen(t);
   const pair = await makePair(app.runtime);
-  const [old, present] = [await watch(t, app, pair), await watch(t, app, pair, 2)];
+  const [old, present] = [await watch(t, app, pair), await watch(t, app, pair, 3)];
   assert.deepEqual(await app.runtime.presence.open(pair.creatorId), { connected: 2, outdated: 1 });
   const visitor = await signedInVisitor(app, pair.creatorId);
   assert.match((await visitor.get('/dashboard/overlay')).body, /older version of its page\. Reload it in OBS/);

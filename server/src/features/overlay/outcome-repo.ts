@@ -131,8 +131,15 @@ async function settleTestAlert(tx: Tx, creatorId: string, alertId: string, shown
 }
 
 /** Expires alerts of a bounded number of tips. Returns the instant up to which all are expired. */
-async function expire(tx: Tx, creatorId: string, from: number, before: number, limit: number): Promise<number> {
-  const until = await expireAlerts(tx, creatorId, from, before, limit);
+async function expire(
+  tx: Tx,
+  creatorId: string,
+  from: number,
+  before: number,
+  limit: number,
+  now: number,
+): Promise<number> {
+  const until = await expireAlerts(tx, creatorId, from, before, limit, now);
   await tx.run('UPDATE overlays SET expired_until = $2 WHERE creator_id = $1 AND expired_until < $2', [
     creatorId,
     until,
@@ -153,15 +160,28 @@ export interface Settlement {
 }
 
 /** Settles an alert unless it is settled already. Returns the sequence of the event that reports the outcome, if any. */
-async function settle(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
+async function settleOne(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
   const { tipId, alertId, from, status, reason, event } = settlement;
   const shownAt = status === 'shown' ? now : null;
-  if (tipId !== null && !(await settleTip(tx, creatorId, tipId, from, { status, reason, shownAt }))) return null;
+  if (tipId !== null && !(await settleTip(tx, creatorId, tipId, from, { status, reason, shownAt, settledAt: now })))
+    return null;
   if (alertId !== null && !(await settleTestAlert(tx, creatorId, alertId, now))) return null;
   if (!event) return null;
   const shown_at = shownAt === null ? null : toTimestamp(shownAt);
   const data = JSON.stringify({ tip_id: tipId, alert_id: alertId, shown_at, reason });
   return (await appendEvent(tx, event, () => data)).sequence;
+}
+
+/** Settles alerts that are not settled yet. Returns the newest sequence that this appended, if any. */
+async function settle(
+  tx: Tx,
+  creatorId: string,
+  settlements: readonly Settlement[],
+  now: number,
+): Promise<number | null> {
+  let newest: number | null = null;
+  for (const settlement of settlements) newest = (await settleOne(tx, creatorId, settlement, now)) ?? newest;
+  return newest;
 }
 
 /** Approves a held tip, whose name is known from then on. Returns the sequence of `alert.approved`, if it was held. */
@@ -171,7 +191,7 @@ async function approve(tx: Tx, event: PreparedEvent, tipId: string, name: string
   return sequence;
 }
 
-/** A page has handled events up to `sequence`. Returns the newest sequence that the settlements appended, if any. */
+/** A page has handled events up to `sequence`, and the last of their alerts are settled, as by `settle`. */
 async function acknowledge(
   tx: Tx,
   creatorId: string,
@@ -182,9 +202,7 @@ async function acknowledge(
   now: number,
 ): Promise<number | null> {
   await advancePosition(tx, creatorId, instance, sequence, playing, now);
-  let newest: number | null = null;
-  for (const settlement of settlements) newest = (await settle(tx, creatorId, settlement, now)) ?? newest;
-  return newest;
+  return settle(tx, creatorId, settlements, now);
 }
 
 export const writes = defineWrites(import.meta.url, { settle, approve, acknowledge, expire, replay: replayAlert });

@@ -42,6 +42,9 @@ const expiryStepMs = 60_000;
 /** Tips in one write: others write between two of them. A first overlay may find years of tips. */
 const expiryBatch = 500;
 
+/** Alerts that one write settles, each by several statements: others write between two writes, and each has its time. */
+const settledAtOnce = 10;
+
 /** A tip that nobody approved or rejected for so long is skipped. */
 const maxHeldMs = 24 * 3_600_000;
 const heldBatch = 100;
@@ -84,7 +87,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     const from = outcome === 'rejected' || outcome === 'held_too_long' ? 'held' : 'queued';
     if (outcome === 'expired') return { tipId, alertId, from, status: outcome, reason: null, event: null };
     const type = outcome === 'shown' ? 'alert.shown' : 'alert.skipped';
-    const event = events.prepare({ creatorId, type });
+    const event = events.prepare({ creatorId, type, subjectId: tipId ?? alertId ?? undefined });
     return outcome === 'shown'
       ? { tipId, alertId, from, status: outcome, reason: null, event }
       : { tipId, alertId, from, status: 'skipped', reason: outcome, event };
@@ -93,14 +96,14 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
   /** Skips the alert of a tip. Returns whether it was still waiting. */
   async function skipFor(creatorId: string, tipId: string, reason: SkipReason): Promise<boolean> {
     const skipped = settlement(creatorId, { tipId, alertId: null }, reason);
-    const sequence = await db.write(repo.writes.settle, creatorId, skipped, clock());
+    const sequence = await db.write(repo.writes.settle, creatorId, [skipped], clock());
     announce(creatorId, sequence);
     return sequence !== null;
   }
 
   /** The creator replays the alert of a tip. Held, rejected, blocked and voided tips are not replayed. */
   async function replayTip(creatorId: string, tipId: string): Promise<void> {
-    const event = events.prepare({ creatorId, type: 'alert.replayed', replay: true });
+    const event = events.prepare({ creatorId, type: 'alert.replayed', replay: true, subjectId: tipId });
     const sequence = await db.write(repo.writes.replay, event, tipId);
     if (sequence === null) throw new ApiError('not_found', { message: 'The alert of this tip is not shown.' });
     announce(creatorId, sequence);
@@ -127,7 +130,9 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
     const now = clock();
     const shown = acks.findLast(({ outcome }) => outcome === 'shown');
     const playing = shown ? { sequence: shown.sequence, until: now + (shown.ms ?? seconds * 1000) } : null;
-    const { acknowledge } = repo.writes;
+    const { settle, acknowledge } = repo.writes;
+    while (settlements.length > settledAtOnce)
+      announce(creatorId, await db.write(settle, creatorId, settlements.splice(0, settledAtOnce), now));
     announce(creatorId, await db.write(acknowledge, creatorId, instance, newest, settlements, playing, now));
     onPlaying(creatorId);
   }
@@ -150,7 +155,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       ]);
       if (open === 0 && (await mustExpire(creatorId, overlay.expired_until, before)))
         for (let from = overlay.expired_until; from < before; )
-          from = await db.write(repo.writes.expire, creatorId, from, before, expiryBatch);
+          from = await db.write(repo.writes.expire, creatorId, from, before, expiryBatch, clock());
       const known = [own?.sequence, reported].filter((at) => at !== undefined && at <= (head?.sequence ?? 0));
       const last = known.length > 0 ? Math.max(...known.map(Number)) : overlay.last_sequence;
       return Math.max(last, tooOld, (oldest ?? 1) - 1);
@@ -161,9 +166,9 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       return tips.skippedSince(creatorId, ageLimit(await row(creatorId), clock()));
     },
 
-    /** Tips that a page must not even show again. */
+    /** Tips that a page must not even show again: voided, or without words. */
     async voided(creatorId: string): Promise<string[]> {
-      return tips.voidedSince(creatorId, ageLimit(await row(creatorId), clock()));
+      return tips.takenBackSince(creatorId, ageLimit(await row(creatorId), clock()));
     },
 
     /**
@@ -189,7 +194,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
 
     /** A held tip is shown now. Returns whether it was still held. */
     async approve(creatorId: string, tipId: string): Promise<boolean> {
-      const event = events.prepare({ creatorId, type: 'alert.approved' });
+      const event = events.prepare({ creatorId, type: 'alert.approved', subjectId: tipId });
       const { display_name, name } = await tips.byId(creatorId, tipId);
       const sequence = await db.write(repo.writes.approve, event, tipId, nameKey(display_name ?? name));
       announce(creatorId, sequence);
@@ -215,7 +220,8 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       if (event.data.tip) return replayTip(creatorId, event.data.tip.id);
       const screened: ScreenedAlert | null = JSON.parse(event.screened ?? 'null');
       if (screened?.held) throw new ApiError('not_found', { message: 'This alert is not shown.' });
-      await events.append({ creatorId, type: 'alert.replayed', test: event.test, replay: true, screened }, event.data);
+      const replayed = { creatorId, type: 'alert.replayed', test: event.test, replay: true, screened } as const;
+      await events.append({ ...replayed, subjectId: event.data.alert.id }, event.data);
     },
 
     replayTip,

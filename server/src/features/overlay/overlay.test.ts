@@ -30,7 +30,7 @@ function socket(t: TestContext, address: string, token: string, after: number) {
   const webSocket = new WebSocket(`ws://${address}/overlay/socket`);
   t.after(() => webSocket.terminate());
   const frames: ReturnType<typeof JSON.parse>[] = [];
-  webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token, after, protocol: 2 })));
+  webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token, after, protocol: 3 })));
   webSocket.on('message', (data) => frames.push(JSON.parse(String(data))));
   const closed = new Promise<number>((resolve) => webSocket.on('close', resolve));
   return { frames, closed, leave: () => webSocket.close(), live: () => until('welcome', () => frames.length > 0) };

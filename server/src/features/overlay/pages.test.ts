@@ -82,15 +82,24 @@ test('the creator pauses, skips, replays and tests, without scripts', async (t) 
   await visitor.post(`${home}/skip/${id}`);
   await visitor.post(`${home}/skip/${id}`);
   await visitor.post(`${home}/replay/1`);
+  assert.match((await visitor.get(home)).body, /No overlay is open, so nobody sees the alert now/);
   await visitor.post(`${home}/test`);
   assert.deepEqual(await types(), ['tip.created', 'alert.skipped', 'alert.replayed', 'alert.test']);
   const [sample] = await runtime.overlays.recent(creatorId, 1);
   assert.equal(sample?.amountMinor, 20_000, 'not hidden by the smallest amount');
   const { body } = await visitor.get(home);
+  assert.ok(body.includes(`href="/dashboard/tips/${id}"`), 'the status leads to the tip, which says why');
   assert.match(body, /&lt;b&gt;Som&lt;\/b&gt;|&#60;b&#62;Som/);
   assert.doesNotMatch(body, /<b>Som/);
   for (const sequence of ['2', '99', 'x'])
     assert.equal((await visitor.post(`${home}/replay/${sequence}`)).statusCode, 404);
+  await runtime.screening.change(creatorId, (rules) => ({ ...rules, blockedNames: ['SOMCHAI'] }));
+  const blocked = await tip();
+  assert.equal((await runtime.tips.byId(creatorId, blocked.id)).alert.status, 'skipped');
+  const { body: after } = await visitor.get(home);
+  assert.ok(after.includes(`/dashboard/tips/${blocked.id}`));
+  const offered = [...after.matchAll(/\/replay\/(\d+)"/g)].map(([, sequence]) => Number(sequence));
+  assert.ok(offered.includes(1) && !offered.includes(5), 'one that is never shown is not offered to be played again');
 });
 
 test('another creator’s alert is out of reach', async (t) => {

@@ -145,7 +145,9 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
     if (!(await maySend(creatorId)))
       return pages.redirect(reply, home, { tone: 'warn', text: testWords(pages.lang(request))('tooMany') });
     await overlays.replay(creatorId, toSequence(request.params.sequence));
-    return pages.redirect(reply, home, { tone: 'ok', text: words(request)('replayDone') });
+    const outcome = await overlays.replayOutcome(creatorId);
+    const tone = outcome === 'replayDone' ? 'ok' : 'warn';
+    return pages.redirect(reply, home, { tone, text: testWords(pages.lang(request))(outcome) });
   });
 
   scope.post<{ Params: { tipId: string } }>(`${home}/skip/:tipId`, async (request, reply) => {

@@ -9,12 +9,19 @@ export interface PresenceParts extends Pick<Platform, 'db' | 'clock' | 'log'> {
 
 export type Presence = ReturnType<typeof createPresence>;
 
-const reportIntervalMs = 10_000;
+/** One process on SQLite counts its own overlays; what it writes tells later when they were open. */
+const reportIntervalMs = { sqlite: 60_000, postgres: 10_000 };
 /** A count that was not reported again for this long is ignored: its node has died. */
-const staleMs = 30_000;
+const staleMs = { sqlite: 150_000, postgres: 30_000 };
+
+/** A time in which at least one overlay was open; `to` is null if one still is. */
+export interface OverlaySpan {
+  readonly from: number;
+  readonly to: number | null;
+}
 
 /**
- * Counts the open overlays of a creator over all nodes. On PostgreSQL each node writes its counts to the database, and
+ * Counts the open overlays of a creator over all nodes. Each node writes its counts to the database when they change, and
  * repeats them while they are not zero.
  */
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
@@ -31,7 +38,7 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   async function open(creatorId: string): Promise<repo.OpenOverlays> {
     const here = localOpen(creatorId);
     if (db.engine === 'sqlite') return here;
-    const there = await repo.openElsewhere(db, creatorId, node, clock() - staleMs);
+    const there = await repo.openElsewhere(db, creatorId, node, clock() - staleMs.postgres);
     return { connected: here.connected + there.connected, outdated: here.outdated + there.outdated };
   }
 
@@ -54,7 +61,6 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   return {
     /** An overlay of this creator was opened or closed. */
     changed(creatorId: string): void {
-      if (db.engine === 'sqlite') return;
       reported.add(creatorId);
       void report(creatorId);
       timer ??= setInterval(() => {
@@ -62,7 +68,23 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
         if (reported.size > 0) return;
         clearInterval(timer);
         timer = undefined;
-      }, reportIntervalMs).unref();
+      }, reportIntervalMs[db.engine]).unref();
+    },
+
+    /** When overlays of this creator were open, over all nodes, the oldest first. */
+    async spans(creatorId: string): Promise<OverlaySpan[]> {
+      const here = localOpen(creatorId).connected > 0;
+      const alive = clock() - staleMs[db.engine];
+      const isOpen = ({ closed, node_id, seen_at }: repo.SpanRow): boolean =>
+        closed === 0 && (node_id === node ? here : seen_at >= alive);
+      const spans: OverlaySpan[] = [];
+      for (const row of await repo.spansOf(db, creatorId)) {
+        const to = isOpen(row) ? null : row.seen_at;
+        const last = spans.at(-1);
+        if (!last || (last.to !== null && last.to < row.opened_at)) spans.push({ from: row.opened_at, to });
+        else if (last.to !== null && (to === null || to > last.to)) spans[spans.length - 1] = { from: last.from, to };
+      }
+      return spans;
     },
 
     open,

@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { audited } from '../audit/index.ts';
 
 export interface OverlayRow {
   sealed_key: Uint8Array;
@@ -34,14 +35,14 @@ export function creatorByKey(db: Reader, keyHash: string): Promise<{ creator_id:
   );
 }
 
-async function insertOverlay(
+function insertOverlay(
   tx: Tx,
   creatorId: string,
   keyHash: string,
   sealedKey: Uint8Array,
   now: number,
-): Promise<void> {
-  await tx.run(
+): Promise<number> {
+  return tx.run(
     `INSERT INTO overlays (creator_id, key_hash, sealed_key, created_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (creator_id) DO NOTHING`,
     [creatorId, keyHash, sealedKey, now],
@@ -87,12 +88,59 @@ export interface OpenOverlays {
   readonly outdated: number;
 }
 
+/** The overlays of a creator that a node has open, and since when: an overlay that comes back at once was not away. */
 async function setPresence(tx: Tx, creatorId: string, nodeId: string, open: OpenOverlays, now: number) {
   await tx.run(
     `INSERT INTO overlay_presence (creator_id, node_id, connected, outdated, seen_at) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (creator_id, node_id) DO UPDATE
        SET connected = excluded.connected, outdated = excluded.outdated, seen_at = excluded.seen_at`,
     [creatorId, nodeId, open.connected, open.outdated, now],
+  );
+  if (open.connected > 0) await extendSpan(tx, creatorId, nodeId, now);
+  else
+    await tx.run(
+      'UPDATE overlay_spans SET seen_at = $3, closed = 1 WHERE creator_id = $1 AND node_id = $2 AND closed = 0',
+      [creatorId, nodeId, now],
+    );
+}
+
+/** A creator has so many of the newest spans: whoever has the key can open and close overlays all day. */
+const maxSpans = 200;
+/** An overlay that was away for less than this was not away. */
+const shortGapMs = 5_000;
+
+async function extendSpan(tx: Tx, creatorId: string, nodeId: string, now: number): Promise<void> {
+  const extended = await tx.run(
+    `UPDATE overlay_spans SET seen_at = $3, closed = 0
+     WHERE creator_id = $1 AND node_id = $2 AND (closed = 0 OR seen_at > $4) AND opened_at =
+       (SELECT MAX(opened_at) FROM overlay_spans WHERE creator_id = $1 AND node_id = $2)`,
+    [creatorId, nodeId, now, now - shortGapMs],
+  );
+  if (extended > 0) return;
+  await tx.run('INSERT INTO overlay_spans (creator_id, node_id, opened_at, seen_at) VALUES ($1, $2, $3, $3)', [
+    creatorId,
+    nodeId,
+    now,
+  ]);
+  await tx.run(
+    `DELETE FROM overlay_spans WHERE creator_id = $1 AND (node_id, opened_at) NOT IN
+       (SELECT node_id, opened_at FROM overlay_spans WHERE creator_id = $1 ORDER BY opened_at DESC LIMIT $2)`,
+    [creatorId, maxSpans],
+  );
+}
+
+export interface SpanRow {
+  node_id: string;
+  opened_at: number;
+  seen_at: number;
+  closed: number;
+}
+
+/** When overlays of a creator were open, at any node, the first opened first. */
+export function spansOf(db: Reader, creatorId: string): Promise<SpanRow[]> {
+  return db.all<SpanRow>(
+    'SELECT node_id, opened_at, seen_at, closed FROM overlay_spans WHERE creator_id = $1 ORDER BY opened_at',
+    [creatorId],
   );
 }
 
@@ -119,6 +167,7 @@ async function deleteBefore(tx: Tx, before: number, limit: number): Promise<numb
     ['overlay_instances', 'id', 'seen_at'],
     ['alert_acks', 'alert_id', 'shown_at'],
     ['overlay_presence', 'node_id', 'seen_at'],
+    ['overlay_spans', 'node_id, opened_at', 'seen_at'],
   ])
     deleted += await tx.run(
       `DELETE FROM ${table} WHERE (creator_id, ${key}) IN
@@ -129,8 +178,8 @@ async function deleteBefore(tx: Tx, before: number, limit: number): Promise<numb
 }
 
 export const writes = defineWrites(import.meta.url, {
-  insertOverlay,
-  setKey,
+  insertOverlay: audited('overlay_key.created', insertOverlay, (made, creatorId) => made > 0 && { creatorId }),
+  setKey: audited('overlay_key.replaced', setKey, (replaced, creatorId) => replaced > 0 && { creatorId }),
   setSettings,
   setPaused,
   setHidden,

@@ -7,6 +7,7 @@ import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
 import { forScreen, overlayTreatments } from '../events/index.ts';
+import type { Rehearsals } from '../rehearsal/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { outcomes } from './outcomes.ts';
 import type { Presence } from './presence.ts';
@@ -24,6 +25,7 @@ declare module 'fastify' {
 
 export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'log' | 'clock'> {
   readonly overlays: Overlays;
+  readonly rehearsals: Rehearsals;
   readonly widgets: Widgets;
   readonly presence: Presence;
   readonly streams: Streams;
@@ -51,7 +53,9 @@ const Voices = Type.Object({
   languages: Type.Array(Type.String({ pattern: '^[a-z]{2,3}$' }), { maxItems: 60 }),
 });
 const FileId = /^fil_\w{26}$/;
-/** What a page gets that names no protocol: it was opened before an upgrade and knows no other types. */
+/** A page that names an older protocol was opened before an upgrade. It gets no rehearsals. */
+const protocolNow = 3;
+/** What a page gets that names no protocol: it knows no other types. */
 const firstTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.shown', 'alert.skipped'];
 
 const maxOverlays = 20;
@@ -66,7 +70,7 @@ const requestLimit = { limit: 2400, windowMs: 60_000 };
  * one creator's alerts, and nothing else.
  */
 export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
-  const { overlays, limiter, clock, pages } = parts;
+  const { overlays, rehearsals, limiter, clock, pages } = parts;
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
   const stage = createStage(pages.assets);
   overlaySocket(instance, parts);
@@ -87,14 +91,25 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   async function state(creatorId: string) {
-    const [overlay, skipped, voided] = await Promise.all([
+    const [overlay, skipped, voided, rehearsal] = await Promise.all([
       overlays.get(creatorId),
       overlays.skipped(creatorId),
       overlays.voided(creatorId),
+      rehearsals.current(creatorId),
     ]);
     const { settings, paused, hidden, volume, stopped } = overlay;
     // A page from before knows the pause only.
-    return { settings, paused: paused || hidden, hidden, volume, stopped, skipped, voided, now: clock() };
+    return {
+      settings,
+      paused: paused || hidden,
+      hidden,
+      volume,
+      stopped,
+      skipped,
+      voided,
+      rehearsal: rehearsal ? { id: rehearsal.id, status: rehearsal.status } : null,
+      now: clock(),
+    };
   }
 
   app.get('/overlay/worker.js', (_request, reply) =>
@@ -154,24 +169,25 @@ const noStore = (reply: FastifyReply): FastifyReply =>
 
 function overlaySocket(
   instance: FastifyInstance,
-  { overlays, presence, streams, hub, log, webSockets }: OverlayRoutesParts,
+  { overlays, rehearsals, presence, streams, hub, log, clock, webSockets }: OverlayRoutesParts,
 ): void {
-  const hints = new Map<SocketConnection, () => void>();
+  const stopsOf = new WeakMap<SocketConnection, Set<() => void>>();
   const socketServer = createSocketServer(instance, {
     webSockets,
     log,
     async subscribe({ token, after, protocol }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';
+      const outdated = protocol === undefined || protocol < protocolNow;
+      const since = clock();
+      const stops = new Set<() => void>();
+      stopsOf.set(connection, stops);
       if (!connection.closed)
-        hints.set(
-          connection,
-          hub.subscribe(overlayTopic(creatorId), (hint) => connection.notify(readHint(hint))),
-        );
+        stops.add(hub.subscribe(overlayTopic(creatorId), (hint) => connection.notify(readHint(hint))));
       const subscription = streams.subscribe(
         {
           creatorId,
-          kind: protocol === undefined ? 'old_overlay' : 'overlay',
+          kind: outdated ? 'old_overlay' : 'overlay',
           slots: { key: `overlay:${creatorId}`, max: maxOverlays },
           permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
           // A test is for whoever watches now: one made before the page connected is not played.
@@ -184,11 +200,15 @@ function overlaySocket(
         after,
       );
       presence.changed(creatorId);
+      // Frames are sent only after the welcome.
+      const openFeed = (refusal: unknown) => {
+        if (!refusal && !connection.closed && !outdated) stops.add(rehearsals.feeds.open(creatorId, connection, since));
+      };
+      subscription.refusal.then(openFeed, () => {});
       return subscription;
     },
     onClose(connection) {
-      hints.get(connection)?.();
-      hints.delete(connection);
+      for (const stop of stopsOf.get(connection) ?? []) stop();
       if (connection.subscriber) presence.changed(connection.subscriber.options.creatorId);
     },
   });

@@ -9,9 +9,9 @@ import { createAlertLists } from './alert-lists.ts';
 import { createLooks } from './looks/service.ts';
 import { createOutcomes } from './outcomes.ts';
 import * as repo from './repo.ts';
-import { type OverlaySettings, readSettings, writeSettings } from './settings.ts';
+import { ageLimit, type OverlaySettings, readSettings, writeSettings } from './settings.ts';
 
-export interface OverlaysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'vault'> {
+export interface OverlaysParts extends Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'newId' | 'vault'> {
   readonly events: EventLog;
   readonly tips: Tips;
   readonly alerts: Alerts;
@@ -60,7 +60,7 @@ const sealContext = (creatorId: string): string => `overlay-key:${creatorId}`;
 
 /** A creator's overlay: its key, its settings, and the outcomes of alerts (outcomes.ts). */
 export function createOverlays(parts: OverlaysParts) {
-  const { db, hub, events, tips, alerts, clock, newId, vault, pictures, connected } = parts;
+  const { db, origins, hub, events, tips, alerts, clock, newId, vault, pictures, connected } = parts;
 
   /** Creates the overlay on first use. */
   async function row(creatorId: string): Promise<repo.OverlayRow> {
@@ -68,7 +68,7 @@ export function createOverlays(parts: OverlaysParts) {
     if (known) return known;
     const key = newSecret('njo');
     const sealed = vault.seal(key, sealContext(creatorId));
-    await db.write(repo.writes.insertOverlay, creatorId, hashSecret(key), sealed, clock());
+    await db.write(repo.writes.insertOverlay, origins.current(), creatorId, hashSecret(key), sealed, clock());
     const overlay = await repo.overlayOf(db, creatorId);
     if (!overlay) throw new Error(`creator ${creatorId} has no overlay`);
     return overlay;
@@ -124,6 +124,19 @@ export function createOverlays(parts: OverlaysParts) {
 
     stop,
 
+    /** Whether alerts wait, and which are shown at all, without making an overlay. */
+    async switches(creatorId: string) {
+      const overlay = await repo.overlayOf(db, creatorId);
+      const settings = overlay?.settings ?? '{}';
+      return {
+        paused: overlay?.paused === 1,
+        hidden: overlay?.hidden === 1,
+        minimumMinor: readSettings(settings).minimumMinor,
+        /** Alerts from before are too old. */
+        oldestAt: ageLimit({ settings }, clock()),
+      };
+    },
+
     /** Skips the tip's alert if it is queued, or else stops it if it is playing. Returns whether it was queued. */
     async skip(creatorId: string, tipId: string): Promise<boolean> {
       if (await outcomes.skip(creatorId, tipId)) return true;
@@ -146,7 +159,13 @@ export function createOverlays(parts: OverlaysParts) {
     async replaceKey(creatorId: string): Promise<void> {
       await row(creatorId);
       const key = newSecret('njo');
-      await db.write(repo.writes.setKey, creatorId, hashSecret(key), vault.seal(key, sealContext(creatorId)));
+      await db.write(
+        repo.writes.setKey,
+        origins.current(),
+        creatorId,
+        hashSecret(key),
+        vault.seal(key, sealContext(creatorId)),
+      );
       hub.publish(accessTopic, creatorId);
     },
 
@@ -184,6 +203,13 @@ export function createOverlays(parts: OverlaysParts) {
       if (held) return 'held';
       if (alert.overlays_connected === 0) return 'unseen';
       return paused || hidden ? 'waiting' : 'sent';
+    },
+
+    /** What becomes of an alert that was asked for again. */
+    async replayOutcome(creatorId: string): Promise<'replayDone' | 'replayUnseen' | 'replayWaiting'> {
+      const [{ paused, hidden }, open] = await Promise.all([get(creatorId), connected(creatorId)]);
+      if (open === 0) return 'replayUnseen';
+      return paused || hidden ? 'replayWaiting' : 'replayDone';
     },
 
     async prune(): Promise<void> {

@@ -142,6 +142,10 @@ function voicesText({ voices, lang }: OverlayView, t: T): string {
   return `${t('voicesSome', { languages })}${voices.includes('th') ? '' : ` ${t('voicesNoThai')}`}`;
 }
 
+/** Leads to the page of the tip, which says why. */
+const statusBadge = ({ status, voided }: NonNullable<RecentAlert['tip']>, t: T): Html =>
+  voided ? badge(t('voided'), 'warn') : badge(t(status), tones[status]);
+
 function recentTable(o: OverlayView, t: T): Html {
   const list = table({
     caption: t('recent'),
@@ -152,16 +156,16 @@ function recentTable(o: OverlayView, t: T): Html {
       { label: t('status') },
       { label: t('actions') },
     ],
-    rows: o.recent.map(({ sequence, createdAt, name, amountMinor, tip }) => [
+    rows: o.recent.map(({ sequence, createdAt, name, amountMinor, replayable, tip }) => [
       o.times.time(new Date(createdAt), o.lang),
       writtenName(name),
       html`${money(amountMinor)}`,
-      tip?.voided ? badge(t('voided'), 'warn') : tip ? badge(t(tip.status), tones[tip.status]) : badge(t('testAlert')),
+      tip ? html`<a href="/dashboard/tips/${tip.id}">!${statusBadge(tip, t)}</a>` : badge(t('testAlert')),
       tip?.status === 'queued'
         ? post(o, `skip/${tip.id}`, button(t('skip'), { kind: 'plain' }))
-        : tip?.status === 'held' || tip?.voided
-          ? ''
-          : post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' })),
+        : replayable
+          ? post(o, `replay/${sequence}`, button(t('replay'), { kind: 'plain' }))
+          : '',
     ]),
   });
   return html`<div class="ledger">!${list}</div>`;

@@ -81,7 +81,6 @@ export const overlayWords = messages({
     replay: 'Play again',
     skipDone: 'The alert is skipped.',
     skipLate: 'That alert was no longer waiting. If it was playing, it is off the screen.',
-    replayDone: 'The alert is played again.',
   },
   th: {
     title: 'โอเวอร์เลย์',
@@ -162,6 +161,5 @@ export const overlayWords = messages({
     replay: 'แสดงอีกครั้ง',
     skipDone: 'ข้ามการแจ้งเตือนแล้ว',
     skipLate: 'การแจ้งเตือนนั้นไม่ได้รอแสดงอยู่แล้ว หากกำลังแสดงอยู่ ระบบได้นำออกจากจอแล้ว',
-    replayDone: 'แสดงการแจ้งเตือนอีกครั้งแล้ว',
   },
 });

@@ -34,16 +34,19 @@ interface Path {
 /** Who has connected the app. It shows what any token of that creator tells the app: the names of GET /v1/me. */
 export function creatorsPages(scope: FastifyInstance, { pages, grants, viewOf, ownApp }: CreatorsPagesParts): void {
   scope.get<Path>('/developers/apps/:clientId/creators', async (request, reply) => {
-    const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+    const { creatorId } = pages.requireSession(request);
+    const app = await ownApp(creatorId, request.params.clientId);
     const before = readPosition(request.query.before);
     const found = await grants.connectedCreators(app.id, before, pageSize + 1);
     const shown = found.slice(0, pageSize);
     const next = found.length > pageSize ? (shown.at(-1)?.grant_id ?? null) : null;
     const view = viewOf(request, reply);
+    const isFirst = before === null;
+    const sandboxes = isFirst ? await grants.connectedSandboxes(creatorId, app.id) : [];
     return pages.show(request, reply, {
       title: words(view.lang)('creators'),
       nav: 'developers',
-      body: creatorsPage(view, app, shown, { next, isFirst: before === null }),
+      body: html`!${creatorsPage(view, app, shown, { next, isFirst })}!${sandboxesCard(view, sandboxes)}`,
     });
   });
 }
@@ -69,17 +72,38 @@ function creatorsPage(
   });
   if (creators.length === 0 && isFirst)
     return html`!${top}!${emptyState({ alone: true, title: t('creatorsEmpty'), text: t('creatorsEmptyText') })}`;
-  const list = table({
-    caption: t('creators'),
+  const list = creatorTable(view, t('creators'), creators, (creator) => mark(view, creator));
+  const paging = html`!${isFirst ? '' : linkButton(t('newest'), pathOf(app))}!${next ? linkButton(t('older'), `${pathOf(app)}?before=${next}`) : ''}`;
+  return html`!${top}!${card({ body: list, actions: paging })}`;
+}
+
+/** Sandbox creators are never listed beside real ones. */
+function sandboxesCard(view: View, creators: readonly ConnectedCreator[]): Html {
+  if (creators.length === 0) return '';
+  const t = words(view.lang);
+  const body = creatorTable(view, t('sandboxes'), creators, ({ creator_id }) => {
+    const link = html`<a href="/developers/sandbox/${creator_id}">${t('console')}</a>`;
+    return html` !${badge(t('sandbox'), 'info')} !${link}`;
+  });
+  return card({ title: t('sandboxes'), intro: t('sandboxesText'), body });
+}
+
+function creatorTable(
+  view: View,
+  caption: string,
+  creators: readonly ConnectedCreator[],
+  markOf: (creator: ConnectedCreator) => Html,
+): Html {
+  const t = words(view.lang);
+  return table({
+    caption,
     columns: [{ label: t('creator') }, { label: t('scopes') }, { label: t('since') }],
     rows: creators.map((creator) => [
-      html`<div>!${writtenName(creator.display_name)} <span translate="no">@${creator.username}</span>!${mark(view, creator)}</div>`,
+      html`<div>!${writtenName(creator.display_name)} <span translate="no">@${creator.username}</span>!${markOf(creator)}</div>`,
       html`<div>!${scopesOf(creator, t('none'))}</div>`,
       view.times.time(new Date(creator.created_at), view.lang),
     ]),
   });
-  const paging = html`!${isFirst ? '' : linkButton(t('newest'), pathOf(app))}!${next ? linkButton(t('older'), `${pathOf(app)}?before=${next}`) : ''}`;
-  return html`!${top}!${card({ body: list, actions: paging })}`;
 }
 
 function scopesOf({ scope }: ConnectedCreator, none: string): Html {

@@ -15,11 +15,13 @@ import {
   type SecretChange,
 } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
+import type { Traces } from '../trace/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import { creatorsCard, creatorsPages } from './creators-pages.ts';
 import { failuresCard, failuresPages } from './failures-pages.ts';
 import { logoCard, logoPages } from './logo-pages.ts';
 import { ownTokenCard, ownTokenPages } from './own-token.ts';
+import { traceCard, tracePages } from './trace-pages.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
 import { webhookPages } from './webhook-pages.ts';
 import { webhooksCard } from './webhook-views.ts';
@@ -30,6 +32,7 @@ export interface PortalParts extends Pick<Platform, 'zone' | 'clock' | 'vault' |
   readonly apps: Apps;
   readonly logos: Logos;
   readonly failures: Failures;
+  readonly traces: Traces;
   readonly grants: Grants;
   readonly webhooks: Webhooks;
   readonly times: Times;
@@ -71,6 +74,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
   webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedConfidential });
   logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
   creatorsPages(scope, { ...parts, viewOf, ownApp: ownedApp });
+  tracePages(scope, { ...parts, viewOf, ownApp: ownedApp });
   failuresPages(scope, { ...parts, viewOf, ownApp: ownedApp });
   ownTokenPages(scope, { ...parts, ownApp: ownedApp, showApp });
 
@@ -187,6 +191,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
       ownToken: ownTokenCard(view, app, own?.scope, o.token),
       webhooks: app.public === 1 ? '' : webhooksCard(view, app),
       creators: creatorsCard(view, app),
+      trace: traceCard(view, app),
       failures: failuresCard(view, app),
     });
     return pages.show(request, reply, { title: app.name, nav: 'developers', body, status: o.status ?? 200 });

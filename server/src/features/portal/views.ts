@@ -54,8 +54,9 @@ export const code = (text: string): Html => {
 export function listPage(view: View, apps: readonly AppRow[]): Html {
   const t = words(view.lang);
   const register = linkButton(t('register'), '/developers/apps/new', 'primary');
+  const sandbox = linkButton(t('sandbox'), '/developers/sandbox');
   if (apps.length === 0)
-    return html`!${heading({ title: t('title'), intro: t('intro') })}
+    return html`!${heading({ title: t('title'), intro: t('intro'), actions: sandbox })}
 !${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: html`!${code(authorizeExample(view.authUrl, placeholderApp))}!${register}` })}`;
   const list = rows(
     apps.map((app) => ({
@@ -64,7 +65,7 @@ export function listPage(view: View, apps: readonly AppRow[]): Html {
       aside: html`!${app.public === 1 ? badge(t('public')) : ''}!${app.suspended_at === null ? '' : badge(t('suspended'), 'warn')}`,
     })),
   );
-  return html`!${heading({ title: t('title'), intro: t('intro'), actions: register })}!${card({ body: list })}`;
+  return html`!${heading({ title: t('title'), intro: t('intro'), actions: html`!${sandbox}!${register}` })}!${card({ body: list })}`;
 }
 
 export function registerPage(view: View, typed: Typed, tooMany?: string): Html {
@@ -83,6 +84,7 @@ export interface AppPage {
   readonly ownToken: Html;
   readonly webhooks: Html;
   readonly creators: Html;
+  readonly trace: Html;
   readonly failures: Html;
   readonly logo: Html;
 }
@@ -99,6 +101,7 @@ export function appPage(view: View, app: AppRow, o: AppPage): Html {
 !${nextSteps(view, app)}
 !${o.webhooks}
 !${o.creators}
+!${o.trace}
 !${o.failures}
 !${card({ title: t('details'), body: detailsForm(view, `/developers/apps/${app.id}`, t('save'), typed) })}
 !${o.logo}

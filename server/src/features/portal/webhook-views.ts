@@ -20,6 +20,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { AppRow } from '../apps/index.ts';
 import { eventTypes, webhookTypes } from '../events/index.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses, type OwnersWebhook } from '../webhooks/index.ts';
+import { traceLink } from './trace-pages.ts';
 import type { View } from './views.ts';
 import { replayCard, type TypedSpan } from './webhook-replay.ts';
 import { webhookWords as words } from './webhook-words.ts';
@@ -264,7 +265,7 @@ export function deliveryPage(
   const retry = buttonForm({ action, csrf: view.csrf, label: t('retry'), kind: 'plain' });
   return html`
 !${heading({ title: delivery.event_type, actions: linkButton(t('backToWebhook'), path) })}
-!${card({ body: definitions(facts), actions: delivery.status === 'cancelled' ? '' : retry })}
+!${card({ body: definitions(facts), actions: html`!${delivery.status === 'cancelled' ? '' : retry}!${traceLink(view, path.slice(0, path.indexOf('/webhooks')), delivery)}` })}
 !${card({ title: t('request'), body: body === null ? html`<p class="hint">${t('hidden')}</p>` : bodyText(pretty(body)) })}
 !${card({ title: t('eachAttempt'), body: attemptsList(view, delivery) })}`;
 }

@@ -6,6 +6,7 @@ export const words = messages({
     title: 'Your apps',
     intro: 'An app acts for creators who connect it: it reads their tips, records tips and shows alerts.',
     register: 'Register an app',
+    sandbox: 'Sandbox creators',
     emptyTitle: 'You have no app yet',
     emptyText:
       'Register one to get a client ID and a secret. Then send creators to the consent page with a link like this:',
@@ -97,6 +98,7 @@ export const words = messages({
     title: 'แอปของคุณ',
     intro: 'แอปทำงานแทนครีเอเตอร์ที่เชื่อมต่อ เช่น อ่านรายการทิป บันทึกทิป และแสดงการแจ้งเตือน',
     register: 'ลงทะเบียนแอป',
+    sandbox: 'ครีเอเตอร์ทดลอง',
     emptyTitle: 'คุณยังไม่มีแอป',
     emptyText: 'ลงทะเบียนแอปเพื่อรับ Client ID และ Secret จากนั้นส่งครีเอเตอร์ไปยังหน้าขออนุญาตด้วยลิงก์แบบนี้',
     suspended: 'ถูกระงับ',

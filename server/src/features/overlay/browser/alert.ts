@@ -13,6 +13,8 @@ export interface OwnFiles {
 
 export interface PlayOptions extends OwnFiles {
   readonly variation?: Variation;
+  /** Of a rehearsed alert. */
+  readonly pace?: number | undefined;
 }
 
 export interface PlayingAlert extends ShownAlert {
@@ -28,19 +30,24 @@ export function playAlert(
   sequence: number,
   text: AlertText,
   settings: OverlaySettings,
-  { variation = variationFor(settings, text.amountMinor), ...files }: PlayOptions = {},
+  { variation = variationFor(settings, text.amountMinor), pace, ...files }: PlayOptions = {},
 ): PlayingAlert {
   const words = settings.voice ? wordsOf(text, settings.voice) : undefined;
-  const speech = words && ifPossible(() => speak(words, settings.volume * shareOfAll()));
-  const shown = showAlert(sequence, text, variation, { picture: files.picture, until: speech?.done });
+  const speech = words && ifPossible(() => speak(words, settings.volume * shareOfAll(), pace));
+  const spoken = speech && words ? words.text.length * msPerCharacter : 0;
+  const ms = Math.round(Math.max(variation.seconds * 1000, spoken) / (pace ?? 1));
+  // The voice of a faster rehearsal is cut off, so that the alert leaves in time.
+  const until = speech && pace !== undefined && pace > 1 ? Promise.race([speech.done, after(ms)]) : speech?.done;
+  const shown = showAlert(sequence, text, variation, { picture: files.picture, until, pace });
   const silence = ifPossible(() => playSound(variation.sound, settings.volume, files.sound));
   void shown.gone.then(() => {
     silence?.();
     speech?.stop();
   });
-  const spoken = speech && words ? words.text.length * msPerCharacter : 0;
-  return { ...shown, ms: Math.round(Math.max(variation.seconds * 1000, spoken)) };
+  return { ...shown, ms };
 }
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A browser without a working sound device or voice shows alerts all the same. */
 function ifPossible<Result>(start: () => Result): Result | undefined {

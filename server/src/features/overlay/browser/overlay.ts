@@ -10,13 +10,14 @@ import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
 import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
 import { preload } from './preload.ts';
+import { createRehearsals } from './rehearsal.ts';
 import { openSavedState } from './saved-state.ts';
 import { setVolume } from './sound.ts';
 import { applyStyle } from './stage.ts';
 import { onVoicesChanged, spokenLanguages } from './voice.ts';
 
 /** The version of the frames and event types that this page knows. */
-const protocol = 2;
+const protocol = 3;
 /** How often the state is refreshed, in case a hint was lost. */
 const refreshMs = 10_000;
 /** The wait before a new attempt after the server has refused the key. */
@@ -48,15 +49,21 @@ const player = createPlayer({
   onAck: () => void api.sendAcks(saved),
 });
 
+const rehearsals = createRehearsals({ add: player.add, end: player.endRehearsals, alertOf });
+
 function applyState(next: OverlayState): void {
   state = next;
   clockOffset = next.now - Date.now();
   for (const tipId of next.skipped) skipped.add(tipId);
-  for (const tipId of next.voided) voided.add(tipId);
+  for (const tipId of next.voided) {
+    voided.add(tipId);
+    player.remove(tipId);
+  }
   applyStyle(next.settings);
   setVolume(next.volume);
   document.documentElement.classList.toggle('hidden', next.hidden);
   if (next.stopped !== null) player.stopEvent(next.stopped);
+  if (next.rehearsal) rehearsals.update(next.rehearsal);
   void loadLooks(next.settings);
   if (next.paused) player.stop();
   else player.resume();
@@ -158,7 +165,9 @@ async function begin(): Promise<void> {
       // The key was replaced or the creator suspended. A suspension can end, so try again.
       if (status === 'ended') setTimeout(begin, refusedRetryMs);
     },
-    onFrame(type, { tip_id: tipId }) {
+    onFrame(type, frame) {
+      const { tip_id: tipId } = frame;
+      if (type === 'rehearsal') rehearsals.receive(frame);
       if (type === 'overlay') void refresh();
       if (type === 'stop') player.stop(typeof tipId === 'string' ? tipId : undefined);
     },

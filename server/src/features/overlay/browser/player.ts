@@ -15,6 +15,14 @@ export interface QueuedAlert {
   readonly replay: boolean;
   /** The alert was too old when it arrived. */
   readonly expired: boolean;
+  /** Of an alert that is only rehearsed: it is never acknowledged. */
+  readonly rehearsal?: Rehearsal;
+}
+
+export interface Rehearsal {
+  readonly id: string;
+  /** How many times as fast the alert is shown. */
+  readonly pace: number;
 }
 
 /** The overlay's state on the server. */
@@ -31,6 +39,8 @@ export interface OverlayState {
   readonly skipped: readonly string[];
   /** Tips that must not even be shown again. */
   readonly voided: readonly string[];
+  /** The last one. */
+  readonly rehearsal: { readonly id: string; readonly status: string } | null;
   readonly now: number;
 }
 
@@ -44,19 +54,26 @@ export interface PlayerParts {
 }
 
 /**
- * Shows alerts one after another, tips before tests. The outcome of each, also of one that is not shown, is recorded in
+ * Shows alerts one after another: tips, then tests, then what is rehearsed, which leaves the screen at once for the others.
+ * The outcome of each, also of one that is not shown, is recorded in
  * that order: that of a shown alert in the same task that adds it to the page. A test that a tip has overtaken is lost by
  * a reload, as every test is that was made before the page connected.
  */
+/** While the overlay is paused no more than so many rehearsed alerts wait. */
+const maxRehearsed = 500;
+
+/** Lower ones are shown first. */
+const rankOf = ({ test, rehearsal }: QueuedAlert): number => (rehearsal ? 2 : test ? 1 : 0);
+
 export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: PlayerParts) {
   let queue: QueuedAlert[] = [];
   let playing = false;
   let current: { readonly alert: QueuedAlert; readonly shown: ShownAlert } | undefined;
 
-  function outcomeOf({ text, tipId, replay, expired }: QueuedAlert): Ack['outcome'] {
+  function outcomeOf({ text, tipId, replay, expired, rehearsal }: QueuedAlert): Ack['outcome'] {
     if (tipId !== undefined && (isVoided(tipId) || (!replay && isSkipped(tipId)))) return 'dropped';
     if (expired) return 'expired';
-    return !replay && text.amountMinor < state().settings.minimumMinor ? 'below_minimum' : 'shown';
+    return (!replay || rehearsal) && text.amountMinor < state().settings.minimumMinor ? 'below_minimum' : 'shown';
   }
 
   async function run(): Promise<void> {
@@ -74,18 +91,24 @@ export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: Playe
     const outcome = outcomeOf(alert);
     const { settings } = state();
     const { sequence } = alert;
-    const playing = outcome === 'shown' ? playAlert(sequence, alert.text, settings) : undefined;
+    const pace = alert.rehearsal?.pace;
+    const playing = outcome === 'shown' ? playAlert(sequence, alert.text, settings, { pace }) : undefined;
     if (playing) current = { alert, shown: playing };
-    saved.record({ sequence, outcome, ...(playing && { ms: playing.ms }) });
-    onAck();
+    if (!alert.rehearsal) {
+      saved.record({ sequence, outcome, ...(playing && { ms: playing.ms }) });
+      onAck();
+    }
     await current?.shown.gone;
     current = undefined;
   }
 
   return {
     add(alert: QueuedAlert): void {
-      const firstTest = alert.test ? -1 : queue.findIndex(({ test }) => test);
-      queue.splice(firstTest < 0 ? queue.length : firstTest, 0, alert);
+      const rank = rankOf(alert);
+      if (alert.rehearsal && queue.length >= maxRehearsed) return;
+      const later = queue.findIndex((queued) => rankOf(queued) > rank);
+      queue.splice(later < 0 ? queue.length : later, 0, alert);
+      if (current?.alert.rehearsal && !alert.rehearsal && outcomeOf(alert) === 'shown') current.shown.remove();
       void run();
     },
     /** Takes the alert that is playing off the screen at once; with `tipId`, only if it announces this tip. */
@@ -98,7 +121,12 @@ export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: Playe
     },
     /** The same for the alert of this event. */
     stopEvent(sequence: number): void {
-      if (current?.alert.sequence === sequence) current.shown.remove();
+      if (current?.alert.sequence === sequence && !current.alert.rehearsal) current.shown.remove();
+    },
+    /** Nothing of these rehearsals is shown any more. */
+    endRehearsals(isOver: (id: string) => boolean): void {
+      queue = queue.filter(({ rehearsal }) => !rehearsal || !isOver(rehearsal.id));
+      if (current?.alert.rehearsal && isOver(current.alert.rehearsal.id)) current.shown.remove();
     },
     /** Goes on if the overlay is no longer paused. */
     resume: () => void run(),

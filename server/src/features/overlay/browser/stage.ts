@@ -62,18 +62,27 @@ export interface ShowOptions {
   readonly until?: Promise<void> | undefined;
   /** Stands still until it is removed. */
   readonly still?: boolean;
+  /** A rehearsed alert comes, stays and goes so many times as fast, and says that it is one. */
+  readonly pace?: number | undefined;
 }
+
+/** The overlay has no language of its own. */
+const rehearsalLabel = 'ซ้อม · Rehearsal';
 
 /** Adds an alert to the page before it returns. */
 export function showAlert(
   sequence: number,
   text: AlertText,
   variation: Variation,
-  { until, still = false, ...options }: ShowOptions = {},
+  { until, still = false, pace, ...options }: ShowOptions = {},
 ): ShownAlert {
   const alert = drawAlert(text, variation, options.picture);
   alert.dataset.sequence = String(sequence);
   alert.classList.toggle('still', still);
+  if (pace !== undefined) {
+    alert.style.setProperty('--pace', String(pace));
+    alert.prepend(element('p', 'rehearsal', rehearsalLabel));
+  }
   document.body.append(alert);
   fit(alert);
   const { promise: gone, resolve } = Promise.withResolvers<void>();
@@ -92,9 +101,9 @@ export function showAlert(
     await until;
     if (removed) return;
     alert.classList.add('leaving');
-    timer = setTimeout(remove, leaveMs);
+    timer = setTimeout(remove, leaveMs / (pace ?? 1));
   };
-  let timer = still ? undefined : setTimeout(leave, variation.seconds * 1000);
+  let timer = still ? undefined : setTimeout(leave, (variation.seconds * 1000) / (pace ?? 1));
   return { gone, remove };
 }
 

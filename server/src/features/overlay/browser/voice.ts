@@ -82,7 +82,10 @@ export function wordsOf(tip: Spoken, voice: VoiceSettings): Words | undefined {
 /** Nobody listens longer than this, and some engines never say that they are done. */
 const longestMs = 45_000;
 
-export function speak({ text, language }: Words, volume: number): Speech | undefined {
+/** Faster than this nobody understands a voice. */
+const maxRate = 3;
+
+export function speak({ text, language }: Words, volume: number, rate = 1): Speech | undefined {
   const voice = voiceFor(language);
   const engine = synthesis();
   if (!engine || !voice || volume === 0) return undefined;
@@ -90,6 +93,7 @@ export function speak({ text, language }: Words, volume: number): Speech | undef
   utterance.voice = voice;
   utterance.lang = voice.lang;
   utterance.volume = volume / 100;
+  utterance.rate = Math.min(rate, maxRate);
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let ended = false;
   const end = () => {

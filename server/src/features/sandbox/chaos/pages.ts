@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../../errors.ts';
+import { formText } from '../../../platform/web/form-body.ts';
+import type { Times } from '../../../platform/web/format.ts';
+import type { Pages } from '../../accounts/index.ts';
+import type { AppRow, Apps } from '../../apps/index.ts';
+import type { Grants } from '../../oauth/index.ts';
+import { chaosKinds, type Shares } from './decide.ts';
+import { isRunName } from './runs.ts';
+import { type Chaos, ChaosError } from './service.ts';
+import {
+  chaosPage,
+  chaosPath,
+  choicePage,
+  mostShown,
+  type Named,
+  readPercent,
+  type Typed,
+  type View,
+} from './views.ts';
+import { chaosWords } from './words.ts';
+
+export interface ChaosPagesParts {
+  readonly pages: Pages;
+  readonly sandbox: { ownedBy(developerId: string, creatorId: string): Promise<Named | undefined> };
+  readonly apps: Pick<Apps, 'ownedBy' | 'ofOwner'>;
+  readonly grants: Pick<Grants, 'isConnected'>;
+  readonly chaos: Chaos;
+  readonly times: Times;
+}
+
+interface CreatorRoute {
+  Params: { id: string };
+}
+
+interface PairRoute {
+  Params: { id: string; clientId: string };
+}
+
+/** /developers/sandbox/{id}/chaos. Creators and apps of another developer are answered with 404. */
+export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void {
+  const { pages, sandbox, apps, grants, chaos, times } = parts;
+  const words = (request: FastifyRequest) => chaosWords(pages.lang(request));
+
+  const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
+    lang: pages.lang(request),
+    csrf: pages.csrf(request, reply),
+    times,
+  });
+
+  async function ownCreator(request: FastifyRequest<CreatorRoute>) {
+    const { creatorId: developerId } = pages.requireSession(request);
+    const creator = await sandbox.ownedBy(developerId, request.params.id);
+    if (!creator) throw new ApiError('not_found');
+    return { creator, developerId };
+  }
+
+  async function ownPair(request: FastifyRequest<PairRoute>) {
+    const { creator, developerId } = await ownCreator(request);
+    const app: AppRow | undefined = await apps.ownedBy(developerId, request.params.clientId);
+    if (!app) throw new ApiError('not_found');
+    return { creator, app, pair: { creatorId: creator.id, clientId: app.id } };
+  }
+
+  async function show(request: FastifyRequest<PairRoute>, reply: FastifyReply, typed?: Typed) {
+    const { creator, app, pair } = await ownPair(request);
+    const [settings, report, faults, connected] = await Promise.all([
+      chaos.of(pair),
+      chaos.report(pair),
+      chaos.faults(pair, mostShown),
+      grants.isConnected(pair.creatorId, pair.clientId),
+    ]);
+    const body = chaosPage(viewOf(request, reply), { creator, app, connected, settings, report, faults, typed });
+    const title = words(request)('title', { app: app.name });
+    return pages.show(request, reply, { title, nav: 'developers', body, status: typed ? 422 : 200 });
+  }
+
+  scope.get<CreatorRoute>('/developers/sandbox/:id/chaos', async (request, reply) => {
+    const { creator, developerId } = await ownCreator(request);
+    const [own, settings] = await Promise.all([apps.ofOwner(developerId), chaos.ofCreator(creator.id)]);
+    const on = new Set(settings.filter(({ enabled }) => enabled === 1).map(({ client_id }) => client_id));
+    const body = choicePage(viewOf(request, reply), creator, own, on);
+    return pages.show(request, reply, { title: words(request)('chooseTitle'), nav: 'developers', body });
+  });
+
+  scope.get<PairRoute>('/developers/sandbox/:id/chaos/:clientId', (request, reply) => show(request, reply));
+
+  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId', async (request, reply) => {
+    const { pair } = await ownPair(request);
+    const seed = formText(request, 'seed').trim();
+    const percents = Object.fromEntries(chaosKinds.map((kind) => [kind, formText(request, `share.${kind}`).trim()]));
+    const shares = Object.entries(percents).map(([kind, percent]) => [kind, readPercent(percent)]);
+    try {
+      await chaos.save(pair, seed, Object.fromEntries(shares) as Partial<Shares>);
+    } catch (error) {
+      if (!(error instanceof ChaosError)) throw error;
+      return show(request, reply, { seed, percents, problem: error.problem });
+    }
+    return pages.redirect(reply, chaosPath(pair), { tone: 'ok', text: words(request)('startedDone') });
+  });
+
+  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId/start', async (request, reply) => {
+    const { pair } = await ownPair(request);
+    const run = formText(request, 'run');
+    if (!isRunName(run)) throw new ApiError('not_found');
+    const seed = formText(request, 'seed').trim();
+    try {
+      await chaos.start(pair, seed, run);
+    } catch (error) {
+      if (!(error instanceof ChaosError)) throw error;
+      return show(request, reply, { seed, run, problem: error.problem });
+    }
+    return pages.redirect(reply, chaosPath(pair), { tone: 'ok', text: words(request)('startedDone') });
+  });
+
+  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId/stop', async (request, reply) => {
+    const { pair } = await ownPair(request);
+    await chaos.stop(pair);
+    return pages.redirect(reply, `${chaosPath(pair)}#report`, { tone: 'ok', text: words(request)('stoppedDone') });
+  });
+}

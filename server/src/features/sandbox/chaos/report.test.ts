@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { buildApp } from '../../../../test/build-app.ts';
+import { makeSandboxPair } from '../../../../test/sandbox-pair.ts';
+import { runs } from './runs.ts';
+
+const shares = { ...runs.bad_evening, upstream_failed: 300, rate_limited: 200 };
+
+/** Records a tip: calls `attempt` until it is 201, or `tries` times. */
+type Record = (attempt: (key?: string) => Promise<number>, n: number) => Promise<void>;
+
+/** What an app of this habit gets from 25 tips. */
+async function reportOf(t: TestContext, record: Record) {
+  const { http, clock, runtime } = await buildApp(t);
+  const pair = await makeSandboxPair(runtime);
+  await runtime.chaos.save(pair, 'seed', shares);
+  for (let n = 1; n <= 25; n += 1)
+    await record(async (key) => {
+      clock.advance(6_000);
+      const headers = { ...pair.headers, ...(key === undefined ? {} : { 'idempotency-key': key }) };
+      const payload = { amount: n, name: `TIP ${n}` };
+      return (await http.inject({ method: 'POST', url: '/v1/tips', headers, payload })).statusCode;
+    }, n);
+  const running = await runtime.chaos.report(pair);
+  assert.equal(running?.stoppedAt, null);
+  await runtime.chaos.stop(pair);
+  const report = await runtime.chaos.report(pair);
+  assert.ok(report);
+  assert.deepEqual({ ...report, stoppedAt: null }, running, 'it stays as it was when chaos was switched off');
+  assert.equal(report.stoppedAt, clock());
+  const { all_time } = await runtime.tips.stats(pair.creatorId);
+  return { ...report, recorded: all_time.count };
+}
+
+test('an app that repeats with the same key passes', async (t) => {
+  const report = await reportOf(t, async (attempt, n) => {
+    while ((await attempt(`payment-${n}`)) !== 201);
+  });
+  assert.ok(report.passed);
+  assert.deepEqual([report.recorded, report.lost, report.doubled, report.unconfirmed], [25, [], [], []]);
+  assert.ok(report.tipCalls.refused > 5);
+  assert.equal(report.tipCalls.repeated, report.tipCalls.refused - report.faults.token_expired, 'it never refreshed');
+  assert.equal(report.calls, 25 + report.tipCalls.refused);
+  const { rate_limited, upstream_failed, token_expired } = report.faults;
+  assert.equal(rate_limited + upstream_failed + token_expired, report.tipCalls.refused);
+});
+
+test('after token_expired a call counts as repeated with a new token only', async (t) => {
+  const { http, clock, runtime } = await buildApp(t);
+  const pair = await makeSandboxPair(runtime);
+  const call = (headers: object) =>
+    http.inject({
+      ...{ method: 'POST', url: '/v1/tips', payload: { amount: 1, name: 'TIP' } },
+      headers: { ...headers, 'idempotency-key': 'payment-1' },
+    });
+  clock.advance(5_000);
+  await runtime.chaos.save(pair, 'seed', { token_expired: 1000 });
+  assert.equal((await call(pair.headers)).statusCode, 401);
+  clock.advance(1_000);
+  await call(pair.headers);
+  const repeated = async () => (await runtime.chaos.report(pair))?.tipCalls;
+  assert.deepEqual(await repeated(), { refused: 2, repeated: 0, withoutKey: 0 });
+  await runtime.chaos.stop(pair);
+  assert.deepEqual((await runtime.chaos.report(pair))?.lost, ['payment-1']);
+  const tokens = await runtime.sandbox.connect(pair.developerId, pair.creatorId, pair.clientId, ['tips.create']);
+  assert.equal((await call({ authorization: `Bearer ${tokens?.access_token}` })).statusCode, 201);
+  assert.deepEqual(await repeated(), { refused: 2, repeated: 2, withoutKey: 0 }, 'also after it was switched off');
+  assert.deepEqual((await runtime.chaos.report(pair))?.lost, []);
+  clock.advance(11 * 60_000);
+  assert.equal((await runtime.chaos.report(pair))?.passed, true, 'as it was last');
+});
+
+test('an app that does not repeat fails: what it lost is named', async (t) => {
+  const failed: string[] = [];
+  const report = await reportOf(t, async (attempt, n) => {
+    if ((await attempt(`payment-${n}`)) !== 201) failed.push(`payment-${n}`);
+  });
+  assert.equal(report.passed, false);
+  assert.equal(report.lost.length, 25 - report.recorded);
+  assert.ok(report.lost.every((key) => failed.includes(key)));
+  assert.equal(report.lost.length + report.unconfirmed.length, failed.length);
+  assert.ok(report.unconfirmed.length > 0 && report.lost.length > 0);
+  assert.deepEqual([report.doubled, report.tipCalls.repeated], [[], 0]);
+});
+
+test('an app that repeats with another key fails: what it recorded twice is named', async (t) => {
+  let attempts = 0;
+  const report = await reportOf(t, async (attempt) => {
+    do attempts += 1;
+    while ((await attempt(`attempt-${attempts}`)) !== 201);
+  });
+  assert.equal(report.passed, false);
+  assert.equal(report.recorded, 25 + report.doubled.length);
+  assert.ok(report.doubled.length > 0);
+  assert.ok(report.doubled.every((id) => id.startsWith('tip_')));
+});
+
+test('an app without keys fails, since nobody can tell its calls apart', async (t) => {
+  const report = await reportOf(t, async (attempt) => {
+    while ((await attempt()) !== 201);
+  });
+  assert.equal(report.passed, false);
+  assert.equal(report.tipCalls.withoutKey, report.tipCalls.refused);
+  assert.equal(report.recorded, 25 + report.doubled.length);
+});
+
+test('an app that goes on after the grant was revoked fails, and one that stops does not', async (t) => {
+  const { http, clock, runtime } = await buildApp(t);
+  const pair = await makeSandboxPair(runtime);
+  const call = () => http.inject({ url: '/v1/me', headers: pair.headers });
+  await runtime.chaos.save(pair, 'seed', { revoked: 1000 });
+  await call();
+  assert.deepEqual(
+    [(await runtime.chaos.report(pair))?.afterRevoked, (await runtime.chaos.report(pair))?.passed],
+    [0, true],
+  );
+  for (let n = 0; n < 11; n += 1) {
+    clock.advance(1000);
+    await call();
+  }
+  assert.deepEqual(
+    [(await runtime.chaos.report(pair))?.afterRevoked, (await runtime.chaos.report(pair))?.passed],
+    [11, false],
+  );
+});

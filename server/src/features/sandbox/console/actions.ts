@@ -1,0 +1,200 @@
+import type { Static, TObject } from 'typebox';
+import { ApiError } from '../../../errors.ts';
+import type { ErrorDetail } from '../../../platform/http/http-error.ts';
+import { nullable } from '../../../platform/http/schema.ts';
+import { Type } from '../../../platform/http/type.ts';
+import { createCheck } from '../../../platform/http/validation.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { type Alerts, alertRequest } from '../../alerts/index.ts';
+import type { EventLog, eventTypes } from '../../events/index.ts';
+import type { Goals } from '../../goals/index.ts';
+import { limits } from '../../oauth/index.ts';
+import type { Overlays } from '../../overlay/index.ts';
+import { type TipRules, type Tips, tipRequest } from '../../tips/index.ts';
+import type { Sandbox, SandboxCreator } from '../service.ts';
+
+/**
+ * What the console can send: for each event type the fields of the request, and how the event is caused. Nothing is
+ * written into the log here. Each action calls the service that a creator's pages, an overlay or an app call, so that
+ * what a real creator cannot cause is not possible here either.
+ */
+export interface ActionParts extends Pick<Platform, 'limiter'> {
+  readonly tips: Tips;
+  readonly alerts: Alerts;
+  readonly overlays: Overlays;
+  readonly goals: Goals;
+  readonly events: EventLog;
+  readonly sandbox: Pick<Sandbox, 'disconnect'>;
+  readonly rules: TipRules;
+}
+
+/** Why nothing was sent. */
+type Refusal =
+  | 'too_fast'
+  | 'not_found'
+  | 'not_queued'
+  | 'not_held'
+  | 'not_played'
+  | 'not_below_minimum'
+  | 'voided_before'
+  | 'nothing_raised'
+  | 'too_many_goals'
+  | 'not_connected';
+
+/** `later`: a goal was made, and its event follows once tips reach it. */
+export type Outcome = 'sent' | 'later' | Refusal;
+
+/** Types whose event belongs to a creator: a ping belongs to a webhook. */
+export type ConsoleType = Exclude<keyof typeof eventTypes, 'webhook.ping'>;
+
+export interface Sender extends SandboxCreator {
+  readonly developerId: string;
+}
+
+/** Acknowledges in place of an overlay page. */
+const consoleInstance = '00000000-0000-4000-8000-000000000000';
+
+const tipId = Type.String({ pattern: '^tip_\\w{26}$', 'x-rule': 'must be the id of a tip' });
+const sequence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export interface Action {
+  /** The names of the request's fields, without its type. */
+  readonly fields: readonly string[];
+  /** Runs only if the fields break no rule. */
+  run(sender: Sender, fields: unknown): Promise<Outcome | readonly ErrorDetail[]>;
+}
+
+function action<Schema extends TObject>(
+  schema: Schema,
+  run: (sender: Sender, body: Static<Schema>) => Promise<Outcome>,
+): Action {
+  const check = createCheck(schema);
+  const isValid = (body: unknown): body is Static<Schema> => check(body).length === 0;
+  return {
+    fields: Object.keys(schema.properties),
+    run: async (sender, body) => (isValid(body) ? run(sender, body) : check(body)),
+  };
+}
+
+export function createActions({ limiter, tips, alerts, overlays, goals, events, sandbox, rules }: ActionParts) {
+  /** The same counts as on the dashboard of a creator. */
+  async function isAllowed(kind: 'tip' | 'alert' | 'void', { id }: Sender): Promise<boolean> {
+    const rule = { tip: limits.tips, alert: limits.alerts, void: limits.voids }[kind];
+    return (await limiter.take(`dashboard-${kind}:${id}`, rule)).allowed;
+  }
+
+  /** As a page of the overlay reports it. Returns whether the alert of this event was waiting to be played. */
+  async function acknowledge({ id }: Sender, sequence: number, outcome: 'shown' | 'below_minimum'): Promise<boolean> {
+    const before = await events.head(id);
+    await overlays.acknowledge(id, consoleInstance, [{ sequence, outcome, ms: 0 }]);
+    const caused = await events.after(id, Math.max(sequence, before?.sequence ?? 0), 100);
+    const [event] = await events.after(id, sequence - 1, 1);
+    const { tip, alert } = JSON.parse(event?.body ?? '{}').data ?? {};
+    return caused.some(({ type, body }) => {
+      if (type !== 'alert.shown' && type !== 'alert.skipped') return false;
+      const { tip_id, alert_id } = JSON.parse(body).data;
+      return tip_id === null ? alert_id === alert?.id : tip_id === tip?.id;
+    });
+  }
+
+  return {
+    'tip.created': action(tipRequest(rules), async (sender, { amount, name, display_name, message }) => {
+      if (!(await isAllowed('tip', sender))) return 'too_fast';
+      const words = { name, displayName: display_name ?? null, message: message ?? null };
+      await tips.record({ creatorId: sender.id, app: 'creator', amount, ...words });
+      return 'sent';
+    }),
+
+    'alert.test': action(alertRequest(rules), async (sender, { amount, name, display_name, message }) => {
+      if (!(await isAllowed('alert', sender))) return 'too_fast';
+      await alerts.send({ creatorId: sender.id, amount, name, displayName: display_name, message });
+      return 'sent';
+    }),
+
+    'alert.replayed': action(Type.Object({ sequence }), async (sender, { sequence }) => {
+      if (!(await isAllowed('alert', sender))) return 'too_fast';
+      const replayed = async (): Promise<Outcome> => {
+        await overlays.replay(sender.id, sequence);
+        return 'sent';
+      };
+      return found(replayed, 'not_played');
+    }),
+
+    'alert.shown': action(Type.Object({ sequence }), async (sender, { sequence }) =>
+      (await acknowledge(sender, sequence, 'shown')) ? 'sent' : 'not_queued',
+    ),
+
+    'alert.skipped': action(
+      Type.Object({
+        tip_id: tipId,
+        reason: Type.Optional(
+          Type.Unsafe<'by_creator' | 'rejected' | 'below_minimum'>({
+            type: 'string',
+            enum: ['by_creator', 'rejected', 'below_minimum'],
+          }),
+        ),
+      }),
+      async (sender, { tip_id, reason = 'by_creator' }) => {
+        if (reason === 'by_creator') return (await overlays.skip(sender.id, tip_id)) ? 'sent' : 'not_queued';
+        if (reason === 'rejected') return (await overlays.reject(sender.id, tip_id)) ? 'sent' : 'not_held';
+        return found(async () => {
+          const { sequence } = await tips.withSequence(sender.id, tip_id);
+          return (await acknowledge(sender, sequence, reason)) ? 'sent' : 'not_below_minimum';
+        });
+      },
+    ),
+
+    'alert.approved': action(Type.Object({ tip_id: tipId }), (sender, { tip_id }) =>
+      found(async () => ((await overlays.approve(sender.id, tip_id)) ? 'sent' : 'not_held')),
+    ),
+
+    'tip.voided': action(
+      Type.Object({ tip_id: tipId, reason: Type.Optional(nullable(Type.String({ maxLength: 255 }))) }),
+      async (sender, { tip_id, reason = null }) => {
+        if (!(await isAllowed('void', sender))) return 'too_fast';
+        return found(async () => {
+          if ((await tips.byId(sender.id, tip_id)).status === 'voided') return 'voided_before';
+          await tips.void(sender.id, tip_id, { clientId: null, reason });
+          return 'sent';
+        });
+      },
+    ),
+
+    'goal.reached': action(
+      Type.Object({
+        title: Type.Optional(Type.String({ minLength: 1, maxLength: 60, 'x-not-blank': true, 'x-no-controls': true })),
+        target: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 10_000_000, 'x-decimals': 2 })),
+      }),
+      async (sender, { title = 'Sandbox', target }) => {
+        const raised = (await tips.stats(sender.id)).all_time.total_minor;
+        const targetMinor = target === undefined ? raised : Math.round(target * 100);
+        if (targetMinor <= 0) return 'nothing_raised';
+        const span = { startsAt: sender.created_at, endsAt: null };
+        const goal = await goals.add(sender.id, { title, targetMinor, ...span });
+        if (!goal) return 'too_many_goals';
+        if (goal.reached_at === null) return 'later';
+        // Ten at most are open, and this one has done its work.
+        await goals.end(sender.id, goal.id);
+        return 'sent';
+      },
+    ),
+
+    'grant.revoked': action(
+      Type.Object({
+        client_id: Type.String({ pattern: '^app_\\w{26}$', 'x-rule': 'must be the client ID of an app' }),
+      }),
+      async (sender, { client_id }) =>
+        (await sandbox.disconnect(sender.developerId, sender.id, client_id)) ? 'sent' : 'not_connected',
+    ),
+  } satisfies Record<ConsoleType, Action>;
+}
+
+/** `missing` in place of a 404: nothing of the sandbox creator has this id or sequence. */
+async function found(act: () => Promise<Outcome>, missing: Refusal = 'not_found'): Promise<Outcome> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') return missing;
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Limiter } from '../../../platform/limiter/limiter.ts';
+import { formText, formTexts } from '../../../platform/web/form-body.ts';
+import { readMoney, type Times } from '../../../platform/web/format.ts';
+import type { Html } from '../../../platform/web/html.ts';
+import { PageError } from '../../../platform/web/page-error.ts';
+import type { Pages } from '../../accounts/index.ts';
+import type { Apps } from '../../apps/index.ts';
+import type { CreatorRoute, Shown, ShownConsole } from '../shown.ts';
+import type { Sender } from './actions.ts';
+import type { Console, Sent } from './service.ts';
+import { type ConsoleView, consoleView, happenedCard, type TypedEvent } from './views.ts';
+import { consoleWords } from './words.ts';
+
+export interface ConsolePagesParts {
+  readonly pages: Pages;
+  readonly console: Console;
+  readonly apps: Pick<Apps, 'ofOwner'>;
+  readonly times: Times;
+  readonly limiter: Limiter;
+  readonly config: { readonly tipCapMinor: number };
+  readonly manyNodes: boolean;
+  /** Throws a 404 if the developer has no such sandbox creator. */
+  readonly owned: (developerId: string, id: string) => Promise<Sender>;
+  readonly show: (request: FastifyRequest<CreatorRoute>, reply: FastifyReply, shown: Shown) => unknown;
+}
+
+const home = '/developers/sandbox';
+const names = ['type', 'amount', 'name', 'display_name', 'message'] as const;
+/** For all open consoles of a developer together. Each asks every two seconds, and reads some fifty rows. */
+const reportLimit = { limit: 300, windowMs: 60_000 };
+
+/** The console on the page of a sandbox creator. */
+export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
+  const { pages, console, apps, times, limiter, config, manyNodes, owned, show } = parts;
+
+  async function viewOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    sender: Sender,
+    shown?: ShownConsole,
+  ): Promise<ConsoleView> {
+    const { allowed, resetSeconds } = await limiter.take(`sandbox-report:${sender.developerId}`, reportLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    const [report, own] = await Promise.all([console.report(sender), apps.ofOwner(sender.developerId)]);
+    return {
+      lang: pages.lang(request),
+      csrf: pages.csrf(request, reply),
+      times,
+      path: `${home}/${sender.id}`,
+      tipCapMinor: config.tipCapMinor,
+      report,
+      appNames: new Map(own.map(({ id, name }) => [id, name])),
+      manyNodes,
+      ...shown,
+    };
+  }
+
+  scope.post<CreatorRoute>(`${home}/:id/send`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const sender = await owned(creatorId, request.params.id);
+    const json = formText(request, 'json');
+    const typed = formTexts(request, names);
+    const sent: Sent =
+      json === '' ? await console.send(sender, toRequest(typed)) : await console.sendJson(sender, json);
+    if ('wrong' in sent) {
+      const { wrong } = sent;
+      return show(request, reply, { status: 422, console: json === '' ? { typed, wrong } : { json, wrong } });
+    }
+    const { type, outcome } = sent;
+    const t = consoleWords(pages.lang(request));
+    const text = outcome !== 'sent' ? t(outcome) : type === 'grant.revoked' ? t('revoked') : t('sent', { type });
+    const tone = outcome === 'sent' ? 'ok' : outcome === 'later' ? 'info' : 'warn';
+    return pages.redirect(reply, `${home}/${sender.id}`, { tone, text });
+  });
+
+  scope.get<CreatorRoute>(`${home}/:id/happened`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const sender = await owned(creatorId, request.params.id);
+    const view = await viewOf(request, reply, sender);
+    return reply.type('text/html; charset=utf-8').send(String(happenedCard(view)));
+  });
+
+  return {
+    view: async (request: FastifyRequest, reply: FastifyReply, sender: Sender, shown?: ShownConsole): Promise<Html> =>
+      consoleView(await viewOf(request, reply, sender, shown)),
+  };
+}
+
+/** What the form asks for, as the JSON of the console. A field that is left empty is absent. */
+function toRequest({ type, amount, name, display_name, message }: TypedEvent): Record<string, unknown> {
+  if (type === 'goal.reached') return { type };
+  const minor = readMoney(amount);
+  // A form has lines that end with CR LF.
+  const text = message.replaceAll('\r\n', '\n').trim();
+  return {
+    type,
+    // A text is refused, as the API refuses it.
+    ...(amount.trim() === '' ? {} : { amount: minor === undefined ? amount : minor / 100 }),
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(display_name.trim() === '' ? {} : { display_name: display_name.trim() }),
+    ...(text === '' ? {} : { message: text }),
+  };
+}

@@ -1,0 +1,59 @@
+import { type ErrorDetail, HttpError } from '../../../platform/http/http-error.ts';
+import { parseJson } from '../../../platform/http/json-body.ts';
+import { type ActionParts, type ConsoleType, createActions, type Outcome, type Sender } from './actions.ts';
+import { createReport, type ReportParts } from './report.ts';
+
+export type ConsoleParts = ActionParts & ReportParts;
+
+export type Console = ReturnType<typeof createConsole>;
+
+/** `wrong`: the rules that the request breaks, in the words of the API. */
+export type Sent =
+  | { readonly type: ConsoleType; readonly outcome: Outcome }
+  | { readonly wrong: readonly ErrorDetail[] };
+
+/** What one developer sends from all consoles. Tips, alerts and voids are counted for each creator besides. */
+const sendLimit = { limit: 60, windowMs: 60_000 };
+
+/** The console of a sandbox creator: takes the request of an event, checks it and causes the event. */
+export function createConsole(parts: ConsoleParts) {
+  const actions = createActions(parts);
+  const types = Object.keys(actions) as ConsoleType[];
+
+  async function send(sender: Sender, request: unknown): Promise<Sent> {
+    if (request === null || typeof request !== 'object' || Array.isArray(request))
+      return { wrong: [{ field: null, message: 'must be an object' }] };
+    const { type: asked, ...fields } = request as Record<string, unknown>;
+    const type = types.find((each) => each === asked);
+    if (type === undefined) return { wrong: [{ field: 'type', message: `must be one of ${types.join(', ')}` }] };
+    const { fields: known, run } = actions[type];
+    // The API ignores unknown fields. Here one is a mistake that nobody would notice.
+    const unknown = Object.keys(fields).filter((field) => !known.includes(field));
+    if (unknown.length > 0) {
+      const message = `is not a field of ${type}, which has: ${known.join(', ')}`;
+      return { wrong: unknown.map((field) => ({ field, message })) };
+    }
+    if (!(await parts.limiter.take(`sandbox-console:${sender.developerId}`, sendLimit)).allowed)
+      return { type, outcome: 'too_fast' };
+    const outcome = await run(sender, fields);
+    return typeof outcome === 'string' ? { type, outcome } : { wrong: outcome };
+  }
+
+  return {
+    types,
+    send,
+
+    async sendJson(sender: Sender, text: string): Promise<Sent> {
+      let request: unknown;
+      try {
+        request = parseJson(Buffer.from(text));
+      } catch (error) {
+        if (error instanceof HttpError && error.details) return { wrong: error.details };
+        throw error;
+      }
+      return send(sender, request);
+    },
+
+    report: createReport(parts),
+  };
+}

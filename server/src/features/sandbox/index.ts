@@ -1,0 +1,11 @@
+export { createCallFaults } from './chaos/call-faults.ts';
+export { chaosKinds, kinds as chaosKindTable } from './chaos/decide.ts';
+export { createDeliveryFaults } from './chaos/delivery-faults.ts';
+export { createFrameFaults } from './chaos/frame-faults.ts';
+export { chaosPages } from './chaos/pages.ts';
+export { isRunName } from './chaos/runs.ts';
+export { createChaos } from './chaos/service.ts';
+export { createConsole } from './console/service.ts';
+export { sandboxPages } from './pages.ts';
+export { rehearsalPages } from './rehearsal-pages.ts';
+export { createSandbox } from './service.ts';

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import { heading, linkButton } from '../../platform/web/blocks.ts';
+import type { Times } from '../../platform/web/format.ts';
+import { html } from '../../platform/web/html.ts';
+import type { Pages } from '../accounts/index.ts';
+import { type Traces, traceStyle, traceVerdict, traceView } from '../trace/index.ts';
+import type { SandboxCreator } from './service.ts';
+import { home, pathOf } from './views.ts';
+import { sandboxWords } from './words.ts';
+
+export interface SandboxTracesParts {
+  readonly pages: Pages;
+  readonly traces: Traces;
+  readonly times: Times;
+  /** Throws a 404 if the developer has no such sandbox creator. */
+  readonly owned: (developerId: string, id: string) => Promise<SandboxCreator>;
+}
+
+interface EventRoute {
+  Params: { id: string; eventId: string };
+}
+
+/** The way of one event of a sandbox creator. All receivers are the developer's own, so nothing is left out. */
+export function sandboxTraces(scope: FastifyInstance, { pages, traces, times, owned }: SandboxTracesParts): void {
+  const style = traceStyle(pages.assets);
+
+  scope.get<EventRoute>(`${home}/:id/trace/:eventId`, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
+    const creator = await owned(creatorId, request.params.id);
+    const lang = pages.lang(request);
+    const t = sandboxWords(lang);
+    const shown = { view: await traces.ofEvent(creator.id, request.params.eventId, 'operator'), lang, times };
+    const back = linkButton(t('backTo', { name: creator.display_name }), pathOf(creator));
+    return pages.show(request, reply, {
+      title: t('trace'),
+      nav: 'developers',
+      head: html`<link rel="stylesheet" href="${style()}">`,
+      body: html`!${heading({ title: t('trace'), actions: back })}!${traceVerdict(shown)}!${traceView(shown)}`,
+    });
+  });
+}
