@@ -13,13 +13,17 @@ import { cruise, type IRegularForbiddenRuleType } from 'dependency-cruiser';
 
 /** From the top down. */
 const rows = [
-  ['dashboard', 'live', 'portal', 'docs', 'demo', 'health'],
-  ['overlay', 'connections', 'sandbox'],
-  ['sockets', 'webhooks', 'alerts'],
+  ['dashboard', 'live', 'portal', 'docs', 'demo', 'health', 'operator'],
+  ['sandbox'],
+  ['leaving', 'erasure'],
+  ['overlay', 'connections'],
+  ['trace'],
+  ['sockets', 'webhooks', 'alerts', 'rehearsal'],
   ['goals', 'screening', 'tips', 'profile'],
   ['oauth'],
   ['apps', 'accounts'],
-  ['events'],
+  ['events', 'sealing'],
+  ['audit'],
 ];
 
 /** With fewer modules than this the tool has not understood the sources, and would find nothing wrong with them. */
@@ -53,14 +57,14 @@ const forbidden: IRegularForbiddenRuleType[] = [
   ),
   rule(
     'features-below-app',
-    'Of the files above them, features import only the settings and the error table.',
+    'Of the files above them, features import only the settings, the error table and the audit actions.',
     { path: features },
-    { path: src, pathNot: [features, `${src}platform/`, `${src}(config|errors)\\.ts$`] },
+    { path: src, pathNot: [features, `${src}platform/`, `${src}(config|errors|audit-actions)\\.ts$`] },
   ),
   rule(
     'config-and-errors-low',
-    'The settings and the error table stand on the platform alone.',
-    { path: `${src}(config|errors)\\.ts$` },
+    'The settings, the error table and the audit actions stand on the platform alone.',
+    { path: `${src}(config|errors|audit-actions)\\.ts$` },
     { path: src, pathNot: `${src}platform/` },
   ),
   rule(

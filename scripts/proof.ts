@@ -76,7 +76,8 @@ function chosen(): Proof {
   const proof = proofs.find((one) => one.name === name);
   if (!proof || more.length > 0)
     return refuse(more.length > 0 ? 'One proof at a time.' : `There is no proof "${name}".`);
-  if (proof.name === 'overlay' && values.seed !== undefined) refuse('overlay takes no --seed.');
+  if (proof.kind === 'load' && proof.load !== 'mixed' && values.seed !== undefined)
+    refuse(`${proof.name} takes no --seed.`);
   if (proof.kind === 'load' && values.rounds !== undefined) refuse(`${proof.name} takes --minutes, not --rounds.`);
   if (proof.kind === 'tests' && (values.minutes ?? values.pace ?? values.seed) !== undefined)
     refuse(`${proof.name} takes --rounds, and none of --minutes, --pace and --seed.`);
@@ -102,8 +103,30 @@ async function runOverlayLoad({ minutes }: LoadProof, directory: string): Promis
   return { broken: report.broken, text: overlayText(report), report };
 }
 
+async function runNormalLoad({ shape, minutes }: LoadProof, directory: string): Promise<Outcome> {
+  if (shape === 'nodes' && skipWithoutRedisServer) throw new Error(skipWithoutRedisServer);
+  const { skipWithoutPrometheus } = await import('../server/test/prometheus.ts');
+  if (skipWithoutPrometheus) throw new Error(skipWithoutPrometheus);
+  const [{ runSilence, silenceText }, { fullSize }] = await Promise.all([
+    import('../server/test/proof/alerts.ts'),
+    import('../server/test/proof/mixed.ts'),
+  ]);
+  const report = await runSilence({
+    scope,
+    shape,
+    seconds: Math.round(60 * number('minutes', minutes, false)),
+    directory,
+    pace: number('pace', 1, false),
+    size: fullSize,
+    scrapeSeconds: 15,
+    progress: progress.show,
+  });
+  return { broken: report.broken, text: silenceText(report), report };
+}
+
 async function runLoad(proof: LoadProof, directory: string): Promise<Outcome> {
   if (proof.load === 'overlay') return runOverlayLoad(proof, directory);
+  if (proof.load === 'alerts') return runNormalLoad(proof, directory);
   const { shape, minutes } = proof;
   if (shape === 'nodes' && skipWithoutRedisServer) throw new Error(skipWithoutRedisServer);
   // Loaded only now, so that the list comes at once.
@@ -130,6 +153,7 @@ async function runTestFiles(proof: TestProof, directory: string): Promise<Outcom
   const total = rounds * proof.secondsARound;
   const broken: string[] = [];
   const seeds: number[] = [];
+  const told: string[] = [];
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - started) / 1000);
     progress.show(`${proof.name}: ${durationText(seconds)} of about ${durationText(total)}`);
@@ -137,15 +161,17 @@ async function runTestFiles(proof: TestProof, directory: string): Promise<Outcom
   for (let run = 0; run < (proof.repeat === 'runs' ? rounds : 1) && broken.length === 0; run += 1) {
     // PROOF: nothing else of the suite runs beside it, so limits of time are as strict as the requirements.
     const env = { PROOF: '1', ...(proof.repeat === 'inside' ? { TEST_ROUNDS: String(rounds) } : {}) };
-    const { passed, seed, log, failedIn } = await runTests(args, directory, env);
+    const { passed, seed, log, failedIn, told: figures } = await runTests(args, directory, env);
     seeds.push(seed);
+    told.push(...figures);
     if (!passed) broken.push(`failed in ${failedIn} with TEST_SEED=${seed}; log: ${log}`);
   }
   clearInterval(timer);
   const seconds = Math.round((performance.now() - started) / 1000);
-  const text =
+  const verdict =
     broken.length > 0 ? `BROKEN:\n  ${broken.join('\n  ')}` : `It holds: ${rounds} rounds, ${durationText(seconds)}.`;
-  return { broken, text, report: { proof: proof.name, rounds, seconds, seeds, broken } };
+  const text = [verdict, ...told].join('\n  ');
+  return { broken, text, report: { proof: proof.name, rounds, seconds, seeds, broken, told } };
 }
 
 if (positionals.length === 0) {

@@ -12,10 +12,10 @@ interface ProofRow {
   readonly inCi: number;
 }
 
-/** A load of its own (server/test/proof): mixed against real servers, or alerts for an overlay in Chromium. */
+/** A load of its own (server/test/proof): mixed or normal against real servers, or alerts for an overlay in Chromium. */
 export interface LoadProof extends ProofRow {
   readonly kind: 'load';
-  readonly load: 'mixed' | 'overlay';
+  readonly load: 'mixed' | 'overlay' | 'alerts';
   readonly shape: Shape;
   readonly minutes: number;
 }
@@ -66,6 +66,24 @@ export const proofs: readonly Proof[] = [
     minutes: 60,
   },
   {
+    name: 'alerts',
+    shows: 'an hour of normal load against one process: no alert rule of ops/prometheus fires',
+    inCi: 5,
+    kind: 'load',
+    load: 'alerts',
+    shape: 'process',
+    minutes: 60,
+  },
+  {
+    name: 'alerts-nodes',
+    shows: 'the same against two nodes on PostgreSQL and Redis',
+    inCi: 5,
+    kind: 'load',
+    load: 'alerts',
+    shape: 'nodes',
+    minutes: 60,
+  },
+  {
     name: 'crash',
     shows: 'kill -9 in mid-load: what was answered 201 is there, once',
     inCi: 10,
@@ -74,6 +92,18 @@ export const proofs: readonly Proof[] = [
     files: [`${faults}/crash.test.ts`],
     rounds: 300,
     secondsARound: 2,
+    repeat: 'inside',
+  },
+  {
+    name: 'deletion',
+    shows:
+      'an account of 1,000 tips a round is deleted under load on both stores, killed ten times on the way: nothing personal is left',
+    inCi: 2,
+    kind: 'tests',
+    shape: 'embedded',
+    files: [`${faults}/deletion.test.ts`],
+    rounds: 100,
+    secondsARound: 8,
     repeat: 'inside',
   },
   {
@@ -111,6 +141,39 @@ export const proofs: readonly Proof[] = [
     repeat: 'inside',
   },
   {
+    name: 'chaos-others',
+    shows: 'chaos for one app and sandbox creator: 10,000 calls beside it meet no fault',
+    inCi: 300,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/src/features/sandbox/chaos/calls.test.ts'],
+    rounds: 10_000,
+    secondsARound: 0.003,
+    repeat: 'inside',
+  },
+  {
+    name: 'chaos-sdk',
+    shows: 'a bad evening of 2,000 tips through the SDK: nothing is lost, nothing is recorded twice',
+    inCi: 40,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/flows/sdk-chaos.test.ts'],
+    rounds: 2_000,
+    secondsARound: 0.3,
+    repeat: 'inside',
+  },
+  {
+    name: 'secret-key',
+    shows: 'the sealing key replaced, killed -9 at every step, one process and two nodes: all opens with the keys set',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: [`${faults}/secret-key.test.ts`],
+    rounds: 40,
+    secondsARound: 12,
+    repeat: 'inside',
+  },
+  {
     name: 'crash-nodes',
     shows: 'nodes killed, asleep and cut off from PostgreSQL and Redis under load',
     inCi: 1,
@@ -120,6 +183,18 @@ export const proofs: readonly Proof[] = [
     rounds: 10,
     secondsARound: 120,
     repeat: 'runs',
+  },
+  {
+    name: 'proxies',
+    shows:
+      'three nodes behind HAProxy, nginx and Caddy, one killed, paused and drained: nothing fails that may be repeated',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: [`${faults}/proxies.test.ts`],
+    rounds: 20,
+    secondsARound: 35,
+    repeat: 'inside',
   },
   {
     name: 'sdk',
@@ -157,6 +232,40 @@ export const proofs: readonly Proof[] = [
     repeat: 'inside',
   },
   {
+    name: 'wrong-settings',
+    shows:
+      'each wrong setting of the table stops the start of a process within two seconds, with one line that names it',
+    inCi: 0,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/src/cli/wrong-settings.test.ts'],
+    rounds: 3,
+    secondsARound: 60,
+    repeat: 'inside',
+  },
+  {
+    name: 'alert-faults',
+    shows: 'every alert rule fires at real servers of both shapes when its fault is caused',
+    inCi: 0,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/faults/alerts.test.ts'],
+    rounds: 1,
+    secondsARound: 220,
+    repeat: 'inside',
+  },
+  {
+    name: 'image',
+    shows: 'the image, built by buildah where base images can be had, serves as a user that is not root',
+    inCi: 0,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/flows/image.test.ts'],
+    rounds: 1,
+    secondsARound: 120,
+    repeat: 'inside',
+  },
+  {
     name: 'races',
     shows: 'fifty at once with one key, one code or one refresh token, again and again',
     inCi: 1,
@@ -183,6 +292,29 @@ export const proofs: readonly Proof[] = [
     repeat: 'runs',
   },
   {
+    name: 'stream-keys',
+    shows: 'connections by stream keys over Socket.IO, 20 for each round: memory is told, and an event reaches all',
+    inCi: 5,
+    kind: 'tests',
+    shape: 'embedded',
+    files: [`${faults}/stream-keys.test.ts`],
+    rounds: 50,
+    secondsARound: 0.5,
+    repeat: 'inside',
+  },
+  {
+    name: 'programs',
+    shows:
+      'programs of others on stream keys, the server restarted and killed: nothing is lost, and a restart repeats nothing',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/flows/connections-programs.test.ts'],
+    rounds: 30,
+    secondsARound: 20,
+    repeat: 'inside',
+  },
+  {
     name: 'live-control',
     shows: 'what is pressed on live control is on the overlay within 300 ms, in the median of each button',
     inCi: 2,
@@ -194,14 +326,37 @@ export const proofs: readonly Proof[] = [
     repeat: 'inside',
   },
   {
+    name: 'rehearsal',
+    shows:
+      'an evening of 500 tips at 100 times its pace: shown in order, nothing changed, 99 of 100 gaps within 5 % but for flushes of the disk and waits for a core, both told',
+    inCi: 8,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/flows/rehearsal-pace.test.ts', 'server/test/browser/rehearsal.test.ts'],
+    rounds: 500,
+    secondsARound: 0.7,
+    repeat: 'inside',
+  },
+  {
     name: 'pages',
     shows: 'axe-core finds nothing wrong with any page in both languages, schemes and widths',
     inCi: 1,
     kind: 'tests',
     shape: 'embedded',
-    files: ['server/test/browser/axe.test.ts'],
+    files: ['axe', 'tip-pages', 'live-control', 'sandbox'].map((name) => `server/test/browser/${name}.test.ts`),
     rounds: 1,
-    secondsARound: 200,
+    secondsARound: 300,
+    repeat: 'runs',
+  },
+  {
+    name: 'texts',
+    shows: 'every hostile text stays in its box: overlay in ten looks, widgets, dashboard at both widths',
+    inCi: 1,
+    kind: 'tests',
+    shape: 'embedded',
+    files: ['server/test/browser/texts.test.ts', 'server/test/browser/widgets.test.ts'],
+    rounds: 1,
+    secondsARound: 280,
     repeat: 'runs',
   },
 ];

@@ -11,7 +11,12 @@ export interface TestRun {
   readonly log: string;
   /** The files with failed tests, or how to find them. */
   readonly failedIn: string;
+  /** What the tests say of themselves, such as figures. */
+  readonly told: readonly string[];
 }
+
+/** A line of a test's own, and none of the sums at the end. */
+const toldLine = /^ *ℹ (?!(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$)(.+)$/gm;
 
 const script = join(import.meta.dirname, 'test.ts');
 const children = new Set<ChildProcess>();
@@ -38,12 +43,14 @@ export async function runTests(
   const [code] = await once(child, 'close');
   children.delete(child);
   await new Promise<void>((resolve) => file.end(resolve));
-  const failed = [...readFileSync(log, 'utf8').matchAll(/^test at (.+):\d+:\d+$/gm)].map(([, where]) => where);
+  const text = readFileSync(log, 'utf8');
+  const failed = [...text.matchAll(/^test at (.+):\d+:\d+$/gm)].map(([, where]) => where);
   return {
     passed: code === 0,
     seconds: Math.round((performance.now() - started) / 1000),
     seed,
     log,
     failedIn: [...new Set(failed)].join(', ') || 'see the log',
+    told: [...text.matchAll(toldLine)].flatMap(([, line]) => line ?? []),
   };
 }

@@ -34,6 +34,7 @@ const exported = [
   'Profile',
   'TipRequest',
   'TipStats',
+  'Trace',
   'VoidRequest',
   'GoalList',
   'AlertRequest',

@@ -3,7 +3,8 @@
  *
  * `embedded` is the shape with SQLite, and runs everything. `nodes` runs the features' tests on the program's other
  * shape: one PostgreSQL and one Redis serve them all. Files that mostly wait come first and three run at once, so that
- * two cores stay busy to the end. Each file is a process; a cache of compiled modules halves the time of its start.
+ * two cores stay busy to the end. A file is a process, or shares one with others (test-groups.ts); a cache of compiled
+ * modules halves the time of its start.
  */
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
@@ -14,6 +15,7 @@ import { makeMigrated } from '../server/test/migrated.ts';
 import { startPostgres } from '../server/test/postgres.ts';
 import { openTestRedis, skipWithoutRedis } from '../server/test/redis.ts';
 import { recordingOf } from './statements.ts';
+import { groupFiles } from './test-groups.ts';
 
 type Shape = 'embedded' | 'nodes';
 
@@ -74,7 +76,8 @@ async function runFiles(shape: Shape): Promise<void> {
   process.env.TEST_MIGRATED = await makeMigrated({ after: (end) => endings.push(end) }, shape === 'nodes');
   if (given.length === 0) recordStatements(shape);
   const waits = (file: string): boolean => file === measuring && !mayGoBeforeOthers();
-  await runTogether(files.filter((file) => !waits(file)));
+  const now = files.filter((file) => !waits(file));
+  await runTogether(groupFiles(now, endings));
   await runTogether(files.filter(waits));
   for (const end of endings) await end();
 }

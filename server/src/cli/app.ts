@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Context, withRuntime } from './command.ts';
 import { UsageError } from './errors.ts';
+import { addAppLists } from './lists.ts';
 
 interface NewApp {
   readonly name: string;
@@ -14,6 +15,7 @@ interface NewApp {
 
 export function addAppCommands(program: Command, context: Context): void {
   const app = program.command('app').description('Manage apps');
+  addAppLists(app, context);
   addApp(app, context);
   addPause(app, context, 'suspend', 'Pause an app: its tokens, sockets and deliveries');
   addPause(app, context, 'restore', 'Undo app suspend');
@@ -31,21 +33,25 @@ function addApp(group: Command, { env, print }: Context): void {
     .option('--homepage <URL>', 'Its homepage')
     .option('--privacy <URL>', 'Its privacy page')
     .action(({ redirectUri: redirectUris = [], owner, public: publicApp = false, ...details }: NewApp) =>
-      withRuntime(env, async ({ accounts, apps }) => {
-        if (redirectUris.length === 0 && !publicApp) throw new UsageError('--redirect-uri is missing.');
-        const ownerId = owner === undefined ? null : (await accounts.byUsername(owner)).id;
-        const app = { ...details, redirectUris, ownerId };
-        if (publicApp) {
-          const { clientId, name } = await apps.addPublic(app);
-          print({ client_id: clientId, client_secret: null }, `App ${name} registered.\n  client_id  ${clientId}`);
-          return;
-        }
-        const { clientId, clientSecret, name } = await apps.add(app);
-        print(
-          { client_id: clientId, client_secret: clientSecret },
-          `App ${name} registered. The secret is shown only now.\n  client_id      ${clientId}\n  client_secret  ${clientSecret}`,
-        );
-      }),
+      withRuntime(
+        env,
+        async ({ accounts, apps }) => {
+          if (redirectUris.length === 0 && !publicApp) throw new UsageError('--redirect-uri is missing.');
+          const ownerId = owner === undefined ? null : (await accounts.byUsername(owner)).id;
+          const app = { ...details, redirectUris, ownerId };
+          if (publicApp) {
+            const { clientId, name } = await apps.addPublic(app);
+            print({ client_id: clientId, client_secret: null }, `App ${name} registered.\n  client_id  ${clientId}`);
+            return;
+          }
+          const { clientId, clientSecret, name } = await apps.add(app);
+          print(
+            { client_id: clientId, client_secret: clientSecret },
+            `App ${name} registered. The secret is shown only now.\n  client_id      ${clientId}\n  client_secret  ${clientSecret}`,
+          );
+        },
+        { create: true },
+      ),
     );
 }
 

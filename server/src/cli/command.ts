@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { Command, type ErrorOptions, Help } from 'commander';
-import { type Environment, readConfig } from '../config.ts';
+import { type Config, type Environment, readConfig } from '../config.ts';
 import type { Runtime } from '../runtime.ts';
-import { UsageError } from './errors.ts';
+import { Failure, UsageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the actions of all commands share. */
@@ -10,21 +11,41 @@ export interface Context {
   readonly json: boolean;
   /** Prints the object on one line with `--json`, otherwise the text. */
   print(object: object, text: string): void;
-  /** Tells people how it goes, on standard error. Nothing with `--json`. */
-  note(text: string): void;
+  /** Tells people how it goes, on standard error. With `--json` the object on one line, or nothing. */
+  note(text: string, object?: object): void;
   readonly terminal: Terminal;
 }
 
-/** Runs an action on the configured database. A server may be running on the same database. */
-export async function withRuntime<T>(env: Environment, use: (runtime: Runtime) => Promise<T>): Promise<T> {
+/**
+ * Runs an action on the configured database. A server may be running on the same database. Only with `create` is an
+ * embedded database made that is not there: a command without the settings of the server would look into an empty one.
+ */
+export async function withRuntime<T>(
+  env: Environment,
+  use: (runtime: Runtime) => Promise<T>,
+  { create = false }: { readonly create?: boolean } = {},
+): Promise<T> {
   const config = readConfig(env);
-  const [{ createLog }, { createRuntime }] = await Promise.all([import('../platform/log.ts'), import('../runtime.ts')]);
+  if (!create) requireDatabase(config);
+  const [{ createLog }, { operatorActor }, { createRuntime }] = await Promise.all([
+    import('../platform/log.ts'),
+    import('../platform/origin.ts'),
+    import('../runtime.ts'),
+  ]);
   const runtime = await createRuntime(config, { log: createLog({ level: 'silent' }) });
   try {
-    return await use(runtime);
+    return await runtime.origins.run(operatorActor, () => use(runtime));
   } finally {
     await runtime.close();
   }
+}
+
+function requireDatabase({ database }: Config): void {
+  if (database.engine !== 'sqlite' || existsSync(database.file)) return;
+  throw new Failure(
+    'no_database',
+    `There is no database ${database.file}. Set DATABASE_URL as the server has it (namjai check-config shows it), or start the server first: it makes one.`,
+  );
 }
 
 /** A commander command that throws `UsageError` instead of printing its own error and exiting. */
@@ -81,7 +102,11 @@ export const helpFormat: Partial<Help> = {
 
 /** The commands that do something themselves, without the groups around them. */
 export const runnableCommands = ({ commands }: Command): Command[] =>
-  commands.flatMap((command) => (command.commands.length > 0 ? runnableCommands(command) : [command]));
+  commands.flatMap((command) => [...(isGroup(command) ? [] : [command]), ...runnableCommands(command)]);
+
+/** A command that takes arguments does something itself, even if there are commands below it. */
+const isGroup = ({ commands, registeredArguments }: Command): boolean =>
+  commands.length > 0 && registeredArguments.length === 0;
 
 export const pathOf = (command: Command): string[] => [
   ...(command.parent ? pathOf(command.parent) : []),
@@ -91,4 +116,4 @@ export const pathOf = (command: Command): string[] => [
 const argumentsOf = ({ registeredArguments }: Command): string[] => registeredArguments.map((each) => each.name());
 
 const usageOf = (command: Command): string =>
-  [...pathOf(command), ...(command.commands.length > 0 ? ['COMMAND'] : argumentsOf(command)), '[OPTIONS]'].join(' ');
+  [...pathOf(command), ...(isGroup(command) ? ['COMMAND'] : argumentsOf(command)), '[OPTIONS]'].join(' ');

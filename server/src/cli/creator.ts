@@ -1,14 +1,18 @@
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { type Context, withRuntime } from './command.ts';
+import { addLeavingCommands } from './creator-leaving.ts';
+import { addCreatorLists } from './lists.ts';
 
 export function addCreatorCommands(program: Command, context: Context): void {
   const creator = program.command('creator').description('Manage creator accounts');
+  addCreatorLists(creator, context);
   addCreator(creator, context);
   addPassword(creator, context);
   addPause(creator, context, 'suspend', 'Pause a creator: sign-in, API and deliveries');
-  addPause(creator, context, 'restore', 'Undo creator suspend');
+  addPause(creator, context, 'restore', 'Undo creator suspend, or creator delete while the account waits');
   addRepairClock(creator, context);
+  addLeavingCommands(creator, context);
 }
 
 interface PasswordOptions {
@@ -37,10 +41,14 @@ function addCreator(group: Command, { env, print }: Context): void {
   addPasswordOptions(command).action(
     async ({ username, displayName, ...given }: PasswordOptions & { username: string; displayName?: string }) => {
       const password = await readPassword(given);
-      await withRuntime(env, async ({ accounts }) => {
-        const { id } = await accounts.add({ username, password, ...(displayName ? { displayName } : {}) });
-        print({ id, username, password }, `Creator ${username} added.\n  id        ${id}\n  password  ${password}`);
-      });
+      await withRuntime(
+        env,
+        async ({ accounts }) => {
+          const { id } = await accounts.add({ username, password, ...(displayName ? { displayName } : {}) });
+          print({ id, username, password }, `Creator ${username} added.\n  id        ${id}\n  password  ${password}`);
+        },
+        { create: true },
+      );
     },
   );
 }
@@ -66,10 +74,11 @@ function addPause(group: Command, { env, print }: Context, action: 'suspend' | '
     .description(description)
     .argument('<USERNAME>', 'Username of the creator')
     .action((username: string) =>
-      withRuntime(env, async ({ accounts, grants, clock }) => {
+      withRuntime(env, async ({ accounts, grants, leaving, clock }) => {
         const { id } = await accounts.byUsername(username);
         const suspended = action === 'suspend';
-        await grants.suspend('creator', id, suspended ? clock() : null);
+        if (suspended || !(await leaving.restore(id, 'operator')))
+          await grants.suspend('creator', id, suspended ? clock() : null);
         print({ id, username, suspended }, `Creator ${username} ${suspended ? 'suspended' : 'restored'}.`);
       }),
     );

@@ -27,7 +27,7 @@ async function setup(t: TestContext) {
 
   async function login(decision: 'approve' | 'deny' = 'approve') {
     const command = startCommand(t, env, 'login', '--server', server);
-    const code = await command.line();
+    const code = await command.note();
     await decide(code.user_code, decision);
     return { command, code };
   }
@@ -51,7 +51,7 @@ async function setup(t: TestContext) {
   return { ...app, server, creator, env, login, run, refused, files };
 }
 
-test('login by a code that is approved in the browser; then whoami, trigger and events work, and logout ends it', async (t) => {
+test('login by a code that is approved in the browser; then whoami, trigger, trace and events work, and logout ends it', async (t) => {
   const { server, creator, env, login, run, refused, files, clock, runtime } = await setup(t);
   const { command, code } = await login();
   assert.match(code.user_code, /^[A-Z]{4}-[A-Z]{4}$/);
@@ -71,6 +71,11 @@ test('login by a code that is approved in the browser; then whoami, trigger and 
   const following = startCommand(t, env, 'events', '--after', '0');
   const tip = await run('trigger', 'tip', '--amount', '99.5', '--message', 'hello');
   assert.deepEqual([tip.amount, tip.message, tip.source.app_name], [99.5, 'hello', 'Namjai CLI']);
+  const trace = await run('trace', tip.id);
+  assert.deepEqual(
+    [trace.tip_id, trace.steps.map(({ kind }: { kind: string }) => kind), trace.missing.length],
+    [tip.id, ['recorded', 'event'], 1],
+  );
   const alert = await run('trigger', 'alert', '--name', 'MALI', '--server', server);
   assert.equal(alert.name, 'MALI');
   const events = [await following.line(), await following.line()];

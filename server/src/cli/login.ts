@@ -29,7 +29,7 @@ export const addServerOption = (command: Command): Command =>
   command.option('--server <URL>', 'Address of the server (by default the one of the last login)');
 
 /** What the commands do on behalf of whoever signs in. */
-async function login(typed: string, { env, json, print, note, terminal }: Context): Promise<void> {
+async function login(typed: string, { env, print, note, terminal }: Context): Promise<void> {
   const [{ createLogins, readServer }, { allScopes }] = await Promise.all([
     import('./logins.ts'),
     import('../features/oauth/index.ts'),
@@ -45,8 +45,9 @@ async function login(typed: string, { env, json, print, note, terminal }: Contex
       onCode: async (code) => {
         const { userCode: user_code, verificationUri: verification_uri, expiresIn: expires_in } = code;
         const fields = { verification_uri, verification_uri_complete: code.verificationUriComplete };
-        print({ user_code, ...fields, expires_in }, await instructions(code, terminal));
-        if (!json) note(`Waiting for you, for ${Math.round(expires_in / 60)} minutes. Press Ctrl-C to stop.`);
+        const waiting = `Waiting for you, for ${Math.round(expires_in / 60)} minutes. Press Ctrl-C to stop.`;
+        // Standard output gets the result alone.
+        note(`${await instructions(code, terminal)}\n${waiting}`, { user_code, ...fields, expires_in });
       },
     });
     approvedBy = creatorId;

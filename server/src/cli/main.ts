@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Environment } from '../config.ts';
 import { addAppCommands } from './app.ts';
+import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
 import { addCheckConfigCommand } from './check-config.ts';
 import { CliCommand, type Context, helpFormat } from './command.ts';
@@ -15,8 +16,11 @@ import { addListenCommand } from './listen.ts';
 import { addLoginCommands } from './login.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addOpenapiCommand } from './openapi.ts';
+import { addRehearseCommand } from './rehearse.ts';
+import { addSecretKeyCommands } from './secret-key.ts';
 import { addServeCommand } from './serve.ts';
-import { createTerminal, type Output, withoutControls } from './terminal.ts';
+import { createTerminal, jsonLine, type Output, withoutControls, withStylesOnly } from './terminal.ts';
+import { addTraceCommand } from './trace.ts';
 import { addTriggerCommands } from './trigger.ts';
 
 /** In the order of the help. Actions import what they need themselves, so that help and usage errors come at once. */
@@ -29,10 +33,14 @@ const commands: readonly ((program: Command, context: Context) => void)[] = [
   addAppCommands,
   addGrantCommands,
   addKeysCommands,
+  addSecretKeyCommands,
+  addAuditCommand,
   addLoginCommands,
   addTriggerCommands,
   addEventsCommand,
+  addTraceCommand,
   addListenCommand,
+  addRehearseCommand,
   addBackupCommand,
   addDemoCommands,
 ];
@@ -46,21 +54,26 @@ interface Surroundings {
 /** Runs one command and answers the exit code: 0, 1 for a failure, 2 for wrong usage. */
 export async function main(argv: readonly string[], { env, stdout, stderr }: Surroundings = process): Promise<number> {
   const json = argv.includes('--json');
-  const print: Context['print'] = (object, text) => void stdout.write(`${json ? JSON.stringify(object) : text}\n`);
-  const note: Context['note'] = (text) => {
-    if (!json) stderr.write(`${text}\n`);
+  const terminal = createTerminal(stdout, env);
+  // Whatever a command prints may hold what others wrote.
+  const plain = terminal.colours ? withStylesOnly : withoutControls;
+  const print: Context['print'] = (object, text) => void stdout.write(`${json ? jsonLine(object) : plain(text)}\n`);
+  const note: Context['note'] = (text, object) => {
+    if (!json) stderr.write(`${plain(text)}\n`);
+    else if (object) stderr.write(`${jsonLine(object)}\n`);
   };
   try {
-    await createProgram({ env, json, print, note, terminal: createTerminal(stdout, env) }, stdout).parseAsync(argv, {
-      from: 'user',
-    });
+    await createProgram({ env, json, print, note, terminal }, stdout).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
     // Usage errors are no `CommanderError` here: one only ends the program after its help or version was printed.
     if (error instanceof CommanderError) return 0;
     const { code, lines, trace } = describeError(error, env.LOG_LEVEL === 'debug' || env.LOG_LEVEL === 'trace');
-    const text = [...lines.map(withoutControls), ...trace].map((line) => `namjai: ${line}`).join('\n');
-    stderr.write(`${json ? JSON.stringify({ error: { code, message: lines.join('\n') } }) : text}\n`);
+    const text = [...lines, ...trace]
+      .map(withoutControls)
+      .map((line) => `namjai: ${line}`)
+      .join('\n');
+    stderr.write(`${json ? jsonLine({ error: { code, message: lines.join('\n') } }) : text}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

@@ -17,11 +17,16 @@ export function addMigrateCommand(program: Command, context: Context): void {
 }
 
 const applyMigrations = ({ env, print }: Context): Promise<void> =>
-  withRuntime(env, async ({ db }) => {
-    const rows = await db.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
-    const migrations = rows.map(({ name }) => name);
-    print({ migrations }, `The database is up to date (${migrations.length} migrations).`);
-  });
+  withRuntime(
+    env,
+    async ({ db }) => {
+      const rows = await db.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
+      const migrations = rows.map(({ name }) => name);
+      const list = migrations.map((name) => `  ${name}\n`).join('');
+      print({ migrations }, `${list}The database is up to date (${migrations.length} migrations).`);
+    },
+    { create: true },
+  );
 
 async function move(from: string, to: string, { json, print }: Context): Promise<void> {
   const { moveDatabase } = await import('../platform/db/move.ts');
@@ -38,7 +43,7 @@ async function move(from: string, to: string, { json, print }: Context): Promise
     [
       ...tables.map(({ name, rows }) => `  ${String(rows).padStart(12)}  ${name}`),
       'Moved. Every table has as many rows, and every column the same sum, on both sides.',
-      'Start the nodes with the same SECRET_KEY; in development it stands in secret.key beside the old file.',
+      'Start the nodes with the same SECRET_KEY (and SECRET_KEY_OLD, if it is set); in development it stands in secret.key beside the old file.',
     ].join('\n'),
   );
 }

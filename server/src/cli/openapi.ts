@@ -32,11 +32,15 @@ async function makeDocument(): Promise<object> {
       AUTH_URL: 'https://tips.example',
       SECRET_KEY: randomBytes(32).toString('hex'),
     };
-    return await withRuntime(env, async (runtime) => {
-      const { http, document } = createApp(runtime);
-      await http.ready();
-      return document();
-    });
+    return await withRuntime(
+      env,
+      async (runtime) => {
+        const { http, document } = createApp(runtime);
+        await http.ready();
+        return document();
+      },
+      { create: true },
+    );
   } finally {
     rmSync(directory, { recursive: true });
   }

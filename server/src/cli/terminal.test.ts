@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { StreamEvent } from '../../../sdk/src/index.ts';
 import { eventLine } from './events.ts';
 import { describeForwarded } from './forward.ts';
-import { createTerminal, withoutControls } from './terminal.ts';
+import { createTerminal, withoutControls, withStylesOnly } from './terminal.ts';
 
 const terminal = (columns: number, env: Record<string, string> = {}) =>
   createTerminal({ write: () => {}, isTTY: true, columns }, env);
@@ -72,4 +72,10 @@ test('colours only where they are wanted', () => {
   for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }])
     assert.doesNotMatch(eventLine(event(''), terminal(80, env)), /\u001b\[/);
   assert.doesNotMatch(eventLine(event(''), pipe), /\u001b\[/);
+});
+
+test('of what a command prints in colours, only the colours stay', () => {
+  const styled = terminal(80).style('bold', 'name');
+  assert.equal(withStylesOnly(`${styled}\n\tx`), `${styled}\n\tx`);
+  assert.equal(withStylesOnly('\u001b[2J\u009b1m\u001b]0;t\u0007\u202ex'), ' [2J 1m ]0;t  x');
 });

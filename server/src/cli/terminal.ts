@@ -38,6 +38,24 @@ export const plainText = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{
 /** A message, part of which a server may have sent. It may have lines. */
 export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, ' ');
 
+/** The same of a text in which colours are our own: they stay. */
+export const withStylesOnly = (text: string): string =>
+  text.replaceAll(/\p{Cc}\[[\d;]*m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, (found) =>
+    found.length > 1 && found.startsWith(escapeCharacter) ? found : found.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, ' '),
+  );
+
+const escapeCharacter = String.fromCharCode(27);
+
+/**
+ * JSON on one line, in which what a terminal would obey is written as its escape: that changes the spelling of a value and
+ * not the value.
+ */
+export const jsonLine = (object: object): string =>
+  JSON.stringify(object).replaceAll(
+    /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /** Ends with … if the text was longer. Combining marks count as characters, so a line may end early, never late. */
 export function cut(text: string, columns: number): string {
   const characters = [...text];

@@ -24,7 +24,7 @@ test(
     const directory = smallDisk(t, 64);
     const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}`, LOG_LEVEL: 'silent' };
     const pairs = await withStore(env, (runtime) => makePairs(runtime, 10, 30));
-    const server = await startServer({ env });
+    const server = await startServer({ env: { ...env, LOG_LEVEL: 'warn' } });
     t.after(() => server.kill());
     const answered = new Set<string>();
     const post = async (count: number) => {
@@ -47,6 +47,8 @@ test(
     const readyz = async () => (await fetch(`${server.url}/readyz`)).status;
     // The database is asked once a second.
     await until('/readyz says no', async () => (await readyz()) === 503);
+    const said = await (await fetch(`${server.url}/readyz`)).json();
+    assert.deepEqual(said, { status: 'storage unavailable', reason: 'disk_full' });
     assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
     const read = await fetch(`${server.url}/v1/tips/stats`, { headers: pairs[0]!.headers });
     assert.equal(read.status, 200, 'reads go on');
@@ -61,6 +63,8 @@ test(
     rmSync(join(directory, 'filler'));
     assert.deepEqual([...(await post(300))], [[201, 300]]);
     await until('/readyz says yes', async () => (await readyz()) === 200);
+    for (const line of ['storage is away', 'not ready', 'storage is back', 'ready again'])
+      await until(`the log says: ${line}`, () => server.output().includes(`"msg":"${line}"`));
     await server.kill('SIGKILL');
     const ids = await withStore(env, ({ db }) => assertLedger(db));
     assert.deepEqual([...ids].sort(), [...answered].sort(), 'exactly what was answered 201');

@@ -36,7 +36,7 @@ async function openOverlay(t: TestContext, url: string, token: string) {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/overlay/socket`);
   t.after(() => socket.terminate());
   const frames: string[] = [];
-  socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token, after: 0, protocol: 2 })));
+  socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token, after: 0, protocol: 3 })));
   socket.on('message', (data) => frames.push(String(data)));
   await until('welcome', () => frames.length > 0);
   return frames;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { until } from '../../../sdk/test/until.ts';
-import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
+import { leaseMs } from '../../src/features/webhooks/delivery/leases.ts';
 import { makeCreator, makePair, makePublicApp } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { prepareNodes } from '../nodes.ts';

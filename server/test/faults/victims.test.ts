@@ -5,6 +5,8 @@ import type { Runtime } from '../../src/runtime.ts';
 import {
   acknowledgements,
   attackConnections,
+  badStreamKeys,
+  chaosCalls,
   historyReads,
   publicPages,
   strangersPings,
@@ -67,6 +69,8 @@ const answeredOnly =
 type Line = (shape: Shape, t: TestContext) => Promise<void>;
 
 const lines: Record<string, Line> = {
+  'of chaos: calls for a sandbox creator': (shape) =>
+    shape.assertHarmless(requests(shape, 1_500, chaosCalls, answeredOnly([429, 503]))),
   '36: pings of strangers': ({ assertHarmless, port, connections }) =>
     assertHarmless(async () => () => flood({ port, connections, ...strangersPings }, 200)),
   '37: wrong sign-ins from fifty addresses': (shape) => {
@@ -97,6 +101,8 @@ const lines: Record<string, Line> = {
     shape.assertHarmless(requests(shape, 300, longHistory, answeredOnly([200, 429]))),
   '42: what anybody may ask for': (shape) =>
     shape.assertHarmless(requests(shape, 800, publicPages, answeredOnly([200, 429]))),
+  '51: connections with bad stream keys': (shape) =>
+    shape.assertHarmless(requests(shape, 1_500, badStreamKeys, answeredOnly([403]))),
 };
 
 async function longHistory(runtime: Runtime): Promise<FloodRequest[]> {

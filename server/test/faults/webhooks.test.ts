@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { rounds } from '../../../sdk/test/rounds.ts';
 import { until } from '../../../sdk/test/until.ts';
-import { leaseMs } from '../../src/features/webhooks/delivery/endpoint-queue.ts';
+import { leaseMs } from '../../src/features/webhooks/delivery/leases.ts';
 import { basic, makePair } from '../factories.ts';
+import { startKofi } from '../kofi-receiver.ts';
 import { startReceiver } from '../receiver.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
@@ -13,7 +14,7 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 
 const kills = rounds(5);
 
-test(`kill -9 amid deliveries, ${kills} times: every event arrives at each receiver at least once, signed`, {
+test(`kill -9 amid deliveries, ${kills} times: every event arrives at each receiver at least once, signed, and each tip at a connection`, {
   timeout: 150_000 + kills * 30_000,
 }, async (t) => {
   const env = {
@@ -22,8 +23,10 @@ test(`kill -9 amid deliveries, ${kills} times: every event arrives at each recei
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   };
   const port = await freePort();
+  const kofi = await startKofi(t, 'our-own-word');
   const [pair, ...more] = await withStore(env, async (runtime) => {
     const first = await makePair(runtime);
+    await runtime.connections.add(first.creatorId, { kind: 'kofi', url: kofi.url, verificationToken: 'our-own-word' });
     return [first, ...(await Promise.all(Array.from({ length: 19 }, () => makePair(runtime, { app: first }))))];
   });
   let server = await startServer({ env, port });
@@ -44,6 +47,8 @@ test(`kill -9 amid deliveries, ${kills} times: every event arrives at each recei
   }
 
   const answered = new Set<string>();
+  /** Of the creator who has a connection. */
+  const connected = new Set<string>();
   for (let round = 0; round < kills; round++) {
     const { url } = server;
     const load = [pair!, ...more].map(async ({ headers }, i) => {
@@ -56,6 +61,7 @@ test(`kill -9 amid deliveries, ${kills} times: every event arrives at each recei
         }).catch(() => undefined);
         const tip = response?.status === 201 ? await response.json().catch(() => undefined) : undefined;
         if (tip) answered.add((tip as { id: string }).id);
+        if (tip && i === 0) connected.add((tip as { id: string }).id);
       }
     });
     const enough = answered.size + 8 + 8 * (round % 5);
@@ -65,17 +71,22 @@ test(`kill -9 amid deliveries, ${kills} times: every event arrives at each recei
     server = await startServer({ env, port });
   }
 
-  const missing = () =>
-    receivers.map(({ requests }) => {
+  const missing = () => {
+    const told = new Set([...kofi.payments.values()].map(({ kofi_transaction_id }) => kofi_transaction_id));
+    const perReceiver = receivers.map(({ requests }) => {
       const seen = new Set(requests.map(({ body }) => JSON.parse(body).data.tip.id));
       return [...answered].filter((id) => !seen.has(id)).length;
     });
+    return [...perReceiver, [...connected].filter((id) => !told.has(id)).length];
+  };
   await until(
     () => `every tip has arrived; missing are ${missing()}`,
     () => missing().every((count) => count === 0),
     120_000,
   );
   assert.ok(answered.size >= 8 * kills, `only ${answered.size} tips were recorded`);
+  assert.deepEqual(kofi.refused, []);
+  assert.ok(connected.size > 0, 'the connection had something to tell');
   for (const [i, { requests }] of receivers.entries())
     for (const { body, headers } of requests) new Webhook(secrets[i]!).verify(body, headers as Record<string, string>);
   const sent = receivers.reduce((count, { requests }) => count + requests.length, 0);

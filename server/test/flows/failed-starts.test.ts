@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
 import { namjai } from '../namjai.ts';
@@ -57,6 +58,21 @@ test('a start that fails ends at once with 1, and one line names the setting', {
   }
 });
 
+test('a start waits for a database that another program has locked', { timeout: 300_000 }, async (t) => {
+  const file = join(temporaryDirectory(t), 'namjai.db');
+  const env = { DATABASE_URL: `sqlite:${file}`, LOG_LEVEL: 'warn' };
+  assert.equal((await namjai(env, 'migrate')).code, 0);
+  const other = new DatabaseSync(file);
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const logFile = join(temporaryDirectory(t), 'log');
+  const starting = startServer({ env, logFile });
+  t.after(async () => (await starting).kill());
+  await until('it waits', () => existsSync(logFile) && readFileSync(logFile, 'utf8').includes('the storage is busy'));
+  other.exec('COMMIT');
+  await starting;
+});
+
 test('check-config names a TRUST_PROXY that trusts everybody', async () => {
   for (const range of ['0.0.0.0/0', '::/0', '10.0.0.0/8, ::/00']) {
     const { code, stderr } = await namjai({ TRUST_PROXY: range }, 'check-config');
@@ -66,15 +82,21 @@ test('check-config names a TRUST_PROXY that trusts everybody', async () => {
   assert.equal((await namjai({ TRUST_PROXY: '10.0.0.0/8, fd00::/8' }, 'check-config')).code, 0);
 });
 
-test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile', { timeout: 300_000 }, async (t) => {
+test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile; standard output is JSON alone', {
+  timeout: 300_000,
+}, async (t) => {
   const DATABASE_URL = `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`;
-  const server = await startServer({ env: { DATABASE_URL, DRAIN_SECONDS: '600' } });
+  const server = await startServer({ env: { DATABASE_URL, DRAIN_SECONDS: '600', LOG_LEVEL: 'info' } });
   t.after(() => server.kill());
+  await until('it says that it is up', () => server.output().includes('is up.'));
   const ended = once(server.child, 'exit');
   process.kill(server.child.pid ?? 0, 'SIGTERM');
   await until('it says no', async () => (await fetch(`${server.url}/readyz`)).status === 503);
   assert.equal((await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } })).status, 200);
   assert.equal((await fetch(`${server.url}/login`, { headers: { connection: 'close' } })).status, 200);
+  await until('the requests are logged', () => server.stdout().includes('/login'));
+  for (const line of server.stdout().split('\n').slice(0, -1)) assert.ok(JSON.parse(line), line);
+  assert.match(server.stdout(), /"version":"\d+\.\d+\.\d+".*"msg":"listening"/);
   process.kill(server.child.pid ?? 0, 'SIGTERM');
   assert.deepEqual((await ended)[0], 1, 'a second signal does not wait');
 });

@@ -4,8 +4,10 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { until } from '../../../sdk/test/until.ts';
+import { freePort } from '../free-port.ts';
 import { namjai } from '../namjai.ts';
-import { startServer } from '../server-process.ts';
+import { type ServerProcess, startServer } from '../server-process.ts';
 import { execute } from '../sql.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -21,9 +23,13 @@ async function json(env: Record<string, string>, ...args: string[]) {
 const settings = (t: TestContext) => ({ DATABASE_URL: `sqlite:${join(temporaryDirectory(t), 'data', 'namjai.db')}` });
 
 /** Runs the printed line in a shell, as a person would paste it. */
-async function pasteCurl(output: string): Promise<{ status: string; body: string }> {
-  const line = output.split('\n').find((text) => text.startsWith('curl '));
-  assert.ok(line, output);
+async function pasteCurl({ output }: Pick<ServerProcess, 'output'>): Promise<{ status: string; body: string }> {
+  // It may answer before its words are here.
+  await until('it says that it is up', () => output().includes('is up.'));
+  const line = output()
+    .split('\n')
+    .find((text) => text.startsWith('curl '));
+  assert.ok(line, output());
   const { stdout } = await run('sh', ['-c', `${line} -s -w '\\n%{http_code}'`]);
   const [body = '', status = ''] = stdout.split('\n');
   return { body, status };
@@ -33,14 +39,14 @@ test('an empty database gets the demo world, and the printed curl line answers 2
   const env = settings(t);
   const first = await startServer({ env });
   t.after(() => first.kill());
-  const { status, body } = await pasteCurl(first.output());
+  const { status, body } = await pasteCurl(first);
   assert.equal(status, '200', body);
   assert.equal(JSON.parse(body).username, 'demo');
   assert.match(first.output(), /Sign in +demo \//);
   await first.kill('SIGTERM');
   const second = await startServer({ env });
   t.after(() => second.kill());
-  assert.equal((await pasteCurl(second.output())).status, '200');
+  assert.equal((await pasteCurl(second)).status, '200');
   const signIn = (output: string) => /Sign in +(.*)/.exec(output)?.[1];
   assert.equal(signIn(second.output()), signIn(first.output()), 'filled once');
   await second.kill('SIGTERM');
@@ -222,7 +228,7 @@ test('a database of a newer version is refused in one line', async (t) => {
   const db = openSqlite({ file: env.DATABASE_URL.slice('sqlite:'.length) });
   await execute(db, `INSERT INTO schema_migrations (number, name, applied_at) VALUES (999, '0999-future', 0)`);
   await db.close();
-  const { code, stderr } = await namjai(env, 'serve');
+  const { code, stderr } = await namjai({ ...env, PORT: String(await freePort()) }, 'serve');
   assert.equal(code, 1);
   assert.match(stderr, /0999-future/);
   assert.equal(stderr.trimEnd().split('\n').length, 1);

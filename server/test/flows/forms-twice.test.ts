@@ -34,6 +34,8 @@ const counts = {
   apps: 'SELECT COUNT(*) AS count FROM apps',
   webhook_endpoints: 'SELECT COUNT(*) AS count FROM webhook_endpoints',
   tips: 'SELECT COUNT(*) AS count FROM tips',
+  stream_keys: 'SELECT COUNT(*) AS count FROM stream_keys',
+  connections: 'SELECT COUNT(*) AS count FROM webhook_endpoints WHERE creator_id IS NOT NULL',
 };
 type Table = keyof typeof counts;
 
@@ -82,6 +84,20 @@ const forms = (webhooks: string): Form[] => [
     fields: { amount: '50', from: 'ANN', message: '' },
     other: {},
   },
+  {
+    table: 'stream_keys',
+    page: '/dashboard/connections',
+    action: '/dashboard/connections/keys',
+    fields: { name: 'OBS', minimum: '' },
+    other: { name: 'Bot' },
+  },
+  {
+    table: 'connections',
+    page: '/dashboard/connections/new/kofi',
+    action: '/dashboard/connections/new/kofi',
+    fields: { url: 'https://93.184.216.34/kofi', label: '', minAmount: '' },
+    other: { label: 'second' },
+  },
 ];
 
 for (const { table } of forms(''))
@@ -95,8 +111,8 @@ for (const { table } of forms(''))
     answers.push(await visitor.post(form.action, fields));
     for (const { statusCode, body } of answers) assert.ok(statusCode < 400, `${statusCode} ${body}`);
     assert.equal(await count(table), before + 1);
-    const secrets = answers.map(({ body }) => /(nj[sm]_\w{43}|whsec_[\w+/=]+)/.exec(body)?.[0]).filter(Boolean);
-    const shown = ['goals', 'tips'].includes(table) ? 0 : 1;
+    const secrets = answers.map(({ body }) => /(nj[skm]_\w{43}|whsec_[\w+/=]+)/.exec(body)?.[0]).filter(Boolean);
+    const shown = ['goals', 'tips', 'connections'].includes(table) ? 0 : 1;
     assert.equal(secrets.length, shown, 'a secret is shown by the answer that made it');
 
     if (Object.keys(form.other).length > 0) {

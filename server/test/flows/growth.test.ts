@@ -65,6 +65,20 @@ test('everything that grows has an end: a year later the jobs leave none of it',
     'node',
     clock(),
   ]);
+  await execute(db, 'INSERT INTO overlay_spans (creator_id, node_id, opened_at, seen_at) VALUES ($1, $2, $3, $3)', [
+    creatorId,
+    'node',
+    clock(),
+  ]);
+  // Chaos, and a fault of it.
+  await runtime.chaos.start({ creatorId, clientId: app1.clientId }, 'seed', 'limits');
+  await execute(
+    db,
+    `INSERT INTO chaos_faults (creator_id, client_id, number, n, kind, at, subject) VALUES ($1, $2, 1, 1, 'slow', $3, '')`,
+    [creatorId, app1.clientId, clock()],
+  );
+  // An account that was deleted, whose name nobody gets for a while.
+  await runtime.leaving.eraseNow((await makeCreator(runtime)).creatorId);
   // A wrong sign-in, a session, a passkey's challenge, a second signing key.
   await runtime.signIn.withPassword('nobody', 'wrong password', { address: '192.0.2.1', userAgent: '' });
   const visitor = await signedInVisitor(app, creatorId);

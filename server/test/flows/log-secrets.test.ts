@@ -63,6 +63,10 @@ const places: readonly Encode[] = [
   (text) => `/assets/${text}/style.css`,
   (text) => `http://localhost/${text}`,
   (text) => `/avatars/${text}.png`,
+  (text) => `/socket.io/?EIO=4&transport=polling&token=${text}`,
+  (text) => `/socket.io/?EIO=3&token=${text}&transport=polling&sid=${text}`,
+  (text) => `/socket.io/${text}`,
+  (text) => `/socket.io/?EIO=3&transport=websocket&sid=${text}&${text}`,
 ];
 
 /** As a reader of the log would who looks for credentials: with every escape undone. */
@@ -84,6 +88,7 @@ test(`security 52: no credential reaches the log, in whatever place and encoding
     'refresh token': pair.refreshToken,
     'client secret': pair.clientSecret,
     'access token': pair.accessToken,
+    'stream key': (await runtime.streamKeys.make(pair.creatorId, { label: '' })) ?? '',
   };
   await http.listen({ host: '127.0.0.1', port: 0 });
   const { port } = http.server.address() as AddressInfo;
@@ -110,7 +115,11 @@ test(`security 52: no credential reaches the log, in whatever place and encoding
       const line = found.split('\n').find((one) => one.includes(part));
       assert.equal(line, undefined, `${name}, from ${at}`);
     }
-    for (const line of logged.trim().split('\n')) assert.equal(typeof JSON.parse(line).status, 'number');
+    for (const line of logged.trim().split('\n')) {
+      const { status, msg } = JSON.parse(line);
+      // The end of a program's connection answers no request. On a slow machine it comes before the last answer.
+      if (msg !== 'program disconnected') assert.equal(typeof status, 'number', line);
+    }
   }
   assert.ok(sent > 1000);
 });

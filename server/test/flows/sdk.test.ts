@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createClient, NamjaiError } from '@namjai/sdk';
 import { events } from '@namjai/sdk/events';
 import { verifyWebhook } from '@namjai/sdk/webhooks';
+import { until } from '../../../sdk/test/until.ts';
 import { basic } from '../factories.ts';
 import { startReceiver } from '../receiver.ts';
 import { startServer } from '../server-process.ts';
@@ -13,6 +14,7 @@ test('the SDK does with the real program what its README says: calls, pages, eve
   const database = `sqlite:${join(temporaryDirectory(t), 'data', 'namjai.db')}`;
   const server = await startServer({ env: { DATABASE_URL: database, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } });
   t.after(() => server.kill());
+  await until('it says that it is up', () => server.output().includes('is up.'));
   const printed = (pattern: RegExp): string => pattern.exec(server.output())?.[1] ?? assert.fail(server.output());
   const accessToken = printed(/Bearer (\S+)"/);
   const app = { clientId: printed(/client_id (\S+)/), clientSecret: printed(/client_secret (\S+)/) };

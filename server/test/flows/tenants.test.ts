@@ -72,6 +72,16 @@ async function makeTenant(runtime: Runtime, name: string) {
   };
   runtime.failures.record(app.clientId, (at) => ({ ...failed, at }));
   await runtime.failures.flush();
+  const connection = await runtime.connections.add(creatorId, {
+    kind: 'kofi',
+    url: `https://bot.example/${name}`,
+    label: `Bot of ${name}`,
+  });
+  await runtime.connections.test(creatorId, connection.id);
+  const [message] = (await runtime.connections.deliveries(creatorId, connection.id)).deliveries;
+  await runtime.streamKeys.make(creatorId, { label: `Key of ${name}` });
+  const [streamKey] = await runtime.streamKeys.list(creatorId);
+  const sandbox = await runtime.sandbox.create(creatorId, `Sandbox of ${name}`);
   await signIn.begin(creatorId, 'password', { address: '192.0.2.1', userAgent: `Browser of ${name}` });
   const [session] = await sessions.list(creatorId);
   return {
@@ -85,6 +95,10 @@ async function makeTenant(runtime: Runtime, name: string) {
     overlayKey: await overlays.key(creatorId),
     webhook: webhook.id,
     delivery: ping.id,
+    connection: connection.id,
+    message: message?.id ?? '',
+    streamKey: streamKey?.id ?? '',
+    sandbox: sandbox.id,
     session: session?.id ?? '',
     list: name,
   };
@@ -107,6 +121,11 @@ const parameters = (route: string, other: Tenant, own: Tenant): Record<string, s
   if (route.startsWith('/dashboard/live/')) return { id: other.held };
   if (route.startsWith('/dashboard/goals/')) return { id: other.goal };
   if (route.startsWith('/dashboard/apps/')) return { clientId: other.clientId };
+  if (route.startsWith('/dashboard/connections/new/')) return { kind: 'discord' };
+  if (route.startsWith('/dashboard/connections/keys/')) return { id: other.streamKey };
+  if (route.startsWith('/dashboard/connections/')) return { id: other.connection, delivery: other.message };
+  if (route.startsWith('/developers/sandbox/'))
+    return { id: other.sandbox, clientId: other.clientId, eventId: `evt_${other.queued.slice(4)}` };
   if (route.startsWith('/developers/'))
     return { clientId: other.clientId, id: other.webhook, delivery: other.delivery };
   return {};

@@ -1,6 +1,7 @@
 import type { Attacker } from './attacker.ts';
 import * as strangers from './attacks-by-strangers.ts';
 import * as limits from './attacks-on-limits.ts';
+import * as programs from './attacks-on-programs.ts';
 import * as sockets from './attacks-on-sockets.ts';
 import { lockedRow } from './locked-row.ts';
 
@@ -13,6 +14,8 @@ const attacks: Attacks = {
   'sockets opened, closed and flooded': sockets.socketStorm,
   'the whole log asked for again and again': sockets.resumeFromZero,
   'event streams opened and cut': sockets.streamStorm,
+  'stream keys that nobody has': programs.badStreamKeys,
+  'sessions of a stream key': programs.programStorm,
   'wrong sign-ins from one address': strangers.signInsFromOne,
   'wrong sign-ins from fifty addresses': strangers.signInsFromFifty,
   'tokens that nobody signed': strangers.badTokens,

@@ -32,6 +32,6 @@ for (const [shape, where, skip] of shapes)
       progress: () => {},
     });
     assert.deepEqual(report.broken, [], reportText(report));
-    assert.ok(Object.keys(report.attacks).length >= 19, 'every attack had a turn');
+    assert.ok(Object.keys(report.attacks).length >= 21, 'every attack had a turn');
     assert.ok(report.counts.tips > 10 && report.counts.webhooks >= 2 * report.counts.events, reportText(report));
   });

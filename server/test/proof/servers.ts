@@ -26,7 +26,12 @@ export interface Servers {
 }
 
 /** `process`: one on SQLite. `nodes`: two on PostgreSQL and Redis. Their logs stay in the directory. */
-export async function prepareDeployment(scope: Scope, shape: Shape, directory: string): Promise<Deployment> {
+export async function prepareDeployment(
+  scope: Scope,
+  shape: Shape,
+  directory: string,
+  more: Record<string, string> = {},
+): Promise<Deployment> {
   const env = {
     ...sameIssuer,
     ...(await storage(scope, shape, directory)),
@@ -37,6 +42,7 @@ export async function prepareDeployment(scope: Scope, shape: Shape, directory: s
     TRUST_PROXY: '127.0.0.0/8',
     // The attackers do not refresh theirs.
     ACCESS_TOKEN_SECONDS: '86400',
+    ...more,
   };
   return {
     env,

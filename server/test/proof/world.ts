@@ -20,6 +20,8 @@ export interface HostileWorld {
   readonly pairs: readonly [Pair, Pair];
   /** Of the first one's overlay. */
   readonly overlayKey: string;
+  /** Of the first one. */
+  readonly streamKey: string;
   /** A session of each creator, as the value of the cookie. */
   readonly sessions: readonly [string, string];
   /** The origin of the pages. */
@@ -60,6 +62,7 @@ async function makeHostile(runtime: Runtime, size: WorldSize, others: readonly P
   return {
     pairs: [first, second],
     overlayKey: await runtime.overlays.key(first.creatorId),
+    streamKey: (await runtime.streamKeys.make(first.creatorId, { label: 'Mallory' })) ?? '',
     sessions: [await session(first), await session(second)],
     authUrl: runtime.config.authUrl,
     usernames: others.map(({ username }) => username),

@@ -1,7 +1,8 @@
+export { activityPages } from './activity/pages.ts';
 export { createPasskeys } from './passkeys/service.ts';
 export { createPasswords } from './passwords.ts';
 export { createRecovery, type Recovery } from './recovery/service.ts';
-export { type CreatorRow, setAvatarId } from './repo.ts';
+export { type CreatorRow, insertCreator, lockCreator, setAvatarId } from './repo.ts';
 export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
 export { createPostLimit } from './sessions/post-limit.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
+import * as argon2 from '@node-rs/argon2';
+import { Gauge, type Registry } from 'prom-client';
 import { networkOf } from '../../platform/addresses.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 
@@ -14,10 +15,19 @@ export type Passwords = ReturnType<typeof createPasswords>;
 
 /**
  * Hashes of passwords, for whoever asks: an address, or an account that has signed in. Both functions reject with
- * `QueueFull` while too many wait.
+ * `QueueFull` while too many wait. A test counts the calls of the library.
  */
-export function createPasswords() {
+export function createPasswords(registry?: Registry, { hash, verify } = argon2) {
   const queue = createWorkQueue(queueOptions);
+  if (registry)
+    new Gauge({
+      name: 'namjai_password_hashes_waiting',
+      help: 'Passwords that wait to be hashed; a hundred is the most',
+      registers: [registry],
+      collect() {
+        this.set(queue.waiting);
+      },
+    });
   /** Verified for an unknown username, so that both cases take the same time. */
   let unknownCreatorHash: string | undefined;
 

@@ -6,7 +6,9 @@ import { systemClock } from '../../platform/clock.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openPostgres } from '../../platform/db/postgres.ts';
 import { createIds } from '../../platform/ids.ts';
-import { createVault } from '../../platform/secrets.ts';
+import { createLog } from '../../platform/log.ts';
+import { createOrigins } from '../../platform/origin.ts';
+import { createVault } from '../../platform/vault.ts';
 import {
   createAccounts,
   createPasskeys,
@@ -23,14 +25,23 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   await migrate(db);
   const clock = systemClock;
   const newId = createIds(clock);
+  const origins = createOrigins(clock, newId);
   const passwords = createPasswords();
-  const accounts = createAccounts({ db, clock, newId, passwords, authUrl: 'http://localhost:8080' });
-  const sessions = createSessions({ db, clock, newId });
+  const accounts = createAccounts({
+    db,
+    origins,
+    clock,
+    newId,
+    passwords,
+    isNameTaken: async () => false,
+    authUrl: 'http://localhost:8080',
+  });
+  const sessions = createSessions({ db, origins, clock, newId });
   const throttle = createThrottle({ db, clock, wait: async () => {} });
-  const signIn = createSignIn({ db, sessions, throttle, passwords });
+  const signIn = createSignIn({ db, origins, log: createLog({ level: 'silent' }), sessions, throttle, passwords });
   const authUrl = 'http://localhost:8080';
-  const passkeys = createPasskeys({ db, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
-  const recovery = createRecovery({ db, clock, sessions, throttle, passwords });
+  const passkeys = createPasskeys({ db, origins, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
+  const recovery = createRecovery({ db, origins, clock, sessions, throttle, passwords, refuse: signIn.refuse });
   const from = (address: string) => ({ address, userAgent: '' });
 
   const { id } = await accounts.add({ username: 'mali', password: 'correct horse battery' });

@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { audited } from '../audit/index.ts';
 import { insertHead } from '../events/index.ts';
 import { deleteSessionsExcept } from './sessions/repo.ts';
 
@@ -16,21 +17,32 @@ export interface CreatorRow {
   page_look: string;
   demo: number;
   suspended_at: number | null;
+  /** When its deletion was asked for last, and when it begins, if nobody has changed their mind. */
+  deletion_asked_at: number | null;
+  delete_at: number | null;
+  /** When the deletion of its rows has begun. */
+  removed_at: number | null;
+  /** The developer's account, of a sandbox creator. */
+  sandbox_of: string | null;
   created_at: number;
 }
 
 const columns =
-  'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, channel_details, page_public, page_look, demo, suspended_at, created_at';
+  'id, username, display_name, bio, avatar_id, password_hash, social_links, tip_channels, channel_details, page_public, page_look, demo, suspended_at, deletion_asked_at, delete_at, removed_at, sandbox_of, created_at';
 
-async function insertCreator(
-  tx: Tx,
-  creator: Pick<CreatorRow, 'id' | 'username' | 'display_name' | 'password_hash' | 'demo' | 'created_at'>,
-) {
+type NewCreatorRow = Pick<
+  CreatorRow,
+  'id' | 'username' | 'display_name' | 'password_hash' | 'demo' | 'sandbox_of' | 'created_at'
+>;
+
+export async function insertCreator(tx: Tx, creator: NewCreatorRow): Promise<void> {
+  const { id, username, display_name, password_hash, demo, sandbox_of, created_at } = creator;
   await tx.run(
-    `INSERT INTO creators (id, username, display_name, password_hash, demo, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-    [creator.id, creator.username, creator.display_name, creator.password_hash, creator.demo, creator.created_at],
+    `INSERT INTO creators (id, username, display_name, password_hash, demo, sandbox_of, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, username, display_name, password_hash, demo, sandbox_of, created_at],
   );
-  await insertHead(tx, creator.id);
+  await insertHead(tx, id);
 }
 
 export function creatorById(db: Reader, id: string): Promise<CreatorRow | undefined> {
@@ -52,14 +64,28 @@ export function creatorByUsername(db: Reader, username: string): Promise<Creator
   return db.get<CreatorRow>(`SELECT ${columns} FROM creators WHERE username = $1`, [username]);
 }
 
+/**
+ * Whether somebody who has proved to be the owner may sign in. `leaving`: only to restore the account, which waits for its
+ * deletion and is not suspended for another reason.
+ */
+export function signInState(creator: CreatorRow): 'ok' | 'leaving' | 'suspended' {
+  if (creator.suspended_at === null) return 'ok';
+  const waits = creator.delete_at !== null && creator.removed_at === null;
+  return waits && creator.suspended_at === creator.deletion_asked_at ? 'leaving' : 'suspended';
+}
+
 /** Ends all other sessions: somebody else may have used the old password. */
 export async function setPassword(tx: Tx, id: string, passwordHash: string, keepSession: string | null): Promise<void> {
   await tx.run('UPDATE creators SET password_hash = $2 WHERE id = $1', [id, passwordHash]);
   await deleteSessionsExcept(tx, id, keepSession);
 }
 
+/** With a developer's account its sandbox creators are suspended and restored. One that was removed stays suspended. */
 function setSuspended(tx: Tx, id: string, at: number | null): Promise<number> {
-  return tx.run('UPDATE creators SET suspended_at = $2 WHERE id = $1', [id, at]);
+  return tx.run('UPDATE creators SET suspended_at = $2 WHERE (id = $1 OR sandbox_of = $1) AND removed_at IS NULL', [
+    id,
+    at,
+  ]);
 }
 
 export type ProfileColumns = Pick<
@@ -89,4 +115,18 @@ export function setAvatarId(tx: Tx, id: string, avatarId: string | null): Promis
   return tx.run('UPDATE creators SET avatar_id = $2 WHERE id = $1', [id, avatarId]);
 }
 
-export const writes = defineWrites(import.meta.url, { insertCreator, setPassword, setSuspended, updateProfile });
+export const writes = defineWrites(import.meta.url, {
+  insertCreator: audited('account.created', insertCreator, (_, { id, username }) => ({
+    creatorId: id,
+    details: { username },
+  })),
+  setPassword: audited('account.password_changed', setPassword, (_, creatorId) => ({ creatorId })),
+  setSuspended: audited('account.suspended_or_restored', setSuspended, (changed, creatorId, at) => {
+    return changed > 0 && { creatorId, details: { now: at === null ? 'restored' : 'suspended' } };
+  }),
+  updateProfile: audited(
+    'account.profile_changed',
+    updateProfile,
+    (changed, creatorId) => changed > 0 && { creatorId },
+  ),
+});

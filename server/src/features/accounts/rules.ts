@@ -10,7 +10,9 @@ export class AccountError extends Error {
     | 'display_name_invalid'
     | 'display_name_blank'
     | 'display_name_reserved'
-    | 'creator_unknown';
+    | 'creator_unknown'
+    | 'creator_is_sandbox'
+    | 'creator_is_demo';
   constructor(code: AccountError['code'], message: string) {
     super(message);
     this.code = code;

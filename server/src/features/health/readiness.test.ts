@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { writes } from '../../../test/sql.ts';
+import { createLog } from '../../platform/log.ts';
 import { createReadiness } from './readiness.ts';
 
 test('security 42: however often it is asked, the database is asked once a second', async () => {
   let [now, asked] = [0, 0];
-  const isReady = createReadiness(
+  const problemOf = createReadiness(
     async () => {
       asked += 1;
     },
@@ -14,18 +16,18 @@ test('security 42: however often it is asked, the database is asked once a secon
   );
   for (const at of [0, 1, 500, 999]) {
     now = at;
-    assert.deepEqual(await Promise.all(Array.from({ length: 100 }, isReady)), Array(100).fill(true));
+    assert.deepEqual(await Promise.all(Array.from({ length: 100 }, problemOf)), Array(100).fill(null));
   }
   assert.equal(asked, 1);
   now = 1000;
-  await isReady();
+  await problemOf();
   assert.equal(asked, 2);
 });
 
 test('a database that does not answer is not ready after two seconds, and is asked no second time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let [now, asked, answer] = [0, 0, () => {}];
-  const isReady = createReadiness(
+  const problemOf = createReadiness(
     () => {
       asked += 1;
       return new Promise<void>((resolve) => {
@@ -34,22 +36,24 @@ test('a database that does not answer is not ready after two seconds, and is ask
     },
     () => now,
   );
-  const first = isReady();
+  const first = problemOf();
   t.mock.timers.tick(2000);
-  assert.equal(await first, false);
+  assert.equal(await first, 'no_answer');
   now = 10_000;
-  assert.equal(await isReady(), false, 'at once');
+  assert.equal(await problemOf(), 'no_answer', 'at once');
   assert.equal(asked, 1);
   answer();
   await new Promise(setImmediate);
-  const next = isReady();
+  const next = problemOf();
   answer();
-  assert.equal(await next, true);
+  assert.equal(await next, null);
   assert.equal(asked, 2);
 });
 
 test('/readyz says no while the writing thread hangs', { timeout: 300_000 }, async (t) => {
-  const app = await buildApp(t, {}, { writingThread: true });
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', stream: { write: (line) => void lines.push(line) } });
+  const app = await buildApp(t, {}, { writingThread: true, log });
   if (app.runtime.db.engine !== 'sqlite') return t.skip('PostgreSQL has no writing thread');
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const release = () => {
@@ -62,7 +66,10 @@ test('/readyz says no while the writing thread hangs', { timeout: 300_000 }, asy
   await new Promise((resolve) => setTimeout(resolve, 1000));
   const answer = await app.http.inject('/readyz');
   assert.equal(answer.statusCode, 503);
-  assert.equal(answer.json().status, 'storage unavailable');
+  assert.deepEqual(answer.json(), { status: 'storage unavailable', reason: 'no_answer' });
+  assert.match(lines.join(''), /"status":"storage unavailable","reason":"no_answer","msg":"not ready"/);
   release();
   await hanging;
+  await until('it is ready again', async () => (await app.http.inject('/readyz')).statusCode === 200);
+  assert.equal(lines.filter((line) => /"away_seconds":[\d.]+,"msg":"ready again"/.test(line)).length, 1);
 });

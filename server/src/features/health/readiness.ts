@@ -1,22 +1,28 @@
+import { type StorageProblem, StorageUnavailable } from '../../platform/db/database.ts';
+
 /** How often the database is asked, at most, and how long it may take to answer before the server is not ready. */
 const everyMs = 1000;
 const withinMs = 2000;
 
+/** Why the database cannot be used. `no_answer`: it has not answered in time, and has not failed yet. */
+export type ReadinessProblem = StorageProblem | 'no_answer';
+
 /**
- * Whether the database can be used, for whoever asks however often: all that ask within a second share one question,
- * and there is never a second one while one is unanswered.
+ * Why the database cannot be used, or `null` if it can, for whoever asks however often: all that ask within a second share
+ * one question, and there is never a second one while one is unanswered.
  */
 export function createReadiness(ping: () => Promise<void>, now: () => number = () => performance.now()) {
-  let asked: { readonly at: number; readonly answer: Promise<boolean>; pending: boolean } | undefined;
+  type Answer = ReadinessProblem | null;
+  let asked: { readonly at: number; readonly answer: Promise<Answer>; pending: boolean } | undefined;
 
   function ask() {
-    const { promise: answer, resolve } = Promise.withResolvers<boolean>();
+    const { promise: answer, resolve } = Promise.withResolvers<Answer>();
     const question = { at: now(), answer, pending: true };
-    const late = setTimeout(() => resolve(false), withinMs);
+    const late = setTimeout(() => resolve('no_answer'), withinMs);
     ping()
       .then(
-        () => resolve(true),
-        () => resolve(false),
+        () => resolve(null),
+        (error: unknown) => resolve(error instanceof StorageUnavailable ? error.reason : 'other'),
       )
       .finally(() => {
         clearTimeout(late);
@@ -25,7 +31,7 @@ export function createReadiness(ping: () => Promise<void>, now: () => number = (
     return question;
   }
 
-  return (): Promise<boolean> => {
+  return (): Promise<Answer> => {
     if (!asked || (!asked.pending && now() - asked.at >= everyMs)) asked = ask();
     return asked.answer;
   };

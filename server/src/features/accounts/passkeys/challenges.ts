@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { hashSecret, sameText, type Vault } from '../../../platform/secrets.ts';
+import { hashSecret } from '../../../platform/secrets.ts';
+import { isSigned, type Vault } from '../../../platform/vault.ts';
 import type { UsedChallenge } from './repo.ts';
 
 /**
@@ -11,14 +12,14 @@ export type Purpose = 'add' | 'sign-in';
 export const challengeMs = 5 * 60_000;
 
 export function createChallenges(vault: Vault) {
-  const macOf = (text: string, purpose: Purpose, browser: string): string =>
-    vault.sign('passkey-challenge', `${purpose}\n${browser}\n${text}`).toString('base64url');
+  const signed = (text: string, purpose: Purpose, browser: string): string => `${purpose}\n${browser}\n${text}`;
 
   return {
     /** `browser` is the token of the cookie that asked. */
     make(purpose: Purpose, browser: string, now: number): Uint8Array<ArrayBuffer> {
       const text = `${randomBytes(16).toString('base64url')}.${now + challengeMs}`;
-      return new TextEncoder().encode(`${text}.${macOf(text, purpose, browser)}`);
+      const mac = vault.sign('passkey-challenge', signed(text, purpose, browser)).toString('base64url');
+      return new TextEncoder().encode(`${text}.${mac}`);
     },
 
     /** What is to be recorded of a challenge that comes back; nothing for one that is not ours or is over. */
@@ -26,7 +27,8 @@ export function createChallenges(vault: Vault) {
       const [random = '', end = '', mac = '', ...more] = Buffer.from(encoded, 'base64url').toString('utf8').split('.');
       const text = `${random}.${end}`;
       const expiresAt = Number(end);
-      if (more.length > 0 || !sameText(mac, macOf(text, purpose, browser)) || expiresAt <= now) return undefined;
+      if (more.length > 0 || expiresAt <= now) return undefined;
+      if (!isSigned(vault, 'passkey-challenge', signed(text, purpose, browser), mac)) return undefined;
       return { hash: hashSecret(text), purpose, boundTo: hashSecret(browser), expiresAt };
     },
   };

@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
-import { lockCreator } from '../repo.ts';
-import { insertSession, type SessionRow } from '../sessions/repo.ts';
+import { audited } from '../../audit/index.ts';
+import { lockCreator, signInState } from '../repo.ts';
+import { aboutSession, insertSession, type SessionRow } from '../sessions/repo.ts';
 
 export interface PasskeyRow {
   creator_id: string;
@@ -98,19 +99,26 @@ async function signInByPasskey(
   passkeyId: string,
   use: { counter: number; at: number },
   session: SessionRow,
-): Promise<'ok' | 'wrong' | 'suspended'> {
+): Promise<'ok' | 'wrong' | 'leaving' | 'suspended'> {
   const creator = await lockCreator(tx, session.creator_id);
-  if (!creator || creator.suspended_at !== null) return 'suspended';
+  const state = creator ? signInState(creator) : 'suspended';
+  if (!creator || state === 'suspended') return 'suspended';
   if (!(await usePasskey(tx, creator.id, passkeyId, use))) return 'wrong';
-  await insertSession(tx, session);
-  return 'ok';
+  if (state === 'ok') await insertSession(tx, session);
+  return state;
 }
 
 export const writes = defineWrites(import.meta.url, {
   consumeChallenge,
   deleteChallengesBefore,
-  insertPasskey,
-  signInByPasskey,
-  renamePasskey,
-  deletePasskey,
+  insertPasskey: audited('passkey.added', insertPasskey, (added, { creator_id, name }) => {
+    return added && { creatorId: creator_id, details: { name } };
+  }),
+  signInByPasskey: audited('session.started', signInByPasskey, (outcome, _passkey, _use, session) => {
+    return outcome === 'ok' && aboutSession(session);
+  }),
+  renamePasskey: audited('passkey.renamed', renamePasskey, (changed, creatorId, _id, name) => {
+    return changed > 0 && { creatorId, details: { name } };
+  }),
+  deletePasskey: audited('passkey.removed', deletePasskey, (changed, creatorId) => changed > 0 && { creatorId }),
 });

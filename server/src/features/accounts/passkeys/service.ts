@@ -15,7 +15,7 @@ import type { SignInResult } from '../sign-in/service.ts';
 import { challengeMs, createChallenges, type Purpose } from './challenges.ts';
 import * as repo from './repo.ts';
 
-export interface PasskeysParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'vault'> {
+export interface PasskeysParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId' | 'vault'> {
   readonly sessions: Sessions;
   readonly authUrl: string;
 }
@@ -31,7 +31,7 @@ export const passkeyNameLength = 40;
 /** Loaded on first use: the library has a hundred modules, which would slow the start of the server. */
 const webAuthn = () => import('@simplewebauthn/server');
 
-export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: PasskeysParts) {
+export function createPasskeys({ db, origins, clock, newId, vault, sessions, authUrl }: PasskeysParts) {
   const challenges = createChallenges(vault);
   const rpID = new URL(authUrl).hostname;
   const expected = { expectedOrigin: authUrl, expectedRPID: rpID, requireUserVerification: true };
@@ -87,7 +87,7 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
         name,
         created_at: clock(),
       };
-      return db.write(repo.writes.insertPasskey, passkey, maxPasskeys);
+      return db.write(repo.writes.insertPasskey, origins.current(), passkey, maxPasskeys);
     },
 
     async signInOptions(browser: string) {
@@ -119,13 +119,15 @@ export function createPasskeys({ db, clock, newId, vault, sessions, authUrl }: P
       if (!authenticationInfo) return { outcome: 'wrong' };
       const use = { counter: authenticationInfo.newCounter, at: clock() };
       const { token, row } = sessions.prepare(passkey.creator_id, 'passkey', visitor);
-      const outcome = await db.write(repo.writes.signInByPasskey, passkey.id, use, row);
+      const outcome = await db.write(repo.writes.signInByPasskey, origins.current(), passkey.id, use, row);
+      if (outcome === 'leaving') return { outcome, creatorId: passkey.creator_id };
       return outcome === 'ok' ? { outcome, token } : { outcome };
     },
 
     list: (creatorId: string) => repo.passkeysOf(db, creatorId),
-    rename: (creatorId: string, id: string, name: string) => db.write(repo.writes.renamePasskey, creatorId, id, name),
-    remove: (creatorId: string, id: string) => db.write(repo.writes.deletePasskey, creatorId, id),
+    rename: (creatorId: string, id: string, name: string) =>
+      db.write(repo.writes.renamePasskey, origins.current(), creatorId, id, name),
+    remove: (creatorId: string, id: string) => db.write(repo.writes.deletePasskey, origins.current(), creatorId, id),
     async prune(): Promise<void> {
       while ((await db.write(repo.writes.deleteChallengesBefore, clock(), pruneBatch)) > 0);
     },

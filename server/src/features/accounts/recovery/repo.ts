@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
-import { lockCreator, setPassword } from '../repo.ts';
-import { insertSession, type SessionRow } from '../sessions/repo.ts';
+import { audited } from '../../audit/index.ts';
+import { lockCreator, setPassword, signInState } from '../repo.ts';
+import { aboutSession, insertSession, type SessionRow } from '../sessions/repo.ts';
 
 async function replaceCodes(tx: Tx, creatorId: string, hashes: readonly string[], createdAt: number): Promise<void> {
   await tx.run('DELETE FROM recovery_codes WHERE creator_id = $1', [creatorId]);
@@ -26,20 +27,27 @@ export async function unusedCodes(db: Reader, creatorId: string): Promise<number
   return rows.length;
 }
 
-/** Consumes the code, sets the password, ends every session and starts a new one. */
+/** Consumes the code, sets the password, ends every session and starts a new one, unless the account waits for its deletion. */
 async function signInByCode(
   tx: Tx,
   codeHash: string,
   passwordHash: string,
   session: SessionRow,
   now: number,
-): Promise<boolean> {
+): Promise<'ok' | 'wrong' | 'leaving'> {
   const { creator_id } = session;
-  if ((await lockCreator(tx, creator_id))?.suspended_at !== null) return false;
-  if (!(await consumeCode(tx, creator_id, codeHash, now))) return false;
+  const creator = await lockCreator(tx, creator_id);
+  const state = creator ? signInState(creator) : 'suspended';
+  if (state === 'suspended') return 'wrong';
+  if (!(await consumeCode(tx, creator_id, codeHash, now))) return 'wrong';
   await setPassword(tx, creator_id, passwordHash, null);
-  await insertSession(tx, session);
-  return true;
+  if (state === 'ok') await insertSession(tx, session);
+  return state;
 }
 
-export const writes = defineWrites(import.meta.url, { replaceCodes, signInByCode });
+export const writes = defineWrites(import.meta.url, {
+  replaceCodes: audited('recovery_codes.replaced', replaceCodes, (_, creatorId) => ({ creatorId })),
+  signInByCode: audited('account.recovered', signInByCode, (outcome, _code, _password, session) => {
+    return outcome !== 'wrong' && aboutSession(session);
+  }),
+});

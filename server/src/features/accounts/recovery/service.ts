@@ -6,14 +6,15 @@ import type { Passwords } from '../passwords.ts';
 import { creatorByUsername } from '../repo.ts';
 import { checkPassword } from '../rules.ts';
 import type { Sessions } from '../sessions/service.ts';
-import type { SignInResult } from '../sign-in/service.ts';
+import type { SignIn, SignInResult } from '../sign-in/service.ts';
 import type { Throttle } from '../sign-in/throttle.ts';
 import * as repo from './repo.ts';
 
-export interface RecoveryParts extends Pick<Platform, 'db' | 'clock'> {
+export interface RecoveryParts extends Pick<Platform, 'db' | 'origins' | 'clock'> {
   readonly sessions: Sessions;
   readonly throttle: Throttle;
   readonly passwords: Passwords;
+  readonly refuse: SignIn['refuse'];
 }
 
 export type Recovery = ReturnType<typeof createRecovery>;
@@ -23,7 +24,7 @@ const codeCount = 10;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Recovery codes replace a lost password: there is no e-mail address to send a link to. */
-export function createRecovery({ db, clock, sessions, throttle, passwords }: RecoveryParts) {
+export function createRecovery({ db, origins, clock, sessions, throttle, passwords, refuse }: RecoveryParts) {
   const hashOf = (creatorId: string, code: string) => hashSecret(`${creatorId}\n${normalize(code)}`);
 
   return {
@@ -31,7 +32,7 @@ export function createRecovery({ db, clock, sessions, throttle, passwords }: Rec
     async renew(creatorId: string): Promise<string[]> {
       const codes = Array.from({ length: codeCount }, newCode);
       const hashes = codes.map((code) => hashOf(creatorId, code));
-      await db.write(repo.writes.replaceCodes, creatorId, hashes, clock());
+      await db.write(repo.writes.replaceCodes, origins.current(), creatorId, hashes, clock());
       return codes;
     },
 
@@ -46,10 +47,20 @@ export function createRecovery({ db, clock, sessions, throttle, passwords }: Rec
       const passwordHash = await passwords.hash(visitor.address, password);
       if (!creator) return { outcome: 'wrong' };
       const { token, row } = sessions.prepare(creator.id, 'recovery', visitor);
-      const signedIn = await db.write(repo.writes.signInByCode, hashOf(creator.id, code), passwordHash, row, clock());
-      if (!signedIn) return { outcome: 'wrong' };
+      const outcome = await db.write(
+        repo.writes.signInByCode,
+        origins.current(),
+        hashOf(creator.id, code),
+        passwordHash,
+        row,
+        clock(),
+      );
+      if (outcome === 'wrong') {
+        refuse(creator.id, 'recovery');
+        return { outcome };
+      }
       await throttle.clear(username, visitor.address);
-      return { outcome: 'ok', token };
+      return outcome === 'leaving' ? { outcome, creatorId: creator.id } : { outcome, token };
     },
   };
 }

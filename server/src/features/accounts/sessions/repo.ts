@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { audited, type Subject } from '../../audit/index.ts';
 
 export interface SessionRow {
   hash: string;
@@ -38,7 +39,7 @@ export async function insertSession(tx: Tx, session: SessionRow): Promise<void> 
   );
 }
 
-/** Returns nothing for a suspended creator. */
+/** Returns nothing for a suspended creator, nor for a sandbox creator: nobody can sign in as one, by whatever method. */
 export function liveSession(
   db: Reader,
   hash: string,
@@ -46,7 +47,8 @@ export function liveSession(
 ): Promise<(SessionRow & { username: string; display_name: string }) | undefined> {
   return db.get(
     `SELECT ${columns}, c.username, c.display_name FROM sessions s JOIN creators c ON c.id = s.creator_id
-     WHERE s.hash = $1 AND s.last_seen_at > $2 AND s.signed_in_at > $3 AND c.suspended_at IS NULL`,
+     WHERE s.hash = $1 AND s.last_seen_at > $2 AND s.signed_in_at > $3 AND c.suspended_at IS NULL
+       AND c.sandbox_of IS NULL`,
     [hash, since.seen, since.signedIn],
   );
 }
@@ -71,8 +73,10 @@ async function touchSession(tx: Tx, hash: string, seenAt: number, address: strin
   await tx.run('UPDATE sessions SET last_seen_at = $2, address = $3 WHERE hash = $1', [hash, seenAt, address]);
 }
 
-async function deleteSession(tx: Tx, hash: string): Promise<void> {
-  await tx.run('DELETE FROM sessions WHERE hash = $1', [hash]);
+/** Returns whose session it was. */
+async function deleteSession(tx: Tx, hash: string): Promise<string | undefined> {
+  const sql = 'DELETE FROM sessions WHERE hash = $1 RETURNING creator_id';
+  return (await tx.get<{ creator_id: string }>(sql, [hash]))?.creator_id;
 }
 
 function deleteSessionById(tx: Tx, creatorId: string, id: string): Promise<number> {
@@ -91,11 +95,22 @@ function deleteSessionsBefore(tx: Tx, since: { seen: number; signedIn: number },
   );
 }
 
+/** A sign-in, for the audit log. */
+export const aboutSession = ({ creator_id, method, user_agent }: SessionRow): Subject => ({
+  creatorId: creator_id,
+  details: { method, user_agent },
+});
+
+const aboutEnded = (ended: number, creatorId: string): Subject | false =>
+  ended > 0 && { creatorId, details: { sessions: ended } };
+
 export const writes = defineWrites(import.meta.url, {
-  insertSession,
+  insertSession: audited('session.started', insertSession, (_, session) => aboutSession(session)),
   touchSession,
-  deleteSession,
-  deleteSessionById,
-  deleteSessionsExcept,
+  deleteSession: audited('session.ended', deleteSession, (creatorId) => {
+    return creatorId !== undefined && aboutEnded(1, creatorId);
+  }),
+  deleteSessionById: audited('session.ended', deleteSessionById, aboutEnded),
+  deleteSessionsExcept: audited('session.ended', deleteSessionsExcept, aboutEnded),
   deleteSessionsBefore,
 });

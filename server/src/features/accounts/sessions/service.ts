@@ -26,7 +26,7 @@ const pruneBatch = 500;
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
-export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'clock' | 'newId'>) {
+export function createSessions({ db, origins, clock, newId }: Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'>) {
   const liveSince = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
 
   return {
@@ -68,11 +68,11 @@ export function createSessions({ db, clock, newId }: Pick<Platform, 'db' | 'cloc
     /** An unknown token, which anybody can send, costs no write. */
     async endToken(token: string): Promise<void> {
       const hash = hashSecret(token);
-      if (await repo.sessionExists(db, hash)) await db.write(repo.writes.deleteSession, hash);
+      if (await repo.sessionExists(db, hash)) await db.write(repo.writes.deleteSession, origins.current(), hash);
     },
-    end: (creatorId: string, id: string) => db.write(repo.writes.deleteSessionById, creatorId, id),
+    end: (creatorId: string, id: string) => db.write(repo.writes.deleteSessionById, origins.current(), creatorId, id),
     endOthers: (creatorId: string, keepId: string | null) =>
-      db.write(repo.writes.deleteSessionsExcept, creatorId, keepId),
+      db.write(repo.writes.deleteSessionsExcept, origins.current(), creatorId, keepId),
 
     async prune(): Promise<void> {
       while ((await db.write(repo.writes.deleteSessionsBefore, liveSince(), pruneBatch)) > 0);

@@ -9,7 +9,16 @@ import type { Recovery } from '../recovery/service.ts';
 import { AccountError } from '../rules.ts';
 import type { Accounts } from '../service.ts';
 import type { Pages, Sessions } from '../sessions/service.ts';
-import { codesCard, newCodesCard, passkeysCard, passwordCard, sessionsCard, signInAgainCard } from './views.ts';
+import {
+  activityCard,
+  codesCard,
+  dataCard,
+  newCodesCard,
+  passkeysCard,
+  passwordCard,
+  sessionsCard,
+  signInAgainCard,
+} from './views.ts';
 import { accountWords } from './words.ts';
 
 export interface AccountSettingsParts {
@@ -41,7 +50,9 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountSetti
       !${recent ? passwordCard(view, errors.password, session.username) : ''}
       !${passkeysCard(view, await passkeys.list(session.creatorId), errors.passkey)}
       !${codesCard(view, await recovery.left(session.creatorId))}
-      !${sessionsCard(view, await sessions.list(session.creatorId), session.id)}`;
+      !${sessionsCard(view, await sessions.list(session.creatorId), session.id)}
+      !${activityCard(t)}
+      !${dataCard(t)}`;
     return pages.show(request, reply, { title: t('title'), body, modules: [passkeyModule()], status });
   }
 

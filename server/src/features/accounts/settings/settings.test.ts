@@ -54,6 +54,7 @@ test('security 30: what makes a secret needs a sign-in within ten minutes; the r
   assert.equal(await app.runtime.recovery.left(id), 0);
   assert.equal((await visitor.post('/account/sessions/end-others')).headers.location, '/account');
   const again = await visitor.get('/login?return_to=%2Faccount');
+  assert.match(again.body, /press the button once more/);
   assert.match(again.body, /sign in once more[\s\S]*value="mali"/);
   const signedIn = await visitor.post('/login?return_to=%2Faccount', { username: 'mali', password });
   assert.equal(signedIn.headers.location, '/account');

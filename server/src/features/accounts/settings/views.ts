@@ -13,6 +13,7 @@ import {
 } from '../../../platform/web/blocks.ts';
 import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
+import { activityPath } from '../activity/views.ts';
 import type { PasskeyRow } from '../passkeys/repo.ts';
 import { passkeyNameLength } from '../passkeys/service.ts';
 import type { SessionRow } from '../sessions/repo.ts';
@@ -134,6 +135,23 @@ export function sessionsCard(view: View, sessions: SessionRow[], current: string
       !${sessions.length > 1 ? others : ''}`,
   });
 }
+
+export const activityCard = (t: AccountWords): Html =>
+  card({
+    title: t('activityTitle'),
+    intro: t('activityIntro'),
+    body: '',
+    actions: linkButton(t('activityAction'), activityPath),
+  });
+
+export const dataCard = (t: AccountWords): Html =>
+  card({
+    id: 'data',
+    title: t('dataTitle'),
+    intro: t('dataIntro'),
+    body: '',
+    actions: linkButton(t('dataAction'), '/account/data'),
+  });
 
 const methods = ['password', 'passkey', 'recovery', 'signup'] as const;
 

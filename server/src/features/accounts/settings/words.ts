@@ -61,6 +61,12 @@ export const accountWords = messages({
     sessionEnded: 'The session has ended.',
     othersEnded: 'All other sessions have ended.',
     unknownDevice: 'Unknown device',
+    activityTitle: 'Activity',
+    activityIntro: 'Sign-ins, and every change of your account, your apps and what may act for you.',
+    activityAction: 'Show activity',
+    dataTitle: 'Your data',
+    dataIntro: 'Download everything that is stored about you, or delete your account.',
+    dataAction: 'Export or delete',
   },
   th: {
     title: 'บัญชีและความปลอดภัย',
@@ -121,6 +127,12 @@ export const accountWords = messages({
     sessionEnded: 'สิ้นสุดเซสชันแล้ว',
     othersEnded: 'เซสชันอื่นทั้งหมดสิ้นสุดลงแล้ว',
     unknownDevice: 'อุปกรณ์ที่ไม่รู้จัก',
+    activityTitle: 'ความเคลื่อนไหว',
+    activityIntro: 'การเข้าสู่ระบบ และการเปลี่ยนแปลงทุกครั้งของบัญชี แอปของคุณ และสิ่งที่ทำงานแทนคุณได้',
+    activityAction: 'ดูความเคลื่อนไหว',
+    dataTitle: 'ข้อมูลของคุณ',
+    dataIntro: 'ดาวน์โหลดทุกอย่างที่บันทึกไว้เกี่ยวกับคุณ หรือลบบัญชี',
+    dataAction: 'ส่งออกหรือลบ',
   },
 });
 

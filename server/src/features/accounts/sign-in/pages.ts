@@ -11,6 +11,7 @@ import type { Recovery } from '../recovery/service.ts';
 import { AccountError, brokenRules } from '../rules.ts';
 import type { Accounts } from '../service.ts';
 import type { Pages } from '../sessions/service.ts';
+import { type RestoreParts, restorePages } from './restore.ts';
 import type { SignIn, SignInResult } from './service.ts';
 import {
   type RecoveryForm,
@@ -25,7 +26,7 @@ import {
 } from './views.ts';
 import { entryWords } from './words.ts';
 
-export interface SignInPagesParts {
+export interface SignInPagesParts extends RestoreParts {
   readonly pages: Pages;
   readonly accounts: Accounts;
   readonly signIn: SignIn;
@@ -57,6 +58,7 @@ const fieldErrors = {
 /** /login, /logout, /login/recovery and /signup. */
 export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): void {
   const { pages, accounts, signIn, passkeys, recovery, limiter, signup } = parts;
+  const offerRestoring = restorePages(scope, parts);
   const passkeyModule = pages.assets.add(new URL('../passkeys/browser/passkeys.ts', import.meta.url));
   const words = (request: FastifyRequest) => entryWords(pages.lang(request));
 
@@ -117,6 +119,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
       await pages.signedIn(request, reply, result.token);
       return pages.redirect(reply, pages.returnTo(request));
     }
+    if (result.outcome === 'leaving') return offerRestoring(request, reply, result.creatorId);
     if (result.outcome === 'suspended')
       return showSignIn(request, reply, { username, notice: notice('error', words(request)('suspended')) }, 403);
     return showSignIn(request, reply, { username, notice: throttledNotice(request, reply, result.retryAfter) }, 429);
@@ -177,6 +180,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
         const count = await recovery.left((await accounts.byUsername(username)).id);
         return pages.redirect(reply, pages.returnTo(request), { tone: 'ok', text: t('recovered', { count }) });
       }
+      if (result.outcome === 'leaving') return offerRestoring(request, reply, result.creatorId);
       if (result.outcome !== 'throttled')
         return showRecovery(request, reply, { username, code, errors: { code: t('wrongCode') } }, 401);
       const tooOften = throttledNotice(request, reply, result.retryAfter);
@@ -212,7 +216,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
         error,
         ...brokenRules({ username, displayName, password }, new URL(pages.authUrl).hostname),
       ]) {
-        if (code === 'creator_unknown') throw error;
+        if (code === 'creator_unknown' || code === 'creator_is_sandbox' || code === 'creator_is_demo') throw error;
         const [name, text] = fieldErrors[code];
         errors[name] = t(text);
       }

@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
-import { lockCreator } from '../repo.ts';
-import { insertSession, type SessionRow } from '../sessions/repo.ts';
+import { audited } from '../../audit/index.ts';
+import { lockCreator, signInState } from '../repo.ts';
+import { aboutSession, insertSession, type SessionRow } from '../sessions/repo.ts';
 
 const freeAttempts = 10;
 const slowAttempts = 3;
@@ -59,17 +60,26 @@ async function signInWithPassword(
   tx: Tx,
   passwordHash: string,
   session: SessionRow,
-): Promise<'ok' | 'wrong' | 'suspended'> {
+): Promise<'ok' | 'wrong' | 'leaving' | 'suspended'> {
   const creator = await lockCreator(tx, session.creator_id);
   if (creator?.password_hash !== passwordHash) return 'wrong';
-  if (creator.suspended_at !== null) return 'suspended';
-  await insertSession(tx, session);
-  return 'ok';
+  const state = signInState(creator);
+  if (state === 'ok') await insertSession(tx, session);
+  return state;
 }
+
+/** A wrong password or recovery code of an existing account changes nothing: its row in the audit log is all. */
+async function refuseSignIn(_tx: Tx, _creatorId: string, _method: 'password' | 'recovery'): Promise<void> {}
 
 export const writes = defineWrites(import.meta.url, {
   countAttempt,
   clearAttempts,
   deleteAttemptsBefore,
-  signInWithPassword,
+  refuseSignIn: audited('session.refused', refuseSignIn, (_, creatorId, method) => ({
+    creatorId,
+    details: { method },
+  })),
+  signInWithPassword: audited('session.started', signInWithPassword, (outcome, _hash, session) => {
+    return outcome === 'ok' && aboutSession(session);
+  }),
 });

@@ -1,0 +1,1 @@
+export { createErasure, type Erasure, type ErasureProgress } from './service.ts';

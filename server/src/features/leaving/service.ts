@@ -1,0 +1,191 @@
+/**
+ * Accounts that are deleted. Invariants:
+ *
+ * - The state is in the database. A process that is killed at any moment leaves a deletion that another one finishes.
+ * - One node deletes one account at a time. Its lease ends soon after its death.
+ * - Once the first row is deleted, nobody can restore the account.
+ * - An account that was deleted, or waits for it, is so in a restored copy too.
+ */
+import { StorageUnavailable } from '../../platform/db/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { AccountError, type Accounts } from '../accounts/index.ts';
+import type { Grants } from '../oauth/index.ts';
+import { type DeletionsFile, rememberedMs, wayBackMs } from './deletions-file.ts';
+import type { Between, Erase } from './erase.ts';
+import { ownedTables } from './erase-repo.ts';
+import * as repo from './repo.ts';
+import type { TakenNames } from './taken-names.ts';
+
+export interface LeavingParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'wait' | 'newId' | 'log'> {
+  readonly accounts: Pick<Accounts, 'byId'>;
+  readonly grants: Pick<Grants, 'announce'>;
+  readonly audit: { erase(creatorId: string): Promise<void> };
+  readonly erase: Erase;
+  /** The sandbox creators of an account go first. */
+  readonly sandbox: {
+    list(developerId: string): Promise<readonly { readonly id: string }[]>;
+    remove(developerId: string, creatorId: string): Promise<boolean>;
+  };
+  readonly takenNames: TakenNames;
+  /** Where continuous copies are. */
+  readonly file: DeletionsFile | undefined;
+}
+
+export type Leaving = ReturnType<typeof createLeaving>;
+
+const leaseMs = 15_000;
+/** Rows that other nodes still had in memory when the last one was deleted are looked for after this time. */
+const settledMs = 20_000;
+/** A vacuum keeps what an open transaction may still read, such as that of a dump. By then it has ended. */
+const cleanedAgainMs = 86_400_000;
+
+class LeaseLost extends Error {}
+
+export function createLeaving(parts: LeavingParts) {
+  const { db, origins, clock, wait, newId, log, accounts, grants, audit, erase, sandbox, takenNames, file } = parts;
+  const { writes } = repo;
+  let running: Promise<void> | undefined;
+
+  /** Renews the lease, and leaves the database to others for three times as long as the last write took. */
+  function holding(creatorId: string, token: string): Between {
+    let renewedAt = clock();
+    return async (tookMs) => {
+      await wait(Math.ceil(3 * tookMs));
+      if (clock() - renewedAt < leaseMs / 3) return;
+      renewedAt = clock();
+      if (!(await db.write(writes.renewLease, creatorId, token, renewedAt + leaseMs))) throw new LeaseLost();
+    };
+  }
+
+  /** Returns whether the account is gone. */
+  async function eraseAccount(creatorId: string): Promise<boolean> {
+    const creator = await accounts.byId(creatorId);
+    if (!creator) return true;
+    const token = newId('lse');
+    const lease = { token, from: clock(), until: clock() + leaseMs };
+    if (!(await db.write(writes.beginErasure, creatorId, lease))) return false;
+    try {
+      await eraseHeld(creator, holding(creatorId, token));
+    } catch (error) {
+      // Others may go on at once, with this account or another.
+      if (!(error instanceof LeaseLost)) await db.write(writes.renewLease, creatorId, token, 0).catch(() => false);
+      throw error;
+    }
+    grants.announce('*');
+    return true;
+  }
+
+  async function eraseHeld({ id: creatorId, username }: { id: string; username: string }, between: Between) {
+    for (const { id } of await sandbox.list(creatorId)) {
+      await sandbox.remove(creatorId, id);
+      await between(0);
+    }
+    await erase.apps(creatorId, between);
+    // Until nothing is found: others may have added something meanwhile.
+    while ((await erase.creator(creatorId, between)) > 0);
+    await audit.erase(creatorId);
+    await db.write(writes.finishErasure, origins.current(), creatorId, takenNames.prepare(username), clock());
+  }
+
+  /** One that fails is tried again at the next run, and keeps no other from being deleted. Returns the errors. */
+  async function eraseDue(): Promise<unknown[]> {
+    const errors: unknown[] = [];
+    for (const { id } of await repo.dueDeletions(db, clock())) {
+      try {
+        await eraseAccount(id);
+      } catch (error) {
+        if (error instanceof StorageUnavailable) throw error;
+        if (error instanceof LeaseLost)
+          log.warn({ creator: id }, 'another node has gone on with the deletion of an account');
+        else errors.push(error);
+      }
+    }
+    return errors;
+  }
+
+  /** Leaves as little in the files as the engine can. Resolves to false if it has to be tried again. */
+  async function cleanFiles(): Promise<boolean> {
+    await db.vacuum?.(ownedTables);
+    return (await db.truncateLog?.()) ?? true;
+  }
+
+  async function finish(): Promise<void> {
+    const erased = await repo.uncleanErasures(db, clock(), { firstMs: settledMs, againMs: cleanedAgainMs });
+    for (const { creator_id } of erased) {
+      await erase.creator(creator_id);
+      await audit.erase(creator_id);
+    }
+    if (erased.length > 0 && (await cleanFiles()))
+      for (const { creator_id } of erased) await db.write(writes.setCleaned, creator_id, clock());
+  }
+
+  async function record(): Promise<void> {
+    const erased = await repo.erasedAccounts(db);
+    const asked = await repo.askedDeletions(db, clock() - rememberedMs - wayBackMs);
+    file?.record({ erased, asked }, clock());
+  }
+
+  async function run(): Promise<void> {
+    await record();
+    const errors = await eraseDue();
+    await db.write(writes.forgetErasures, clock() - rememberedMs, clock());
+    await record();
+    await finish();
+    if (errors.length > 0) throw errors[0];
+  }
+
+  /** `now`: without the time to change one's mind. Returns when the deletion begins. */
+  async function ask(creatorId: string, now = false): Promise<number> {
+    const asked = await db.write(
+      writes.askDeletion,
+      origins.current(),
+      creatorId,
+      clock(),
+      now ? clock() : clock() + wayBackMs,
+    );
+    if (asked === 'is_demo')
+      throw new AccountError('creator_is_demo', 'The demo world is removed as a whole: namjai demo remove');
+    if (asked === 'unknown') throw new AccountError('creator_unknown', 'There is no such account.');
+    grants.announce('*');
+    return asked.deleteAt;
+  }
+
+  return {
+    ask,
+
+    /** Returns whether the account waited for its deletion, and the caller may end that. */
+    async restore(creatorId: string, by: 'owner' | 'operator'): Promise<boolean> {
+      const restored = await db.write(writes.undoDeletion, origins.current(), creatorId, by === 'operator');
+      if (restored) grants.announce('*');
+      return restored;
+    },
+
+    /** Deletes an account now, in this process or with another one that has begun. */
+    async eraseNow(creatorId: string): Promise<void> {
+      await ask(creatorId, true);
+      while (!(await eraseAccount(creatorId))) await wait(1000);
+      await cleanFiles();
+    },
+
+    /** Deletes what is due, and cleans up after it. Never runs twice at once. */
+    tick(): Promise<void> {
+      running ??= run().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+
+    /** At the start: deletions that the database does not know, because it was restored from a copy. */
+    async applyDeletions(): Promise<void> {
+      const { erased, asked } = file?.read() ?? { erased: [], asked: [] };
+      const again: string[] = [];
+      for (const { creator_id } of erased)
+        if (await accounts.byId(creator_id)) {
+          await ask(creator_id, true);
+          again.push(creator_id);
+        }
+      for (const deletion of asked) if (await db.write(writes.applyAsked, deletion)) again.push(deletion.creator_id);
+      if (again.length > 0) log.warn({ creators: again }, 'deletions of accounts are applied again to a restored copy');
+    },
+  };
+}

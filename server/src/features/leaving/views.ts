@@ -1,0 +1,56 @@
+import { button, card, fold, linkButton, notice } from '../../platform/web/blocks.ts';
+import { buttonForm, field, form } from '../../platform/web/forms.ts';
+import { type Html, html } from '../../platform/web/html.ts';
+import type { LeavingWords } from './words.ts';
+
+export const dataPath = '/account/data';
+export const exportPath = `${dataPath}/export`;
+export const deletePath = `${dataPath}/delete`;
+
+export interface View {
+  readonly t: LeavingWords;
+  readonly csrf: string;
+}
+
+export const signInAgainCard = (t: LeavingWords): Html =>
+  card({
+    title: t('recentTitle'),
+    intro: t('recentText'),
+    body: '',
+    actions: linkButton(t('recentAction'), `/login?return_to=${encodeURIComponent(dataPath)}`, 'primary'),
+  });
+
+export const exportCard = ({ t, csrf }: View): Html =>
+  card({
+    id: 'export',
+    title: t('exportTitle'),
+    intro: t('exportIntro'),
+    body: html`
+      !${notice('info', t('exportCare'))}
+      !${buttonForm({ action: exportPath, csrf, label: t('exportAction'), row: true })}`,
+  });
+
+export interface DeletionForm {
+  readonly typed?: string;
+  readonly error?: string;
+}
+
+export const deletionCard = ({ t, csrf }: View, { typed, error }: DeletionForm): Html =>
+  card({
+    id: 'delete',
+    title: t('deleteTitle'),
+    intro: t('deleteIntro'),
+    body: html`
+      !${notice('warn', t('deleteStays'))}
+      !${fold({
+        summary: t('deleteOpen'),
+        open: error !== undefined,
+        body: form({
+          action: deletePath,
+          csrf,
+          body: html`
+            !${field({ name: 'username', label: t('deleteName'), value: typed, error, autocomplete: 'off', required: true, maxlength: 30 })}
+            <div class="actions">!${button(t('deleteAction'), { kind: 'danger' })}</div>`,
+        }),
+      })}`,
+  });

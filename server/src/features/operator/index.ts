@@ -1,0 +1,1 @@
+export { type AppSummary, type CreatorSummary, createOperator } from './service.ts';

@@ -1,0 +1,1 @@
+export { createSealing } from './service.ts';
