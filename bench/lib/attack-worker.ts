@@ -1,6 +1,12 @@
-/** The attacker: a process of its own, so that what it sends does not delay the victim's client. */
+/**
+ * The attacker: a process of its own, so that what it sends does not delay the victim's client. It stands for somebody at
+ * another machine, so the server and the victim's client go before it where all of them want a core.
+ */
+import { constants, setPriority } from 'node:os';
 import { type Answers, type FloodOptions, type RunningFlood, startFlood } from '../../server/test/flood.ts';
 import { answerCalls } from './calls.ts';
+
+setPriority(constants.priority.PRIORITY_LOW);
 
 let running: RunningFlood | undefined;
 

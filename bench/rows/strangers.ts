@@ -3,6 +3,7 @@ import type { Runtime } from '../../server/src/runtime.ts';
 import {
   acknowledgements,
   attackConnections,
+  badStreamKeys,
   historyReads,
   publicPages,
   strangersPings,
@@ -121,6 +122,13 @@ const strangers: readonly Stranger[] = [
     what: '/readyz, /openapi.json, /docs and /@name, 100 requests at once',
     setup: 5,
     prepare: async ({ runtime }) => ({ sent: [await publicPages(runtime)] }),
+  },
+  {
+    line: 51,
+    title: 'Victim’s p99, bad stream keys',
+    what: 'Socket.IO handshakes with stream keys that nobody has, 100 requests at once',
+    setup: 5,
+    prepare: async () => ({ sent: [await badStreamKeys()] }),
   },
 ];
 

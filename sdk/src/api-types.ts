@@ -45,7 +45,7 @@ export type AlertOutcome = {
   reason: 'by_creator' | 'below_minimum' | 'rejected' | 'held_too_long' | 'voided' | null;
 };
 
-/** The creator asked to see an alert again; `replay` is true, and no status changes. */
+/** The creator asked to see an alert again; `replay` is true, and no status changes. In a rehearsal of a sandbox creator `test` is true as well. */
 export type AlertReplayedEvent = {
   /** Belongs to the event, not to its delivery. */
   id: string;
@@ -116,6 +116,15 @@ export type AlertTestEvent = {
   data: { alert: Alert };
 };
 
+/** A held tip was approved. */
+export type ApprovedStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'approved';
+  outcome: null;
+  detail: Record<string, never>;
+};
+
 /** Stored once: the same bytes on the socket, in a webhook and here. Types may be added: pass over those you do not know. */
 export type StreamEvent =
   | TipCreatedEvent
@@ -126,6 +135,15 @@ export type StreamEvent =
   | AlertSkippedEvent
   | TipVoidedEvent
   | GoalReachedEvent;
+
+/** An event about the tip entered the log, for sockets, streams and webhooks. */
+export type EventStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'event';
+  outcome: null;
+  detail: { id: string; type: string; sequence: number };
+};
 
 export type Goal = {
   id: string;
@@ -177,6 +195,18 @@ export type GrantRevokedEvent = {
   data: { creator_id: string; reason: 'creator' | 'app' | 'operator' | 'app_deleted' | 'account_deleted' };
 };
 
+/** The creator’s screening held the tip for approval. */
+export type HeldStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'held';
+  outcome: null;
+  detail: {
+    /** The rule that held it; `everything`: all tips are held; `new_name`: a name that is not known; `amount`: a large one. */
+    reason: 'word_list' | 'links' | 'numbers' | 'everything' | 'new_name' | 'amount' | null;
+  };
+};
+
 /** The creator that the token represents. */
 export type Me = {
   id: string;
@@ -193,6 +223,48 @@ export type Me = {
   app: { client_id: string; name: string };
   /** What this token may do, space-separated. */
   scope: string;
+};
+
+/** Something that has not happened, and why. */
+export type MissingStep = {
+  kind: 'overlay' | 'webhook';
+  /** `held`: the tip waits for approval; `no_overlay`: no overlay has been open since the alert was queued; `too_small`: the amount is below the creator’s smallest amount for alerts; `too_old`: it waited longer than the creator lets alerts wait; `hidden`: the creator hides all alerts; `paused`: the creator has paused alerts; `waiting`: it is on its way, or waits its turn; `no_webhook`: your app has no webhook; `not_permitted`: your app may not receive events of this creator (`events.subscribe`); `type_not_chosen`: the webhook is for other types of events; `added_later`: the webhook, or the connection of the creator, is newer than the event; `listener_closed`: the listener was not open; `disabled`: the webhook is switched off; `grant_ended`: the creator has disconnected the app; `below_minimum`: the amount is below the smallest amount of the connection; `not_shown`: connections are told only of tips that may be shown; `not_kept`: the log of deliveries no longer has it. */
+  reason:
+    | 'held'
+    | 'no_overlay'
+    | 'too_small'
+    | 'too_old'
+    | 'hidden'
+    | 'paused'
+    | 'waiting'
+    | 'no_webhook'
+    | 'not_permitted'
+    | 'type_not_chosen'
+    | 'added_later'
+    | 'listener_closed'
+    | 'disabled'
+    | 'grant_ended'
+    | 'below_minimum'
+    | 'not_shown'
+    | 'not_kept';
+  /** Since when that is so: the webhook was switched off, the last overlay was closed; null if unknown. */
+  since: string | null;
+  webhook_id: string | null;
+  event_id: string | null;
+};
+
+/** What became of the alert. */
+export type OverlayStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'overlay';
+  outcome: 'shown' | 'skipped' | 'expired';
+  detail: {
+    /** Why it was skipped; null if it was shown or has expired. */
+    reason: 'by_creator' | 'below_minimum' | 'rejected' | 'held_too_long' | 'voided' | 'blocked' | null;
+    /** Whether an overlay was open when the alert was queued; null if it never was, or is no longer known. */
+    overlay_open: boolean | null;
+  };
 };
 
 /** The creator’s public profile. */
@@ -216,6 +288,33 @@ export type Profile = {
     /** The creator’s words on how to tip there, at most 140 code points. */
     note: string | null;
   }[];
+};
+
+/** The tip was committed. */
+export type RecordedStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'recorded';
+  outcome: null;
+  detail: {
+    source: {
+      /** An app, the creator by hand, or the command line. */
+      type: 'api' | 'creator' | 'cli';
+      client_id: string | null;
+      app_name: string | null;
+    };
+    /** The X-Request-Id of the request that recorded the tip; null unless your app sent it. */
+    request_id: string | null;
+  };
+};
+
+/** A held tip was rejected. */
+export type RejectedStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'rejected';
+  outcome: null;
+  detail: Record<string, never>;
 };
 
 export type SocketToken = {
@@ -330,9 +429,37 @@ export type TipVoidedEvent = {
   data: { tip: Tip };
 };
 
+export type Trace = {
+  tip_id: string;
+  /** In order of time. */
+  steps: TraceStep[];
+  /** What has not happened, and why. */
+  missing: MissingStep[];
+};
+
+/** Something that happened to a tip. Kinds may be added: pass over those you do not know. */
+export type TraceStep =
+  | RecordedStep
+  | EventStep
+  | HeldStep
+  | ApprovedStep
+  | RejectedStep
+  | OverlayStep
+  | WebhookStep
+  | VoidedStep;
+
 export type VoidRequest = {
   /** At most 255 characters; kept with the tip. */
   reason?: string | null;
+};
+
+/** The tip was taken back. */
+export type VoidedStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'voided';
+  outcome: null;
+  detail: { reason: string | null };
 };
 
 /** The body of a delivery. Types may be added: pass over those you do not know. */
@@ -360,4 +487,27 @@ export type WebhookPingEvent = {
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   data: Record<string, never>;
+};
+
+/** One attempt to deliver an event to one of your app’s webhooks. */
+export type WebhookStep = {
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  kind: 'webhook';
+  outcome: 'succeeded' | 'failed';
+  detail: {
+    webhook_id: string;
+    delivery_id: string;
+    event_id: string;
+    event_type: string;
+    /** Counts from 1, among those that are kept. */
+    attempt: number;
+    /** null if there was no answer. */
+    status_code: number | null;
+    duration_ms: number;
+    /** Why it failed; null after a success. */
+    error: string | null;
+    /** RFC 3339, UTC, milliseconds. */
+    next_attempt_at: string | null;
+  };
 };

@@ -210,19 +210,25 @@ test('refusals become a NamjaiError with all that the server said', async (t) =>
   await assert.rejects(client.me(), { status: 400, code: 'unknown_error', requestId: 'req_8', details: [] });
 });
 
-test('a refused token is renewed once by the callback', async (t) => {
+test('a refused token is renewed by the callback, and again if the new one has expired, too', async (t) => {
   const asked: (string | undefined)[] = [];
   const accessToken = (refused?: string) => `at-${asked.push(refused)}`;
   const expired = refuse(401, 'token_expired');
-  const { client, seen } = await setUp(t, [expired, json(200, {}), expired, expired], { accessToken });
+  const wrong = refuse(401, 'token_invalid');
+  const answers = [expired, json(200, {}), expired, expired, json(200, {}), wrong, wrong];
+  const { client, seen } = await setUp(t, [...answers, expired, expired, expired, expired], { accessToken });
   await client.me();
   assert.deepEqual(asked, [undefined, 'at-1']);
   assert.deepEqual(
     seen.map(({ auth }) => auth),
     ['Bearer at-1', 'Bearer at-2'],
   );
+  await client.me();
+  assert.deepEqual(asked.slice(2), [undefined, 'at-3', 'at-4']);
+  await assert.rejects(client.me(), { code: 'token_invalid' });
+  assert.equal(seen.length, 7, 'a token that is wrong is renewed once');
   await assert.rejects(client.me(), { code: 'token_expired' });
-  assert.equal(seen.length, 4);
+  assert.equal(seen.length, 11, 'no more often than a call is repeated');
 });
 
 test('events.connect ends for good when the grant or a fixed token is refused', async (t) => {

@@ -16,6 +16,7 @@ import type {
   TipFilter,
   TipRequest,
   TipStats,
+  Trace,
   VoidRequest,
 } from './types.ts';
 
@@ -59,6 +60,8 @@ export function createClient(options: RequestOptions) {
     tips: {
       /** Newest first; fetches further pages as the loop goes on. */
       list: (filter: TipFilter = {}) => listTips(request, filter),
+      /** What happened to a tip, step by step, and what has not happened, with the reason. */
+      trace: (id: string) => request<Trace>({ path: `/v1/tips/${encodeURIComponent(id)}/trace`, repeatable: true }),
       get: (id: string) => request<Tip>({ path: `/v1/tips/${encodeURIComponent(id)}`, repeatable: true }),
       stats: () => request<TipStats>({ path: '/v1/tips/stats', repeatable: true }),
       /**
@@ -72,6 +75,8 @@ export function createClient(options: RequestOptions) {
           body: tip,
           headers: { 'idempotency-key': idempotencyKey },
           repeatable: true,
+          // A payment was made: it should not get lost because of a bad minute.
+          retries: 10,
         }),
       /** Takes a tip back that your app recorded within the last 90 days. It is final; a repeat answers the same. */
       void: (id: string, voiding: VoidRequest = {}) =>

@@ -11,8 +11,8 @@ export type RequestOptions = {
   baseUrl: string;
   /** A token, or a function that gets one. It is called again, with the refused token, after a 401. */
   accessToken: AccessToken;
-  /** How often a request is tried again. Default 3. */
-  retries?: number;
+  /** How often a request is tried again. Default 3, and 10 for `tips.create`. */
+  retries?: number | undefined;
   /** How long one try may take. Default 15 seconds. */
   timeoutMs?: number;
   fetch?: typeof fetch;
@@ -27,15 +27,19 @@ type Call = {
   body?: unknown;
   headers?: Record<string, string>;
   repeatable: boolean;
+  /** In place of the usual number, unless the caller of the SDK has chosen one. */
+  retries?: number;
 };
 
 export type Request = <T>(call: Call) => Promise<T>;
 
 const TRANSIENT_STATUSES = [502, 503, 504];
+const USUAL_RETRIES = 3;
 const MAX_WAIT_MS = 60_000;
+const MAX_BACK_OFF_MS = 8_000;
 
 export function createRequest(options: RequestOptions, getToken: (refused?: string) => Promise<string>): Request {
-  const { retries = 3, timeoutMs = 15_000, random = Math.random } = options;
+  const { timeoutMs = 15_000, random = Math.random } = options;
   const send = options.fetch ?? fetch;
   const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
   const renewable = typeof options.accessToken === 'function';
@@ -59,12 +63,13 @@ export function createRequest(options: RequestOptions, getToken: (refused?: stri
   }
 
   /** Full jitter, so that clients that failed together do not come back together. */
-  const backOff = (tries: number) => random() * 500 * 2 ** tries;
+  const backOff = (tries: number) => random() * Math.min(500 * 2 ** tries, MAX_BACK_OFF_MS);
 
   return async (call) => {
     const url = urlOf(call);
     let bearer = await getToken();
-    let renewed = false;
+    const retries = options.retries ?? call.retries ?? USUAL_RETRIES;
+    let renewals = 0;
     for (let tries = 0; ; tries += 1) {
       let response: Response;
       try {
@@ -78,8 +83,11 @@ export function createRequest(options: RequestOptions, getToken: (refused?: stri
         continue;
       }
       const error = await NamjaiError.from(response);
-      if (error.status === 401 && renewable && !renewed) {
-        renewed = true;
+      // A new token that has expired, too, is the server's doing; one that is wrong in another way stays wrong.
+      const mayRenew = renewals === 0 || (error.code === 'token_expired' && renewals < retries);
+      if (error.status === 401 && renewable && mayRenew) {
+        renewals += 1;
+        tries -= 1;
         bearer = await getToken(bearer);
         continue;
       }

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { installGlobally, useAsNobody } from './installed/everybody.ts';
 import {
   compile,
   compileForWeb,
@@ -117,6 +118,13 @@ test('packed, the SDK and the server work outside of the repository', async (t) 
   });
 
   await t.test('the command line serves pages, guides and the overlay', (t) => checkServer(t, project));
+
+  await t.test('installed for everybody, it runs anywhere and keeps its data in a folder of the user', async (t) => {
+    const prefix = await installGlobally(folder, tarballs.server);
+    if (prefix === undefined) return t.skip('npm cannot be reached');
+    const { version } = JSON.parse(readFileSync(join(repository, 'server/package.json'), 'utf8'));
+    await useAsNobody(t, folder, prefix, version);
+  });
 });
 
 async function checkServer(t: { after(end: () => Promise<void>): void }, project: string): Promise<void> {
@@ -176,6 +184,13 @@ test('installed by npm, the SDK works in each runtime', { skip: chosen.length ==
   await t.test('an older compiler accepts the declarations', async () => {
     for (const resolution of moduleResolutions) await compile(project, resolution, oldCompiler);
     await compileForWeb(project, oldCompiler);
+  });
+  await t.test('where the Node.js of the system is too old, the server brings its own', async () => {
+    const old = join(project, 'node_modules/node20/bin');
+    const prefix = await installGlobally(folder, tarballs.server, `${old}:${process.env.PATH}`);
+    assert.ok(prefix, 'npm can be reached');
+    const { stdout } = await run(join(prefix, 'bin/namjai'), ['--version'], folder, { PATH: `${old}:/usr/bin:/bin` });
+    assert.match(stdout, /^namjai \d/);
   });
   for (const { name, command } of chosen) {
     await t.test(name, async (t) => {

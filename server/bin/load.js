@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 export async function load(path) {
   // Plain JavaScript, so that a Node.js too old to read the rest can still say so.
   if (Number.parseInt(process.versions.node, 10) < 24) {
+    const script = fileURLToPath(new URL('bring-node.js', import.meta.url));
     console.error(
-      `Namjai needs Node.js 24 or newer; this is ${process.version}. In the repository, "npm start" brings its own.`,
+      existsSync(new URL('../src', import.meta.url))
+        ? `Namjai needs Node.js 24 or newer; this is ${process.version}. In the repository, "npm start" brings its own.`
+        : `Namjai needs Node.js 24 or newer; this is ${process.version}. Install one, or run: node ${script}`,
     );
     process.exit(1);
   }

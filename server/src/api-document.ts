@@ -2,6 +2,7 @@ import type { RouteOptions } from 'fastify';
 import type { Config } from './config.ts';
 import { WebhookEvent, WebhookHeaders, webhookExamples } from './features/events/index.ts';
 import { limitPolicy, limits, scopes } from './features/oauth/index.ts';
+import { chaosKinds, chaosKindTable } from './features/sandbox/index.ts';
 import { closeReasons } from './features/sockets/index.ts';
 import type { DocumentInfo } from './platform/http/openapi.ts';
 
@@ -80,16 +81,22 @@ export function apiDocument(config: Pick<Config, 'baseUrl' | 'authUrl'>): Docume
   };
 }
 
+const chaosHeaderText = `Only for sandbox creators with chaos: the fault that was made on purpose (${chaosKinds
+  .filter((kind) => chaosKindTable[kind].channel === 'call')
+  .map((kind) => `\`${kind}\``)
+  .join(', ')})`;
+
 function describeProtection({ config }: RouteOptions): ReturnType<DocumentInfo['describe']> {
   if (config?.clientLimit) return { security: [{ client: [] }], ...describeLimit(config.clientLimit) };
   if (config?.clientAuth) return { security: [{ client: [] }, {}], headers: {} };
   const protection = config?.protection;
   if (config?.socketToken) return { security: [{ socketToken: [] }, {}], headers: {} };
   if (!protection) return { security: [], headers: {} };
-  const { note, ...described } = describeLimit(protection.limit);
+  const { note, headers, ...described } = describeLimit(protection.limit);
   return {
     security: [{ oauth2: protection.scope ? [protection.scope] : [] }, { bearer: [] }],
     ...described,
+    headers: { ...headers, 'Namjai-Chaos': chaosHeaderText },
     note: `${protection.scope ? `Scope: \`${protection.scope}\`. ` : ''}${note}`,
   };
 }

@@ -1,21 +1,33 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { apiDocument } from './api-document.ts';
-import { accountSettingsPages, createPostLimit, signInPages } from './features/accounts/index.ts';
+import { accountSettingsPages, activityPages, createPostLimit, signInPages } from './features/accounts/index.ts';
 import { alertRoutes } from './features/alerts/index.ts';
 import { toFailure } from './features/apps/index.ts';
-import { connectedAppPages, dashboardPages, liveRoute, tipPages, tipsPages } from './features/dashboard/index.ts';
+import { connectionPages, socketIoRoutes } from './features/connections/index.ts';
+import {
+  connectedAppPages,
+  dashboardPages,
+  erasePages,
+  liveRoute,
+  tipPages,
+  tipsPages,
+} from './features/dashboard/index.ts';
 import { docsPages } from './features/docs/index.ts';
 import { goalPages, goalRoutes } from './features/goals/index.ts';
 import { healthRoutes } from './features/health/index.ts';
+import { leavingPages } from './features/leaving/index.ts';
 import { livePages } from './features/live/index.ts';
-import { authorizePages, devicePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
+import { authorizePages, chaosHeader, devicePages, metadataRoutes, oauthRoutes } from './features/oauth/index.ts';
 import { overlayPages, overlayRoutes } from './features/overlay/index.ts';
 import { portalPages } from './features/portal/index.ts';
 import { profilePages, profileRoutes } from './features/profile/index.ts';
+import { chaosPages, rehearsalPages, sandboxPages } from './features/sandbox/index.ts';
 import { screeningPages } from './features/screening/index.ts';
 import { socketRoutes, webSocketOptions } from './features/sockets/index.ts';
 import { tipRoutes } from './features/tips/index.ts';
+import { traceRoutes } from './features/trace/index.ts';
 import { listenRoute, webhookRoutes } from './features/webhooks/index.ts';
+import { actAs } from './platform/http/act-as.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createHttp } from './platform/http/server.ts';
 import { useWebSockets } from './platform/http/websocket.ts';
@@ -31,6 +43,7 @@ const navigation: Navigation = {
   overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
   goals: { href: '/dashboard/goals', en: 'Goals', th: 'เป้าหมาย' },
   screening: { href: '/dashboard/screening', en: 'Screening', th: 'คัดกรอง' },
+  connections: { href: '/dashboard/connections', en: 'Connections', th: 'การเชื่อมต่อ' },
   apps: { href: '/dashboard/apps', en: 'Connected apps', th: 'แอปที่เชื่อมต่อ' },
   profile: { href: '/dashboard/profile', en: 'Profile', th: 'โปรไฟล์' },
   developers: { href: '/developers', en: 'Developers', th: 'นักพัฒนา' },
@@ -52,7 +65,8 @@ export interface App {
 export function createApp(runtime: Runtime): App {
   const { keys, tokenEndpoint, access, streams, presence, overlays } = runtime;
   const { config, db, newId, log, metrics, vault, zone, events, tokens, protect, profiles, tips, alerts } = runtime;
-  const { clock, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, lastUsed } = runtime;
+  const { clock, origins, hub, limiter, sessions, signIn, passkeys, recovery, accounts, apps, grants, lastUsed } =
+    runtime;
   let draining = false;
   const assets = createAssets();
   const countPost = createPostLimit(limiter);
@@ -63,31 +77,46 @@ export function createApp(runtime: Runtime): App {
     newId,
     log,
     metrics,
-    caller: ({ grant }) => grant,
+    caller: (request) => request.grant ?? callerOf(request, pages.session(request)?.creatorId),
+    isOnPurpose: (reply) => reply.hasHeader(chaosHeader),
     failed(request, reply) {
       const clientId = request.grant?.clientId ?? request.clientId;
-      if (clientId !== undefined) runtime.failures.record(clientId, (at) => toFailure(request, reply, at));
+      const chaos = reply.hasHeader(chaosHeader);
+      if (clientId !== undefined) runtime.failures.record(clientId, (at) => toFailure(request, reply, at, chaos));
     },
     elsewhere: pages.errorWriter,
   });
   http.decorateRequest('grant');
   http.decorateRequest('clientId');
+  http.decorateRequest('creatorId');
   const webSockets = useWebSockets(http, webSocketOptions);
   const document = collectOpenApi(http, apiDocument(config));
 
-  healthRoutes(http, { db, draining: () => draining });
+  healthRoutes(http, { db, log, draining: () => draining, lacksSecretKey: runtime.sealing.lacksKey });
   metadataRoutes(http, { keys, apps, baseUrl: config.baseUrl, authUrl: config.authUrl });
-  oauthRoutes(http, { apps, devices: runtime.devices, tokenEndpoint });
+  oauthRoutes(http, { apps, origins, devices: runtime.devices, tokenEndpoint });
   profileRoutes(http, { profiles, protect });
   tipRoutes(http, { tips, protect, vault, zone, rules: config });
+  traceRoutes(http, { traces: runtime.traces, protect });
   goalRoutes(http, { goals: runtime.goals, protect });
   alertRoutes(http, { alerts, protect, rules: config });
-  webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, vault, zone });
-  listenRoute(http, { webSockets, listeners: runtime.listeners, apps, limits: runtime.webhooks.limits });
-  socketRoutes(http, { webSockets, events, streams, tokens, access, protect, log, baseUrl: config.baseUrl });
+  webhookRoutes(http, { webhooks: runtime.webhooks, apps: runtime.apps, origins, vault, zone });
+  listenRoute(http, { webSockets, listeners: runtime.listeners, apps, limits: runtime.webhooks.limits, origins });
+  socketRoutes(http, {
+    webSockets,
+    events,
+    streams,
+    tokens,
+    access,
+    protect,
+    log,
+    sandboxFrames: runtime.sandboxFrames,
+    baseUrl: config.baseUrl,
+  });
 
   overlayRoutes(http, {
     overlays,
+    rehearsals: runtime.rehearsals,
     widgets: runtime.widgets,
     presence,
     streams,
@@ -99,14 +128,44 @@ export function createApp(runtime: Runtime): App {
     pages,
   });
 
+  socketIoRoutes(http, {
+    webSockets,
+    streams,
+    streamKeys: runtime.streamKeys,
+    openKeys: runtime.openKeys,
+    keySends: runtime.keySends,
+    tips,
+    limiter,
+    log,
+  });
+
   pages.register(http, (scope) => {
-    signInPages(scope, { pages, accounts, signIn, passkeys, recovery, limiter, signup: config.signup });
+    scope.addHook(
+      'preHandler',
+      actAs(origins, (request) => pages.session(request)?.creatorId),
+    );
+    signInPages(scope, {
+      pages,
+      accounts,
+      signIn,
+      passkeys,
+      recovery,
+      limiter,
+      signup: config.signup,
+      vault,
+      clock,
+      times,
+      restore: (creatorId) => runtime.leaving.restore(creatorId, 'owner'),
+    });
     accountSettingsPages(scope, { pages, accounts, sessions, passkeys, recovery, times });
+    activityPages(scope, { pages, audit: runtime.audit, times });
+    leavingPages(scope, { pages, limiter, exports: runtime.exports, leaving: runtime.leaving });
     dashboardPages(scope, {
       db,
       clock,
       pages,
       tips,
+      connections: runtime.connections,
       overlays,
       profiles,
       grants,
@@ -117,18 +176,29 @@ export function createApp(runtime: Runtime): App {
     });
     liveRoute(scope, { pages, streams });
     tipsPages(scope, { pages, tips, grants, times, limiter, vault, clock, zone });
-    tipPages(scope, { pages, tips, events, overlays, webhooks: runtime.webhooks, times, limiter, rules: config });
+    erasePages(scope, { pages, tips, erasure: runtime.erasure, limiter });
+    tipPages(scope, { pages, tips, traces: runtime.traces, overlays, times, limiter, rules: config });
     overlayPages(scope, { pages, overlays, presence, times, limiter });
     livePages(scope, {
       pages,
       control: runtime.control,
       moderators: runtime.moderators,
+      rehearsals: runtime.rehearsals,
       overlays,
       streams,
       hub,
       limiter,
       clock,
       times,
+      zone,
+    });
+    connectionPages(scope, {
+      pages,
+      connections: runtime.connections,
+      streamKeys: runtime.streamKeys,
+      openKeys: runtime.openKeys,
+      times,
+      baseUrl: config.baseUrl,
     });
     screeningPages(scope, { pages, screening: runtime.screening, limiter });
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
@@ -141,6 +211,7 @@ export function createApp(runtime: Runtime): App {
       apps,
       logos: runtime.logos,
       failures: runtime.failures,
+      traces: runtime.traces,
       grants,
       webhooks: runtime.webhooks,
       times,
@@ -149,6 +220,30 @@ export function createApp(runtime: Runtime): App {
       vault,
       limiter,
       config,
+    });
+    chaosPages(scope, { pages, sandbox: runtime.sandbox, apps, grants, chaos: runtime.chaos, times });
+    sandboxPages(scope, {
+      pages,
+      sandbox: runtime.sandbox,
+      console: runtime.sandboxConsole,
+      apps,
+      grants,
+      overlays,
+      screening: runtime.screening,
+      traces: runtime.traces,
+      times,
+      limiter,
+      config,
+      manyNodes: db.engine === 'postgres',
+    });
+    rehearsalPages(scope, {
+      pages,
+      sandbox: runtime.sandbox,
+      rehearsals: runtime.rehearsals,
+      limiter,
+      clock,
+      zone,
+      times,
     });
     docsPages(scope, { pages, document });
   });
@@ -170,4 +265,10 @@ export function createApp(runtime: Runtime): App {
       await streams.move(socketsMs);
     },
   };
+}
+
+/** The caller of a request without a grant: an app, a refused token, the key of an overlay, or somebody who is signed in. */
+function callerOf({ clientId, creatorId, overlayOf }: FastifyRequest, signedIn: string | undefined) {
+  const creator = creatorId ?? (overlayOf || undefined) ?? signedIn;
+  return clientId === undefined && creator === undefined ? undefined : { clientId, creatorId: creator };
 }

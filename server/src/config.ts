@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from './platform/addresses.ts';
+import { dataFolder, defaultDatabaseUrl } from './platform/data-folder.ts';
 
 /**
  * The table of settings. The configuration, `check-config` and the guide are derived from it: to add a setting, add a
@@ -55,6 +56,12 @@ const oneOf =
   };
 
 const anyText: Parse<string> = (text) => text;
+
+const listenHost: Parse<string> = (text) => {
+  if (isIP(text) === 0 && !(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text) && /[a-z]/i.test(text)))
+    throw new InvalidSetting('must be an address or a name of this machine, such as 127.0.0.1, or 0.0.0.0 for all');
+  return text;
+};
 
 const origin: Parse<URL> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -117,11 +124,12 @@ const redis: Parse<string> = (text) => {
   return text;
 };
 
-const secretKey: Parse<string> = (text) => {
-  if (text.length < 32)
-    throw new InvalidSetting('must have at least 32 characters; make one with: openssl rand -base64 48');
-  return text;
-};
+const secretKey =
+  (advice: string): Parse<string> =>
+  (text) => {
+    if (text.length < 32) throw new InvalidSetting(`must have at least 32 characters; ${advice}`);
+    return text;
+  };
 
 const baht: Parse<number> = (text) => {
   const value = Number(text);
@@ -136,7 +144,7 @@ const days =
     integer(min, max)(text) * 86_400_000;
 
 const settings = {
-  host: setting('HOST', 'Address to listen on', anyText, '127.0.0.1'),
+  host: setting('HOST', 'Address to listen on', listenHost, '127.0.0.1'),
   port: setting('PORT', 'Port to listen on', integer(1, 65_535), '8080'),
   baseUrl: optional('BASE_URL', 'Public address of the API, without a path (default http://localhost:PORT)', origin),
   authUrl: optional('AUTH_URL', 'Public address of the pages, without a path (default http://localhost:PORT)', origin),
@@ -151,7 +159,13 @@ const settings = {
   secretKey: optional(
     'SECRET_KEY',
     'Seals secrets at rest; at least 32 characters (made and kept beside the database in development)',
-    secretKey,
+    secretKey('make one with: openssl rand -base64 48'),
+    true,
+  ),
+  secretKeyOld: optional(
+    'SECRET_KEY_OLD',
+    'The key before, while SECRET_KEY is replaced: opens what it has sealed, and seals until namjai secret-key rotate',
+    secretKey('it is what SECRET_KEY was before'),
     true,
   ),
   nodeEnv: setting('NODE_ENV', 'production switches development off', anyText, 'development'),
@@ -182,12 +196,18 @@ const settings = {
     'info',
   ),
   metricsPort: optional('METRICS_PORT', 'Port for /metrics; unset: off', integer(1, 65_535)),
-  metricsHost: setting('METRICS_HOST', 'Address to listen on for /metrics', anyText, '127.0.0.1'),
+  metricsHost: setting('METRICS_HOST', 'Address to listen on for /metrics', listenHost, '127.0.0.1'),
   drainMs: setting(
     'DRAIN_SECONDS',
     'How long /readyz says no before anything closes, once the server is told to go away',
     (text) => integer(0, 3600)(text) * 1000,
     '0',
+  ),
+  backupDir: optional('BACKUP_DIR', 'Folder for continuous copies of the embedded database; unset: off', anyText),
+  backupEveryMs: optional(
+    'BACKUP_EVERY',
+    'Minutes between two copies, with BACKUP_DIR',
+    (text) => integer(1, 10_080)(text) * 60_000,
   ),
 } satisfies Record<string, Setting<unknown>>;
 
@@ -207,7 +227,7 @@ export class ConfigError extends Error {
 
 /** A setting that is well-formed but cannot be used. The message names it and is for the person who set it. */
 export class SettingFailure extends Error {
-  readonly code: 'database_unavailable' | 'port_in_use' | 'address_refused';
+  readonly code: 'database_unavailable' | 'port_in_use' | 'address_refused' | 'folder_refused';
   constructor(code: SettingFailure['code'], message: string) {
     super(message);
     this.code = code;
@@ -221,12 +241,27 @@ export function readConfig(env: Environment) {
   const isWrong = (name: string): boolean => problems.some((line) => line.startsWith(`${name} `));
   const values = parseAll(env, problems);
   const ownAddress = new URL(`http://localhost:${values.port}`);
-  const { host, nodeEnv, database, redisUrl, secretKey, baseUrl = ownAddress, authUrl = ownAddress } = values;
+  const { host, nodeEnv, database, redisUrl, baseUrl = ownAddress, authUrl = ownAddress } = values;
+  const { secretKey, secretKeyOld } = values;
   const development = nodeEnv !== 'production' && [host, baseUrl.hostname, authUrl.hostname].every(isLoopbackHost);
 
-  if (database.engine === 'postgres' && !redisUrl) problems.push('REDIS_URL is needed with a PostgreSQL DATABASE_URL');
+  if (database.engine === 'postgres' && !redisUrl && !isWrong('REDIS_URL'))
+    problems.push('REDIS_URL is needed with a PostgreSQL DATABASE_URL');
   if (database.engine === 'sqlite' && redisUrl && !isWrong('DATABASE_URL'))
     problems.push('REDIS_URL goes with a PostgreSQL DATABASE_URL only; unset it');
+  const { backupDir, backupEveryMs } = values;
+  if ((backupDir === undefined) !== (backupEveryMs === undefined) && !isWrong('BACKUP_EVERY'))
+    problems.push(
+      backupDir === undefined
+        ? 'BACKUP_EVERY goes with BACKUP_DIR; set both or none'
+        : 'BACKUP_DIR goes with BACKUP_EVERY; set both or none',
+    );
+  if (database.engine === 'postgres' && backupDir !== undefined)
+    problems.push('BACKUP_DIR is for the embedded store; unset it, and copy PostgreSQL with its own tools');
+  if (secretKeyOld !== undefined && secretKey === secretKeyOld)
+    problems.push('SECRET_KEY_OLD must differ from SECRET_KEY; make a new one with: openssl rand -base64 48');
+  if (secretKeyOld !== undefined && development && !secretKey && !isWrong('SECRET_KEY'))
+    problems.push('SECRET_KEY_OLD goes with SECRET_KEY; set both or none');
   if (!development) {
     if (!secretKey && !isWrong('SECRET_KEY'))
       problems.push('SECRET_KEY is required outside development; make one with: openssl rand -base64 48');
@@ -239,14 +274,25 @@ export function readConfig(env: Environment) {
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const signup = values.signup ?? (development ? 'open' : 'closed');
-  return { ...values, baseUrl: baseUrl.origin, authUrl: authUrl.origin, signup, development };
+  return {
+    ...values,
+    baseUrl: baseUrl.origin,
+    authUrl: authUrl.origin,
+    signup,
+    development,
+    dataFolder: dataFolder(env),
+  };
 }
+
+/** The defaults that depend on the machine. They take the place of those of the table. */
+const defaultsOf = (env: Environment): Environment => ({ DATABASE_URL: defaultDatabaseUrl(env) });
 
 /** The value of every row. A value that cannot be used adds a problem, and its default stands in for it. */
 function parseAll(env: Environment, problems: string[]): Values {
+  const defaults = defaultsOf(env);
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, { name, parse }]) => {
     try {
-      return [key, parse(env[name] || undefined)];
+      return [key, parse(env[name] || defaults[name])];
     } catch (error) {
       problems.push(`${name} ${error instanceof InvalidSetting ? error.message : String(error)}`);
       return [key, parse(undefined)];
@@ -260,10 +306,11 @@ export function describeSettings(
   env: Environment,
   config: Partial<Config> = {},
 ): { name: string; value: string | null; source: string; help: string }[] {
+  const defaults = defaultsOf(env);
   return (Object.keys(settings) as Key[]).map((key) => {
     const { name, help, secret, defaultText }: Setting<unknown> = settings[key];
     const derived = config[key];
-    const fallback = defaultText ?? (typeof derived === 'string' ? derived : undefined);
+    const fallback = defaults[name] ?? defaultText ?? (typeof derived === 'string' ? derived : undefined);
     const given = env[name];
     const value = given ? (secret ? '(set)' : given) : (fallback ?? null);
     return { name, value, source: given ? 'environment' : fallback === undefined ? 'not set' : 'default', help };

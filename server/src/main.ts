@@ -1,73 +1,82 @@
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import manifest from '../package.json' with { type: 'json' };
 import { type App, createApp } from './app.ts';
-import { type Config, SettingFailure } from './config.ts';
+import type { Config } from './config.ts';
+import { createRehearsalWorker, type RehearsalWorker } from './features/rehearsal/index.ts';
 import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { listening } from './places.ts';
+import { steadyMs } from './platform/clock.ts';
+import { StorageUnavailable } from './platform/db/database.ts';
 import { listen } from './platform/http/listen.ts';
 import { serveMetrics } from './platform/metrics.ts';
-import { createRuntime, type Runtime } from './runtime.ts';
+import { createRuntime, logsAreText, type Runtime } from './runtime.ts';
 import { welcome } from './welcome.ts';
 
 /** The time for sockets to reconnect elsewhere at shutdown, and then for requests to complete. */
 const socketsMs = 30_000;
 const requestsMs = 5_000;
+/** For how long a start waits for a storage that is busy. */
+const patienceMs = 60_000;
+
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
   const runtime = await createRuntime(config, { writingThread: true });
   /** What a start that fails closes again: whatever stays open would keep the process alive. */
   const opened: { close(): unknown }[] = [runtime];
   try {
-    await checkDemo(runtime);
-    // Opens the signing key, so that a wrong SECRET_KEY fails at the start and not at the first request.
-    await runtime.keys.signing();
-    await runtime.apps.cliClientId();
+    const node = await patiently(runtime, () => runtime.sealing.join());
+    opened.push(node);
+    await patiently(runtime, async () => {
+      await runtime.sealing.check();
+      await checkDemo(runtime);
+      await runtime.leaving.applyDeletions();
+      // Opens the signing key, so that a wrong SECRET_KEY fails at the start and not at the first request.
+      await runtime.keys.signing();
+      await runtime.apps.cliClientId();
+    });
     const app = createApp(runtime);
     opened.push(app.http);
     const metrics = await startMetrics(runtime);
     if (metrics) opened.push(metrics);
-    const connectionsClosed = await listening('HOST', 'PORT', listen(app.http, config));
-    const webhookWorker = createWebhookWorker(runtime);
-    const stopHousekeeping = startHousekeeping(runtime);
-    process.stdout.write(await welcome(runtime));
-    await webhookWorker.start();
-    // Otherwise a server that is killed never writes the cache, and starts slowly every time.
-    flushCompileCache();
+    const starting = start(app, metrics, runtime);
+    // From the first answer on: a signal that nobody handles ends the process in the middle of requests.
     onSignal(async (signal) => {
-      stopHousekeeping();
+      const running = await starting;
+      running.stopHousekeeping();
       // After Ctrl-C sockets are not waited for.
       const [noticeMs, moveMs] = signal === 'SIGINT' ? [0, 0] : [config.drainMs, socketsMs];
-      await drain({ app, webhookWorker, connectionsClosed, metrics, runtime }, noticeMs, moveMs);
+      await drain(running, noticeMs, moveMs, node);
     });
+    await starting;
   } catch (error) {
     for (const part of opened.reverse()) await part.close();
     throw error;
   }
 }
 
+/**
+ * A storage that is busy for a while, because another program holds its lock or the machine has no time, does not end a
+ * start. All steps of a start may be repeated.
+ */
+async function patiently<T>({ log }: Runtime, step: () => Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + patienceMs; ; ) {
+    try {
+      return await step();
+    } catch (error) {
+      const isBusy = error instanceof StorageUnavailable && ['busy', 'timeout'].includes(error.reason);
+      if (!isBusy || performance.now() > deadline) throw error;
+      log.warn({ reason: error.reason }, 'the storage is busy: the start goes on when it answers');
+      await sleep(500);
+    }
+  }
+}
+
 async function startMetrics({ metrics, config }: Runtime): Promise<Server | undefined> {
   if (config.metricsPort === undefined) return undefined;
   return listening('METRICS_HOST', 'METRICS_PORT', serveMetrics(metrics, config.metricsHost, config.metricsPort));
-}
-
-/** Says which setting to change where an address or a port cannot be had. */
-async function listening<T>(host: string, port: string, listen: Promise<T>): Promise<T> {
-  try {
-    return await listen;
-  } catch (error) {
-    const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-    if (code === 'EADDRINUSE')
-      throw new SettingFailure(
-        'port_in_use',
-        `${message}. Another program uses this port: stop it, or set ${port} to another.`,
-      );
-    if (code === 'EACCES')
-      throw new SettingFailure(
-        'address_refused',
-        `${message}. Ports below 1024 need root: set ${port} to a larger one.`,
-      );
-    throw new SettingFailure('address_refused', `${message}. Set ${host} to an address of this machine.`);
-  }
 }
 
 async function checkDemo({ config, demo }: Runtime): Promise<void> {
@@ -80,18 +89,39 @@ async function checkDemo({ config, demo }: Runtime): Promise<void> {
 
 interface Running {
   readonly app: App;
+  readonly stopHousekeeping: () => void;
   readonly webhookWorker: WebhookWorker;
+  readonly rehearsalWorker: RehearsalWorker;
   readonly connectionsClosed: () => Promise<void>;
   readonly metrics: Server | undefined;
   readonly runtime: Runtime;
 }
 
+async function start(app: App, metrics: Server | undefined, runtime: Runtime): Promise<Running> {
+  const connectionsClosed = await listening('HOST', 'PORT', listen(app.http, runtime.config));
+  const { host, port } = runtime.config;
+  runtime.log.info({ version: manifest.version, host, port }, 'listening');
+  const webhookWorker = createWebhookWorker(runtime);
+  const rehearsalWorker = createRehearsalWorker({ ...runtime, steady: steadyMs });
+  const stopHousekeeping = startHousekeeping(runtime);
+  // Where the log is JSON, standard output has nothing else.
+  const terminal = logsAreText(runtime.config) ? process.stdout : process.stderr;
+  terminal.write(await welcome(runtime));
+  await patiently(runtime, webhookWorker.start);
+  await patiently(runtime, rehearsalWorker.start);
+  // Otherwise a server that is killed never writes the cache, and starts slowly every time.
+  flushCompileCache();
+  return { app, metrics, runtime, connectionsClosed, webhookWorker, rehearsalWorker, stopHousekeeping };
+}
+
 async function drain(
-  { app, webhookWorker, connectionsClosed, metrics, runtime }: Running,
+  { app, webhookWorker, rehearsalWorker, connectionsClosed, metrics, runtime }: Running,
   noticeMs: number,
   moveMs: number,
+  node: { close(): Promise<void> },
 ): Promise<void> {
   runtime.log.info('going away: moving sockets, finishing requests');
+  await rehearsalWorker.stop();
   await app.drain(moveMs, noticeMs);
   const late = setTimeout(() => {
     app.http.server.closeAllConnections();
@@ -100,6 +130,7 @@ async function drain(
   await Promise.all([app.http.close().then(connectionsClosed), webhookWorker.stop()]);
   clearTimeout(late);
   metrics?.close();
+  await node.close();
   await runtime.close();
 }
 

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
+import { type Copies, type CopiesOptions, createCopies } from './platform/db/sqlite-copies.ts';
 import { createIds } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { makeDirectory } from './platform/make-directory.ts';
 import { createMetrics } from './platform/metrics.ts';
+import { createOrigins } from './platform/origin.ts';
 import type { Platform } from './platform/platform.ts';
 import { createSafeFetch, type SafeFetchOptions } from './platform/safe-fetch.ts';
-import { createVault } from './platform/secrets.ts';
+import { createVault } from './platform/vault.ts';
 import { createZone } from './platform/zone.ts';
 import { createServices, type Services } from './services.ts';
 import { openStorage } from './storage.ts';
 
 export interface Runtime extends Platform, Services {
   readonly config: Config;
+  /** Continuous copies of the embedded database, if they are set. */
+  readonly copies: Copies | undefined;
   close(): Promise<void>;
 }
 
@@ -34,36 +38,45 @@ export interface RuntimeOptions {
   readonly withinMs?: number;
 }
 
+/** In a terminal in development the log is text for people. Everywhere else each line of it is JSON, for programs. */
+export const logsAreText = ({ development }: Pick<Config, 'development'>): boolean =>
+  development && process.stdout.isTTY;
+
 /** The composition root: opens and migrates the storage, and creates all services. */
 export async function createRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
   const clock = options.clock ?? systemClock;
-  const log = options.log ?? createLog({ level: config.logLevel, pretty: config.development && process.stdout.isTTY });
+  const log = options.log ?? createLog({ level: config.logLevel, pretty: logsAreText(config) });
   const metrics = createMetrics();
   const { writingThread = false, withinMs } = options;
   const storage = await openStorage({ config, log, metrics, writingThread, withinMs });
   const { db, hub } = storage;
   try {
     await storage.migrate(clock);
+    const newId = createIds(clock);
     const platform: Platform = {
       clock,
       wait: options.wait ?? systemWait,
-      newId: createIds(clock),
+      newId,
+      origins: createOrigins(clock, newId),
       log,
       metrics,
       db,
       hub,
       limiter: options.take ? { ...storage.limiter, take: options.take } : storage.limiter,
-      vault: createVault(config.secretKey ?? developmentKey(config)),
+      vault: createVault(...secretKeysOf(config)),
       zone: createZone(config.timeZone),
       fetch: createSafeFetch({ allowCidrs: config.webhookAllowCidrs, ...options.outgoing }),
     };
     const services = createServices({ ...platform, config });
+    await services.sealing.refresh();
     await services.events.applyTimeZone();
     return {
       config,
       ...platform,
       ...services,
+      copies: copiesOf(config, { clock, registry: metrics.registry }),
       async close() {
+        await services.erasure.stop();
         await platform.fetch.close();
         await services.lastUsed.flush().catch((err) => log.warn({ err }, 'last uses of grants were not written'));
         await services.failures.flush().catch((err) => log.warn({ err }, 'failed requests of apps were not written'));
@@ -77,15 +90,24 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
   }
 }
 
-/** In development SECRET_KEY is generated once and stored beside the database. */
-function developmentKey({ database }: Config): string {
-  const directory = database.engine === 'sqlite' ? dirname(database.file) : './data';
+function copiesOf({ database, backupDir, backupEveryMs }: Config, parts: Pick<CopiesOptions, 'clock' | 'registry'>) {
+  if (database.engine !== 'sqlite' || backupDir === undefined || backupEveryMs === undefined) return undefined;
+  return createCopies({ ...parts, file: database.file, directory: backupDir, everyMs: backupEveryMs });
+}
+
+/** SECRET_KEY and, while it is replaced, the one before. In development both are files beside the database. */
+function secretKeysOf(config: Config): [secretKey: string, oldSecretKey?: string] {
+  const { database, dataFolder, secretKey, secretKeyOld } = config;
+  if (secretKey !== undefined) return secretKeyOld === undefined ? [secretKey] : [secretKey, secretKeyOld];
+  const directory = database.engine === 'sqlite' ? dirname(database.file) : dataFolder;
   const file = join(directory, 'secret.key');
-  makeDirectory(directory);
+  const oldFile = join(directory, 'secret.key.old');
+  makeDirectory(directory, 0o700);
   try {
     writeFileSync(file, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  return readFileSync(file, 'utf8').trim();
+  const read = (name: string) => readFileSync(name, 'utf8').trim();
+  return existsSync(oldFile) ? [read(file), read(oldFile)] : [read(file)];
 }

@@ -1,7 +1,9 @@
-import { Counter } from 'prom-client';
+import { dirname } from 'node:path';
+import { Counter, Gauge } from 'prom-client';
 import { type Config, SettingFailure } from './config.ts';
 import type { Clock } from './platform/clock.ts';
 import { type Database, StorageUnavailable } from './platform/db/database.ts';
+import { addDiskMetrics, addFileMetrics, addPoolMetrics, measuredDatabase } from './platform/db/database-metrics.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
 import type { Hub } from './platform/hub/hub.ts';
@@ -10,6 +12,7 @@ import type { Limiter } from './platform/limiter/limiter.ts';
 import { createMemoryLimiter } from './platform/limiter/memory.ts';
 import type { Log } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
+import { createOutage, watchOutages } from './platform/outages.ts';
 
 /** The three ports, for one process (SQLite, in memory) or for a node of many (PostgreSQL, Redis). */
 export interface Storage {
@@ -54,9 +57,14 @@ async function naming<T>(name: string, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** PostgreSQL refuses a user or a password (class 28), or has no database of this name (3D000). */
+/**
+ * PostgreSQL refuses a user or a password (class 28), or has no database of this name (3D000). SQLite finds a damaged
+ * file (11) or one that is no database (26).
+ */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^(?:28...|3D000)$/.test(String(error.code));
+  error instanceof Error &&
+  (('code' in error && /^(?:28...|3D000)$/.test(String(error.code))) ||
+    ('errcode' in error && (error.errcode === 11 || error.errcode === 26)));
 
 /** Without user, password and options. */
 function describeAddress(url: string): string {
@@ -64,8 +72,11 @@ function describeAddress(url: string): string {
   return `PostgreSQL at ${host}${pathname}`;
 }
 
-async function openEmbedded(file: string, { log, writingThread }: StorageParts): Promise<Storage> {
-  const db = openSqlite({ file, thread: writingThread });
+async function openEmbedded(file: string, { config, log, metrics, writingThread }: StorageParts): Promise<Storage> {
+  const { db, stopWatching } = watchedDatabase(openSqlite({ file, thread: writingThread }), log, metrics);
+  addFileMetrics(metrics.registry, file);
+  const { backupDir } = config;
+  addDiskMetrics(metrics.registry, { database: dirname(file), ...(backupDir ? { copies: backupDir } : {}) });
   const hub = createMemoryHub({ onListenerError: (err) => log.error({ err }, 'a listener failed') });
   const limiter = createMemoryLimiter();
   return {
@@ -81,7 +92,10 @@ async function openEmbedded(file: string, { log, writingThread }: StorageParts):
         await patient.close();
       }
     },
-    close: () => closeAll(hub, limiter, db),
+    async close() {
+      stopWatching();
+      await closeAll(hub, limiter, db);
+    },
   };
 }
 
@@ -98,13 +112,30 @@ async function openShared(url: string, { config, log, metrics, withinMs }: Stora
     help: 'Requests and connections that were counted on this node alone, because Redis was away',
     registers: [metrics.registry],
   });
-  const db = openPostgres({ url, withinMs });
+  const { db, stopWatching } = watchedDatabase(openPostgres({ url, withinMs }), log, metrics);
+  addPoolMetrics(metrics.registry, () => db.stats().pool ?? { open: 0, idle: 0, waiting: 0 });
+  const outage = createOutage(log, { away: 'Redis is away', back: 'Redis is back' });
   const redis = await connectRedis({
     url: config.redisUrl ?? '',
-    onError: (err) => log.warn({ err }, 'Redis is away'),
+    onError: (err) => outage.away({ err }),
+    onReady: outage.back,
+  });
+  new Gauge({
+    name: 'namjai_redis_up',
+    help: '1 while this node is connected to Redis',
+    registers: [metrics.registry],
+    collect() {
+      this.set(redis.client.isReady ? 1 : 0);
+    },
+  });
+  const lag = new Gauge({
+    name: 'namjai_hub_lag_seconds',
+    help: 'How long the last hint of this node took through Redis and back',
+    registers: [metrics.registry],
   });
   const hub = createRedisHub({
     client: redis.client,
+    onLag: (seconds) => lag.set(seconds),
     onListenerError: (err) => log.error({ err }, 'a listener failed'),
   });
   const limiter = createRedisLimiter({
@@ -125,10 +156,18 @@ async function openShared(url: string, { config, log, metrics, withinMs }: Stora
       }
     },
     async close() {
+      stopWatching();
       await closeAll(hub, limiter, db);
       redis.close();
     },
   };
+}
+
+/** The same database, whose calls are counted, and whose outages the log tells of. */
+function watchedDatabase(db: Database, log: Log, { registry }: Metrics) {
+  const outage = createOutage(log, { away: 'storage is away', back: 'storage is back' });
+  const watch = watchOutages({ outage, probe: () => db.ping() });
+  return { db: measuredDatabase(db, registry, watch.suspect), stopWatching: watch.stop };
 }
 
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {

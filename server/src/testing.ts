@@ -17,6 +17,9 @@ import type { Duplex } from 'node:stream';
 import { createApp } from './app.ts';
 import { readConfig } from './config.ts';
 import { inventPassword } from './features/accounts/index.ts';
+import { parseScopes } from './features/oauth/index.ts';
+import { createRehearsalWorker } from './features/rehearsal/index.ts';
+import { isRunName } from './features/sandbox/index.ts';
 import { createWebhookWorker } from './features/webhooks/index.ts';
 import { jobs, startHousekeeping } from './housekeeping.ts';
 import { listen } from './platform/http/listen.ts';
@@ -95,6 +98,8 @@ async function start(folder: string, port: string) {
   const webhookWorker = createWebhookWorker(runtime);
   const stopHousekeeping = startHousekeeping(runtime);
   await webhookWorker.start();
+  const rehearsalWorker = createRehearsalWorker({ ...runtime, steady: runtime.clock });
+  await rehearsalWorker.start();
   const methods: Methods = {
     ...worldMethods(runtime),
     async advance({ ms }: { ms: number }) {
@@ -109,6 +114,7 @@ async function start(folder: string, port: string) {
     async close(): Promise<void> {
       stopHousekeeping();
       cutSockets();
+      await rehearsalWorker.stop();
       app.http.server.closeAllConnections();
       await Promise.all([app.http.close().then(connectionsClosed), webhookWorker.stop()]);
       await runtime.close();
@@ -117,7 +123,8 @@ async function start(folder: string, port: string) {
 }
 
 /** What a test suite needs in the world: made by the services, without pages. */
-const worldMethods = ({ accounts, apps, grants, tips }: Runtime): Methods => ({
+const worldMethods = ({ accounts, apps, grants, tips, sandbox, chaos, newId }: Runtime): Methods => ({
+  ...chaosMethods({ accounts, apps, sandbox, chaos, newId }),
   async creator({
     password = inventPassword(),
     ...input
@@ -143,6 +150,50 @@ const worldMethods = ({ accounts, apps, grants, tips }: Runtime): Methods => ({
     return (await tips.record({ ...input, displayName, message, app: null })).tip;
   },
 });
+
+/** Chaos needs a sandbox creator, and a developer who owns creator and app. */
+function chaosMethods({
+  accounts,
+  apps,
+  sandbox,
+  chaos,
+  newId,
+}: Pick<Runtime, 'accounts' | 'apps' | 'sandbox' | 'chaos' | 'newId'>): Methods {
+  return {
+    async chaos({ scope, seed, run, shares = {} }: { scope: string; seed: string; run?: string; shares?: object }) {
+      const developer = await accounts.add({
+        username: `developer_${newId('crt').slice(-12)}`,
+        password: inventPassword(),
+      });
+      const app = await apps.add({
+        name: 'App in chaos',
+        redirectUris: ['http://localhost:3000/callback'],
+        ownerId: developer.id,
+      });
+      const creator = await sandbox.create(developer.id, 'Sandbox');
+      const { scopes, unknown } = parseScopes(scope);
+      if (unknown.length > 0) throw new Error(`There is no scope "${unknown[0]}".`);
+      const tokens = await sandbox.connect(developer.id, creator.id, app.clientId, scopes);
+      if (!tokens) throw new Error('The sandbox creator could not be connected.');
+      const pair = { creatorId: creator.id, clientId: app.clientId };
+      if (run === undefined) await chaos.save(pair, seed, shares);
+      else if (isRunName(run)) await chaos.start(pair, seed, run);
+      else throw new Error(`There is no run "${run}".`);
+      return {
+        creator: { id: creator.id, username: creator.username },
+        app,
+        accessToken: tokens.access_token,
+        refreshToken: tokens.refresh_token,
+        expiresIn: tokens.expires_in,
+        scope: tokens.scope,
+      };
+    },
+    async report(pair: { creatorId: string; clientId: string }) {
+      await chaos.stop(pair);
+      return chaos.report(pair);
+    },
+  };
+}
 
 /** Returns a function that cuts every WebSocket and event stream without a word, and tells how many there were. */
 function trackSockets(server: HttpServer): () => number {

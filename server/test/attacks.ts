@@ -1,5 +1,5 @@
 /**
- * Lines 36 to 42 of the security requirements as somebody would do them: what is sent, and the rows that it needs.
+ * Lines 36 to 42 and 51 of the security requirements as somebody would do them: what is sent, and the rows that it needs.
  * Tests and the benchmark send the same. Each attacker is made anew, so that all that is allowed is still to come.
  */
 import { until } from '../../sdk/test/until.ts';
@@ -7,15 +7,28 @@ import type { Runtime } from '../src/runtime.ts';
 import { basic, makeCreator, makePair } from './factories.ts';
 import type { FloodRequest, FrameFlood } from './flood.ts';
 import { clientFrame } from './raw-http.ts';
+import { makeSandboxPair } from './sandbox-pair.ts';
 
 type Requests = Promise<FloodRequest[]>;
 
 /** The same connections in every attack: more of them wait longer, but do not send more. */
 export const attackConnections = 100;
 
-/** 36: pings before the auth frame, on both sockets. */
+/** A stream key of the right form that nobody has. */
+const badKey = `njk_${'0'.repeat(43)}`;
+const socketIoPath = (protocol: 3 | 4, transport: 'polling' | 'websocket', token: string): string =>
+  `/socket.io/?EIO=${protocol}&transport=${transport}&token=${token}`;
+
+/** Upgrades to Socket.IO by somebody without a stream key. */
+export const strangersSocketIoPaths = [
+  socketIoPath(4, 'websocket', badKey),
+  socketIoPath(3, 'websocket', badKey),
+  socketIoPath(4, 'websocket', ''),
+];
+
+/** 36: pings before the auth frame, on every socket. */
 export const strangersPings: Pick<FrameFlood, 'paths' | 'frame'> = {
-  paths: ['/v1/socket', '/overlay/socket'],
+  paths: ['/v1/socket', '/overlay/socket', ...strangersSocketIoPaths],
   frame: clientFrame(0x9).toString('base64'),
 };
 
@@ -107,6 +120,26 @@ export async function publicPages(runtime: Runtime): Requests {
   await runtime.profiles.update(creatorId, { ...profile, pageLook: 'plain', pagePublic: true });
   const headers = { accept: 'text/html' };
   return ['/readyz', '/openapi.json', '/docs', `/@${username}`].map((path) => ({ method: 'GET', path, headers }));
+}
+
+/** 51: connections by polling with stream keys that nobody has, each another one, and with none. */
+export async function badStreamKeys(): Requests {
+  const headers = { accept: '*/*' };
+  const keys = Array.from({ length: 1_000 }, (_, i) => `njk_${String(i).padStart(43, '0')}`);
+  return [...keys, ''].flatMap((key) =>
+    ([3, 4] as const).map((protocol) => ({
+      method: 'GET' as const,
+      path: socketIoPath(protocol, 'polling', key),
+      headers,
+    })),
+  );
+}
+
+/** A developer's calls for a sandbox creator whose chaos answers all of them: each is counted by a write. */
+export async function chaosCalls(runtime: Runtime): Requests {
+  const pair = await makeSandboxPair(runtime);
+  await runtime.chaos.save(pair, 'seed', { rate_limited: 1000 });
+  return [{ method: 'GET', path: '/v1/me', headers: pair.headers }];
 }
 
 async function recordTips({ tips }: Runtime, creatorId: string, count: number): Promise<void> {

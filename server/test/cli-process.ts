@@ -17,6 +17,7 @@ export function startCommand(t: Pick<TestContext, 'after'>, env: Record<string, 
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += chunk));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const notes = createInterface({ input: child.stderr })[Symbol.asyncIterator]();
   const exit = once(child, 'close').then(([code]): number | null => code);
   return {
     child,
@@ -24,6 +25,12 @@ export function startCommand(t: Pick<TestContext, 'after'>, env: Record<string, 
     /** The next object that it prints. */
     async line() {
       const { value, done } = await lines.next();
+      if (done) throw new Error(`it has ended: ${stderr}`);
+      return JSON.parse(value);
+    },
+    /** The next object on standard error. */
+    async note() {
+      const { value, done } = await notes.next();
       if (done) throw new Error(`it has ended: ${stderr}`);
       return JSON.parse(value);
     },
@@ -36,7 +43,7 @@ export function startCommand(t: Pick<TestContext, 'after'>, env: Record<string, 
     },
     async error() {
       await exit;
-      return JSON.parse(stderr).error;
+      return JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
     },
     async stop() {
       child.kill('SIGINT');

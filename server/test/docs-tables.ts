@@ -15,6 +15,7 @@ import { describeEventTypes } from '../src/features/events/index.ts';
 import { limits, scopes } from '../src/features/oauth/index.ts';
 import { closeReasons } from '../src/features/sockets/index.ts';
 import { listenerCloseReasons } from '../src/features/webhooks/index.ts';
+import { migrations } from '../src/platform/db/migrations/index.ts';
 
 export const docsFolder = new URL('../../docs/', import.meta.url);
 
@@ -22,6 +23,8 @@ const row = (...cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|'
 
 const table = (head: string[], rows: string[][]) =>
   [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n');
+
+const yesOrNo = (note: true | string): string => (note === true ? 'yes' : `no: ${note}`);
 
 const tables: Record<string, () => string> = {
   errors: () =>
@@ -62,6 +65,11 @@ const tables: Record<string, () => string> = {
     table(
       ['setting', 'default', 'meaning'],
       describeSettings({}).map(({ name, value, help }) => [`\`${name}\``, value ? `\`${value}\`` : '', help]),
+    ),
+  migrations: () =>
+    table(
+      ['migration', 'old and new nodes together', 'the version before starts again'],
+      migrations.map(({ name, together, back }) => [`\`${name}\``, yesOrNo(together), yesOrNo(back)]),
     ),
   proofs: () =>
     table(

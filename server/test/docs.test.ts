@@ -45,6 +45,13 @@ test('links between the papers lead to files and headings that exist', () => {
   assert.deepEqual(broken, []);
 });
 
+test('the papers lead to every file of ops/, and to none that is not there', () => {
+  const named = new Set(papers.flatMap((file) => read(file).match(/(?<![\w/])ops\/[\w./-]*\w/g) ?? []));
+  const files = globSync('ops/**/*.*', { cwd: root }).concat('ops/caddy/Caddyfile');
+  for (const file of named) assert.ok(existsSync(join(root, file)), file);
+  for (const file of files) assert.ok(named.has(file), `no paper names ${file}`);
+});
+
 /** Pastes the shell lines of a paper beside a running server, and gives back what they print until it matches `last`. */
 async function paste(t: TestContext, file: string, last: RegExp): Promise<string> {
   const blocks = [...read(file).matchAll(/```sh(?: sample .*)?\n([\s\S]*?)```/g)].map(([, block = '']) => block);

@@ -1,5 +1,7 @@
 import type { TestContext } from 'node:test';
+import { Agent, request } from 'undici';
 import { WebSocket } from 'ws';
+import { closeReasons } from '../src/features/sockets/index.ts';
 import type { Pair } from './factories.ts';
 import { freePort } from './free-port.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
@@ -64,9 +66,16 @@ export async function follow(
   urls: readonly string[],
   { headers }: Pair,
   first: number,
+  /** The certificate of whoever ends TLS. */
+  tls: { readonly ca?: Buffer } = {},
 ): Promise<Follower> {
-  const answer = await fetch(`${urls[first % urls.length]}/v1/socket/token`, { headers });
-  const { socket_token: token } = (await answer.json()) as { socket_token: string };
+  const dispatcher = new Agent({ connect: tls });
+  /** Of ten minutes. */
+  const getToken = async (): Promise<string> => {
+    const answer = await request(`${urls[first % urls.length]}/v1/socket/token`, { headers, dispatcher });
+    return ((await answer.body.json()) as { socket_token: string }).socket_token;
+  };
+  let token = await getToken();
   const sequences: number[] = [];
   let socket: WebSocket;
   let [closed, tries] = [false, 0];
@@ -75,15 +84,20 @@ export async function follow(
   function open(): void {
     const address = urls[(first + tries) % urls.length]!.replace('http', 'ws');
     const after = sequences.at(-1) ?? 0;
-    socket = new WebSocket(`${address}/v1/socket?token=${token}&after=${after}`, { handshakeTimeout: 2_000 });
+    socket = new WebSocket(`${address}/v1/socket?token=${token}&after=${after}`, {
+      handshakeTimeout: 2_000,
+      ...tls,
+    });
     socket.on('error', () => {}); // a close follows, and another try
     socket.once('open', tellOpened);
     socket.on('message', (data) => {
       const frame = JSON.parse(String(data));
       if (frame.type === 'event') sequences.push(frame.event.sequence);
+      if (frame.type === 'reconnect') socket.close();
     });
-    socket.on('close', () => {
+    socket.on('close', async (code) => {
       tries += 1;
+      if (code === closeReasons.bad_token.code) token = await getToken().catch(() => token);
       if (!closed) setTimeout(open, 50);
     });
   }
@@ -91,6 +105,7 @@ export async function follow(
   t.after(() => {
     closed = true;
     socket.terminate();
+    return dispatcher.destroy();
   });
   await opened;
   return {

@@ -13,6 +13,8 @@ export interface ServerProcess {
   readonly child: ChildProcess;
   /** What it has printed so far. */
   output(): string;
+  /** The part of it that went to standard output. */
+  stdout(): string;
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Asleep until `resume`, its connections open. */
   pause(): void;
@@ -46,11 +48,14 @@ export async function startServer({ env = {}, prefix = [], port, logFile }: Star
   });
   if (log !== undefined) closeSync(log);
   let output = '';
+  let stdout = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  child.stdout?.on('data', (chunk) => (stdout += chunk));
   const url = `http://localhost:${chosen}`;
   const server: ServerProcess = {
     url,
     child,
+    stdout: () => stdout,
     output: () => (logFile === undefined ? output : readFileSync(logFile, 'utf8')),
     async kill(signal = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return;

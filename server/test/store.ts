@@ -1,11 +1,16 @@
 import { readConfig } from '../src/config.ts';
 import { createLog } from '../src/platform/log.ts';
-import { createRuntime, type Runtime } from '../src/runtime.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime.ts';
 import { makeApp, makeCreator, makePair, type Pair } from './factories.ts';
 
 /** Opens the store beside a server, as the command line does, with patience for a busy machine. */
-export async function withStore<T>(env: Record<string, string>, use: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = await createRuntime(readConfig(env), { log: createLog({ level: 'silent' }), withinMs: 60_000 });
+export async function withStore<T>(
+  env: Record<string, string>,
+  use: (runtime: Runtime) => Promise<T>,
+  options: Pick<RuntimeOptions, 'clock'> = {},
+): Promise<T> {
+  const log = createLog({ level: 'silent' });
+  const runtime = await createRuntime(readConfig(env), { log, withinMs: 60_000, ...options });
   try {
     return await use(runtime);
   } finally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createWebhookWorker, type WebhookWorker } from '../src/features/webhooks/index.ts';
+import type { Log } from '../src/platform/log.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import { basic, makeApp, makePair, type Pair } from './factories.ts';
 import { receiverCertificate } from './receiver.ts';
@@ -23,13 +24,16 @@ export interface ShownDelivery {
 }
 
 /** An app that may send to loopback, a creator who granted it every scope, and a worker that the test runs. */
-export async function buildWebhooks(t: Pick<TestContext, 'after'>, { timeoutMs = 15_000, random = 0.5 } = {}) {
+export async function buildWebhooks(
+  t: Pick<TestContext, 'after'>,
+  { timeoutMs = 15_000, random = 0.5, log }: { timeoutMs?: number; random?: number; log?: Log } = {},
+) {
   // Hooks run in the order in which they were added: the worker stops before its database closes.
   t.after(() => worker.stop());
   const app = await buildApp(
     t,
     { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
-    { outgoing: { resolve: async () => ['127.0.0.1'], ca: receiverCertificate, timeoutMs } },
+    { outgoing: { resolve: async () => ['127.0.0.1'], ca: receiverCertificate, timeoutMs }, ...(log ? { log } : {}) },
   );
   const worker: WebhookWorker = createWebhookWorker({ ...app.runtime, random: () => random });
   const pair = await makePair(app.runtime);

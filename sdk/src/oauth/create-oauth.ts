@@ -23,7 +23,7 @@ export interface OAuthOptions {
   encryptionKey: EncryptionKey;
   /** How long one request may take. Default 10 seconds. */
   timeoutMs?: number;
-  /** How often a request is tried again. Default 3. */
+  /** How often a request is tried again. Default 3, and 10 for `tips.create`. */
   retries?: number;
   fetch?: typeof fetch;
   sleep?: (ms: number) => Promise<void>;
@@ -38,6 +38,15 @@ export interface Connected {
   scope: string;
 }
 
+/** Tokens as the token endpoint answers them, in the names of this SDK. */
+export interface AdoptedTokens {
+  accessToken: string;
+  refreshToken: string;
+  /** Seconds from now. */
+  expiresIn: number;
+  scope: string;
+}
+
 export interface OAuth {
   /** Begins a sign-in: redirect the browser to `url`. `sessionId` identifies the browser's session at your app. */
   authorize(sessionId: string): Promise<{ url: string }>;
@@ -46,6 +55,11 @@ export interface OAuth {
    * if the creator said no, and an `OAuthError` for everything else that is no success.
    */
   callback(sessionId: string, url: string | URL): Promise<Connected>;
+  /**
+   * Connects a creator by tokens that your app got in another way: by one click in the portal for a sandbox creator, or
+   * from `startNamjai` in a test.
+   */
+  adopt(tokens: AdoptedTokens): Promise<Connected>;
   /** The API on behalf of a connected creator. Its calls throw `ReauthorizationRequired` once they have disconnected. */
   as(creatorId: string): Client;
   /** Connects a device without a browser: show the code, then wait for the creator. */
@@ -105,12 +119,18 @@ export function createOAuth(options: OAuthOptions): OAuth {
       return connections.add(await repeat(repeating, () => server.token(fields)));
     },
 
+    adopt: async ({ accessToken, refreshToken, expiresIn, scope }) =>
+      connections.add(
+        server.read({ access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, scope }),
+      ),
+
     as: (creatorId) =>
       createClient({
         baseUrl,
         accessToken: (refused) => connections.accessToken(creatorId, refused),
         fetch: fetchAs(creatorId),
         ...repeating,
+        retries: options.retries,
       }),
 
     device: async (device) => connections.add(await authorizeDevice({ server, scope, now, sleep }, device)),

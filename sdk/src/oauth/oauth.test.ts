@@ -236,3 +236,12 @@ test('disconnecting revokes and forgets; a revocation that failed can be repeate
   await oauth.disconnect('crt_1');
   assert.equal(server.refreshes().length, 0);
 });
+
+test('tokens that came in another way are adopted, if they are tokens', async () => {
+  const oauth = appOf(tokenServer());
+  const claims = Buffer.from(JSON.stringify({ sub: 'crt_9' })).toString('base64url');
+  const tokens = { accessToken: `x.${claims}.x`, refreshToken: 'njr_1', expiresIn: 3600, scope: 'tips.read' };
+  assert.deepEqual(await oauth.adopt(tokens), { creatorId: 'crt_9', scope: 'tips.read' });
+  for (const wrong of [{ accessToken: 'x' }, { refreshToken: '' }, { expiresIn: 0 }])
+    await assert.rejects(oauth.adopt({ ...tokens, ...wrong }), code('unknown_error'));
+});

@@ -115,6 +115,15 @@ export function createServer(options: ServerOptions) {
       return readTokens(await post('/v1/oauth/token', fields, headers), now());
     },
 
+    /** Tokens that came in another way. */
+    read(response: Record<string, unknown>): TokenSet {
+      try {
+        return readTokens(response, now());
+      } catch (error) {
+        throw error instanceof TransientFailure ? error.error : error;
+      }
+    },
+
     /** Ends the connection that the token belongs to. */
     async revoke(token: string): Promise<void> {
       await post('/v1/oauth/revoke', { token });

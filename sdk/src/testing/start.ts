@@ -17,6 +17,48 @@ export type TestGrant<App = TestApp> = TestTokens & { creator: TestCreator; app:
 type AppInput = { name?: string; redirectUris?: string[] };
 type GrantInput = { creator?: TestCreator; scope?: string };
 
+/** The ready-made runs of chaos. The guide on chaos says what happens in each. */
+export type ChaosRun = 'bad_evening' | 'mobile_network' | 'limits' | 'revoked_in_the_middle';
+
+export type ChaosKind =
+  | 'rate_limited'
+  | 'upstream_failed'
+  | 'slow'
+  | 'token_expired'
+  | 'socket_drop'
+  | 'webhook_twice'
+  | 'webhook_late'
+  | 'revoked';
+
+/** A run, or shares in thousandths of the calls, frames or deliveries. */
+export type ChaosInput = { seed?: string; scope?: string } & (
+  | { run?: ChaosRun }
+  | { shares: Partial<Record<ChaosKind, number>> }
+);
+
+/** A sandbox creator and an app that are connected, with chaos between them. */
+export type TestChaos = TestTokens & { creator: { id: string; username: string }; app: TestApp };
+
+/** What the app made of its faults. */
+export type ChaosReport = {
+  run: ChaosRun | null;
+  seed: string;
+  calls: number;
+  frames: number;
+  deliveries: number;
+  faults: Record<ChaosKind, number>;
+  /** Calls of `POST /v1/tips` that were refused, and those of them that came again with the same `Idempotency-Key`. */
+  tipCalls: { refused: number; repeated: number; withoutKey: number };
+  /** Keys of refused calls under which nothing was recorded. */
+  lost: string[];
+  /** Tips that were recorded, but of which the app does not know. */
+  unconfirmed: string[];
+  /** Tips that were recorded once more under another key. */
+  doubled: string[];
+  afterRevoked: number;
+  passed: boolean;
+};
+
 export type StartOptions = {
   /** Default: a port that is free. */
   port?: number;
@@ -40,6 +82,10 @@ export type TestNamjai = {
   advance(ms: number): Promise<void>;
   /** Cuts every WebSocket and event stream, as a broken network does; resolves to how many there were. */
   cutSockets(): Promise<number>;
+  /** Switches chaos on, for a new sandbox creator and a new app. By default a bad evening. */
+  chaos(input?: ChaosInput): Promise<TestChaos>;
+  /** Switches the chaos that was started last off, and tells what the app made of it. */
+  report(): Promise<ChaosReport>;
   close(): Promise<void>;
 };
 
@@ -50,6 +96,7 @@ export async function startNamjai(options: StartOptions = {}): Promise<TestNamja
   const { baseUrl, call, close } = await startChild(options);
   let [creators, apps] = [0, 0];
   let last: { creator?: TestCreator; app?: TestApp } = {};
+  let lastChaos: { creatorId: string; clientId: string } | undefined;
 
   async function creator(input: Parameters<TestNamjai['creator']>[0] = {}): Promise<TestCreator> {
     creators += 1;
@@ -90,6 +137,16 @@ export async function startNamjai(options: StartOptions = {}): Promise<TestNamja
     },
     advance: (ms) => call('advance', { ms }),
     cutSockets: () => call('cutSockets', {}),
+    async chaos({ scope = allScopes, seed = 'namjai-1', ...input }: ChaosInput = {}) {
+      const of = 'shares' in input ? { shares: input.shares } : { run: input.run ?? 'bad_evening' };
+      const made = await call<TestChaos>('chaos', { scope, seed, ...of });
+      lastChaos = { creatorId: made.creator.id, clientId: made.app.clientId };
+      return made;
+    },
+    async report() {
+      if (!lastChaos) throw new Error('No chaos was started: call chaos() first.');
+      return call<ChaosReport>('report', lastChaos);
+    },
     close,
   };
 }

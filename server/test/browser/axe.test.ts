@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { readGuides } from '../../src/features/docs/guides.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
-import { violations } from './axe.ts';
+import { chosenLooks, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -66,7 +66,7 @@ async function pagesOf(runtime: Runtime) {
     runtime.failures.record(clientId, (at) => ({ ...failed, at, id: `req_${String(i).padStart(26, '0')}` }));
   const app = `/developers/apps/${clientId}`;
   const webhook = `${app}/webhooks/${webhookId}`;
-  const guides = readGuides().map(({ name }) => `/docs/${name}`);
+  const guides = (await readGuides()).map(({ name }) => `/docs/${name}`);
   const pages = ['oauth', 'creator', 'tips', 'alerts', 'events', 'webhooks', 'event-types', 'scopes', 'errors'];
   const reference = pages.map((page) => `/docs/reference/${page}`);
   return [
@@ -85,7 +85,9 @@ async function pagesOf(runtime: Runtime) {
       who: 'newcomer',
       creatorId: newcomer.creatorId,
       paths: [
-        ...['', '/tips/new', '/goals', '/live', '/overlay', '/screening', '/apps'].map((end) => `/dashboard${end}`),
+        ...['', '/tips/new', '/goals', '/live', '/overlay', '/screening', '/connections', '/apps'].map(
+          (end) => `/dashboard${end}`,
+        ),
         ...['/developers', `/oauth/authorize?${new URLSearchParams(consent)}`],
         ...[
           '/device',
@@ -109,7 +111,15 @@ async function pagesOf(runtime: Runtime) {
           '/goals',
           '/apps',
         ].map((end) => `/dashboard${end}`),
-        ...['/dashboard/profile', '/account', '/logout', '/developers', '/developers/apps/new'],
+        ...[
+          '/dashboard/profile',
+          '/account',
+          '/account/data',
+          '/account/activity',
+          '/logout',
+          '/developers',
+          '/developers/apps/new',
+        ],
         ...[
           app,
           `${app}/creators`,
@@ -138,11 +148,7 @@ async function connectDevice({ apps, devices }: Runtime, page: Page, inspect: (p
   await inspect('/device wrong');
 }
 
-/** Both languages, schemes and widths once; every combination with `npm run proof -- pages`. */
-const opposites = ['en-light-1280', 'th-dark-390'];
-const chosen = process.env.PROOF || folder ? looks : looks.filter(({ name }) => opposites.includes(name));
-
-for (const { name: look, width, ...options } of chosen)
+for (const { name: look, width, ...options } of chosenLooks(looks))
   test(`axe finds nothing wrong with any page: ${look}`, { skip }, async (t) => {
     const { address, runtime } = await serveApp(t);
     await runtime.demo.ensure();

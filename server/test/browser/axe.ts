@@ -1,5 +1,24 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { seed } from '../../../sdk/test/seeded.ts';
+
+/** Every width with every language and every scheme, in four of the eight combinations. */
+export const pageLooks = [
+  { name: 'desktop-light-en', width: 1280, colorScheme: 'light', locale: 'en-US' },
+  { name: 'desktop-dark-th', width: 1280, colorScheme: 'dark', locale: 'th-TH' },
+  { name: 'phone-dark-en', width: 390, colorScheme: 'dark', locale: 'en-US' },
+  { name: 'phone-light-th', width: 390, colorScheme: 'light', locale: 'th-TH' },
+] as const;
+
+/**
+ * Of the looks in which a page is examined: one, which one is the seed's choice. All of them with `npm run proof -- pages`,
+ * and where pictures are wanted.
+ */
+export function chosenLooks<Look>(looks: readonly Look[]): readonly Look[] {
+  return process.env.PROOF || process.env.SCREENSHOTS
+    ? looks
+    : looks.filter((_, index) => index === seed % looks.length);
+}
 
 /** What axe-core finds wrong with the page as it stands: the rule, and the elements that break it. */
 export async function violations(page: Page): Promise<string[]> {

@@ -3,20 +3,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator, makePair } from '../factories.ts';
-import { violations } from './axe.ts';
+import { chosenLooks, pageLooks, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
 
-const looks = [
-  { name: 'desktop-light-en', width: 1280, colorScheme: 'light', locale: 'en-US' },
-  { name: 'desktop-dark-th', width: 1280, colorScheme: 'dark', locale: 'th-TH' },
-  { name: 'phone-dark-en', width: 390, colorScheme: 'dark', locale: 'en-US' },
-  { name: 'phone-light-th', width: 390, colorScheme: 'light', locale: 'th-TH' },
-] as const;
-
-test('pages of tips and goals: nothing sticks out, and axe-core finds nothing, in every look', { skip }, async (t) => {
+test('pages of tips and goals: nothing sticks out, and axe-core finds nothing', { skip }, async (t) => {
   const { address, runtime, clock } = await serveApp(t);
   const creator = await makeCreator(runtime, 'mali');
   const { creatorId } = creator;
@@ -61,7 +54,7 @@ test('pages of tips and goals: nothing sticks out, and axe-core finds nothing, i
   await runtime.tips.void(creatorId, voided.id, { clientId: null, reason: 'Typed a zero too many พิมพ์ผิด' });
 
   const browser = await launch(t);
-  for (const { name: look, width, ...options } of looks) {
+  for (const { name: look, width, ...options } of chosenLooks(pageLooks)) {
     const open = async (whose: string): Promise<Page> => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       const value = await runtime.signIn.begin(whose, 'password', { address: '', userAgent: '' });

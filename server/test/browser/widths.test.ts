@@ -3,17 +3,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator } from '../factories.ts';
+import { pageLooks } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
-
-const looks = [
-  { name: 'desktop-light-en', width: 1280, colorScheme: 'light', locale: 'en-US' },
-  { name: 'desktop-dark-th', width: 1280, colorScheme: 'dark', locale: 'th-TH' },
-  { name: 'phone-dark-en', width: 390, colorScheme: 'dark', locale: 'en-US' },
-  { name: 'phone-light-th', width: 390, colorScheme: 'light', locale: 'th-TH' },
-] as const;
 
 test('nothing sticks out of the pages of apps, consent and profile, whatever the width, language and scheme', {
   skip,
@@ -58,7 +52,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   const browser = await launch(t);
 
   // What fits a phone fits a desktop; that one is only for the pictures.
-  for (const { name: look, width, ...options } of looks.filter((each) => folder || each.width < 400)) {
+  for (const { name: look, width, ...options } of pageLooks.filter((each) => folder || each.width < 400)) {
     const open = async (creatorId?: string): Promise<Page> => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       if (creatorId) {

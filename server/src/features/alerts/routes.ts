@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { Alert, alertExample } from '../events/index.ts';
-import { type Protect, protectedErrors } from '../oauth/index.ts';
+import { callerTrace, type Protect, protectedErrors } from '../oauth/index.ts';
 import type { TipRules } from '../tips/index.ts';
 import { alertRequest } from './schemas.ts';
 import type { Alerts } from './service.ts';
@@ -43,13 +43,15 @@ export function alertRoutes(instance: FastifyInstance, { alerts, protect, rules 
       request.body ??= {};
       done();
     },
-    handler: async ({ grant, body }, reply) => {
+    handler: async (request, reply) => {
+      const { grant, body } = request;
       const { alert } = await alerts.send({
         creatorId: grant.creatorId,
         name: body.name,
         displayName: body.display_name,
         amount: body.amount,
         message: body.message,
+        trace: callerTrace(request),
       });
       return reply.code(201).send(alert);
     },

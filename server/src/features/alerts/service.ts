@@ -1,5 +1,5 @@
 import type { Platform } from '../../platform/platform.ts';
-import type { Alert, EventLog, ScreenedAlert } from '../events/index.ts';
+import type { Alert, EventLog, EventTrace, ScreenedAlert } from '../events/index.ts';
 import type { ScreenTip } from '../tips/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
@@ -17,6 +17,7 @@ export interface NewAlert {
   readonly displayName?: string | null | undefined;
   readonly amount?: number | null | undefined;
   readonly message?: string | null | undefined;
+  readonly trace?: EventTrace | undefined;
 }
 
 export type Alerts = ReturnType<typeof createAlerts>;
@@ -24,7 +25,7 @@ export type Alerts = ReturnType<typeof createAlerts>;
 export function createAlerts({ db, events, screen, newId, overlaysConnected }: AlertsParts) {
   /** `refused` is the version of rules whose verdict the write has refused. */
   async function append(
-    creatorId: string,
+    { creatorId, trace }: NewAlert,
     unsent: Omit<Alert, 'created_at'>,
     refused?: number,
   ): Promise<{ alert: Alert; sequence: number; held: boolean }> {
@@ -33,11 +34,11 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
     const words = shown ?? { name: displayName ?? name, message };
     const screened: ScreenedAlert | null =
       status === 'queued' && !shown ? null : { held: status !== 'queued', ...words };
-    const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened });
+    const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened, trace });
     const done = await db.write(writes.appendAlert, event, unsent, version);
     if (done !== 'rules_changed') return { ...done, held: screened?.held ?? false };
     if (version === refused) throw new Error(`creator ${creatorId} has no head`);
-    return append(creatorId, unsent, version);
+    return append({ creatorId, trace }, unsent, version);
   }
 
   return {
@@ -60,7 +61,7 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
         message: input.message ?? sample.message,
         overlays_connected: await overlaysConnected(creatorId),
       };
-      const { alert, sequence, held } = await append(creatorId, unsent);
+      const { alert, sequence, held } = await append(input, unsent);
       events.announce(creatorId, sequence);
       return { alert, held };
     },

@@ -2,7 +2,7 @@ import type { Picture, Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logoById, writes } from './repo.ts';
 
-export interface LogosParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
+export interface LogosParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'> {
   readonly pictures: Pictures;
 }
 
@@ -13,7 +13,7 @@ const logoEdge = 256;
 const logoIdForm = /^lgo_[0-9a-z]{26}$/;
 
 /** The logos of apps. Each has an address of its own, which anybody may ask for. */
-export function createLogos({ db, clock, newId, pictures }: LogosParts) {
+export function createLogos({ db, origins, clock, newId, pictures }: LogosParts) {
   return {
     byId: async (id: string): Promise<Picture | undefined> => (logoIdForm.test(id) ? logoById(db, id) : undefined),
 
@@ -23,7 +23,7 @@ export function createLogos({ db, clock, newId, pictures }: LogosParts) {
     async set(ownerId: string, clientId: string, uploaded: Uint8Array | null): Promise<boolean> {
       const picture = uploaded && (await pictures.encodeAnew(ownerId, uploaded, logoEdge));
       const logo = picture && { ...picture, id: newId('lgo'), created_at: clock() };
-      return db.write(writes.setLogo, ownerId, clientId, logo);
+      return db.write(writes.setLogo, origins.current(), ownerId, clientId, logo);
     },
   };
 }

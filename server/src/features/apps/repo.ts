@@ -1,5 +1,6 @@
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import type { Picture } from '../../platform/pictures.ts';
+import { audited } from '../audit/index.ts';
 
 export interface AppRow {
   id: string;
@@ -126,15 +127,19 @@ export function appOfOwner(db: Reader, ownerId: string, id: string): Promise<App
   ]);
 }
 
-/** Locks the owner's row, so that concurrent registrations cannot exceed the limit. */
+/**
+ * Locks the owner's row, so that concurrent registrations cannot exceed the limit. An account that is being deleted gets no
+ * app any more: its apps are gone already.
+ */
 async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
-  await tx.get(
+  const owner = await tx.get<{ suspended_at: number | null }>(
     {
-      sqlite: 'SELECT id FROM creators WHERE id = $1',
-      postgres: 'SELECT id FROM creators WHERE id = $1 FOR UPDATE',
+      sqlite: 'SELECT suspended_at FROM creators WHERE id = $1',
+      postgres: 'SELECT suspended_at FROM creators WHERE id = $1 FOR UPDATE',
     },
     [ownerId],
   );
+  if (owner?.suspended_at !== null) throw new Error(`there is no account ${ownerId}, or it is suspended`);
   const row = await tx.get<{ count: number }>(
     'SELECT count(*) AS count FROM apps WHERE owner_id = $1 AND deleted_at IS NULL',
     [ownerId],
@@ -204,10 +209,16 @@ export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number)
 }
 
 export const writes = defineWrites(import.meta.url, {
-  insertApp,
+  insertApp: audited('app.created', insertApp, (outcome, { id, name }) => {
+    return outcome === 'added' && { clientId: id, details: { name } };
+  }),
   insertCliApp,
-  replaceSecret,
-  setLogo,
-  setSuspended,
-  updateDetails,
+  replaceSecret: audited('app.secret_replaced', replaceSecret, (replaced, clientId) => replaced && { clientId }),
+  setLogo: audited('app.changed', setLogo, (changed, _owner, clientId) => changed && { clientId }),
+  setSuspended: audited('app.suspended_or_restored', setSuspended, (changed, clientId, at) => {
+    return changed && { clientId, details: { now: at === null ? 'restored' : 'suspended' } };
+  }),
+  updateDetails: audited('app.changed', updateDetails, (changed, _owner, clientId, { name }) => {
+    return changed && { clientId, details: { name } };
+  }),
 });

@@ -5,7 +5,7 @@ import { type AppDetails, type DetailProblem, problemText, readDetails } from '.
 import { redirectUriUsable } from './redirect-uris.ts';
 import * as repo from './repo.ts';
 
-export interface AppsParts extends Pick<Platform, 'db' | 'clock' | 'newId' | 'limiter'> {
+export interface AppsParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId' | 'limiter'> {
   readonly development: boolean;
   readonly authUrl: string;
 }
@@ -52,7 +52,7 @@ const oldSecretMs = 24 * 3_600_000;
 /** The most apps of one account. */
 export const mostApps = 20;
 
-export function createApps({ db, clock, newId, limiter, development, authUrl }: AppsParts) {
+export function createApps({ db, origins, clock, newId, limiter, development, authUrl }: AppsParts) {
   function checked(input: AppDetails, publicApp: boolean) {
     const read = readDetails(input, { development, authUrl, publicApp });
     if ('columns' in read) return read.columns;
@@ -77,7 +77,7 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
       demo: input.demo ? 1 : 0,
       created_at: clock(),
     };
-    const added = await db.write(repo.writes.insertApp, app, mostApps);
+    const added = await db.write(repo.writes.insertApp, origins.current(), app, mostApps);
     if (added === 'exists') throw new AppError('app_exists', `The app with the client id "${app.id}" exists already.`);
     if (added === 'too_many') throw new AppError('too_many_apps', `An account has at most ${mostApps} apps.`);
     return { clientId: app.id, name: app.name };
@@ -98,7 +98,8 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
 
   async function changeSecret(clientId: string, { clientSecret, replaced }: SecretChange): Promise<boolean> {
     const hash = hashSecret(clientSecret);
-    if (await db.write(repo.writes.replaceSecret, clientId, replaced, hash, clock() + oldSecretMs)) return true;
+    if (await db.write(repo.writes.replaceSecret, origins.current(), clientId, replaced, hash, clock() + oldSecretMs))
+      return true;
     return sameHash((await byId(clientId)).secret_hash, hash);
   }
 
@@ -172,7 +173,13 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
     async edit(ownerId: string, clientId: string, input: AppDetails): Promise<boolean> {
       const app = await repo.appOfOwner(db, ownerId, clientId);
       if (!app) return false;
-      return db.write(repo.writes.updateDetails, ownerId, clientId, checked(input, app.public === 1));
+      return db.write(
+        repo.writes.updateDetails,
+        origins.current(),
+        ownerId,
+        clientId,
+        checked(input, app.public === 1),
+      );
     },
 
     /** Redirect URIs are compared as exact strings. */
@@ -180,7 +187,8 @@ export function createApps({ db, clock, newId, limiter, development, authUrl }: 
       redirectUrisOf(app).includes(uri) && redirectUriUsable(uri, development),
 
     /** Only for `grants.suspend`, which then rechecks the app's open connections. */
-    setSuspended: (clientId: string, at: number | null) => db.write(repo.writes.setSuspended, clientId, at),
+    setSuspended: (clientId: string, at: number | null) =>
+      db.write(repo.writes.setSuspended, origins.current(), clientId, at),
   };
 }
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
+import { executeAll } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
+import type { Value } from '../../platform/db/database.ts';
 
 async function setup(t: Pick<TestContext, 'after'>) {
   const app = await buildApp(t);
@@ -55,8 +57,12 @@ test('uses of many grants are all written, and a node whose clock is behind sets
   const { runtime, env } = await setup(t);
   const late = await buildApp(t, env);
   late.clock.set(runtime.clock() - 30_000);
+  const sql = 'INSERT INTO grants (creator_id, id, client_id, scope, created_at) VALUES ($1, $2, $2, $3, $4)';
+  const ids = Array.from({ length: 1_001 }, (_, i) => `grt_${i}`);
+  await executeAll(runtime.db, ...ids.map((id): [string, Value[]] => [sql, ['crt_x', id, '', 0]]));
   for (const { lastUsed } of [runtime, late.runtime]) {
-    for (let i = 0; i < 1_001; i += 1) lastUsed.record({ creatorId: 'crt_x', grantId: `grt_${i}` });
+    for (const grantId of ids) lastUsed.record({ creatorId: 'crt_x', grantId });
+    lastUsed.record({ creatorId: 'crt_x', grantId: 'grt_deleted' });
     await lastUsed.flush();
   }
   const written = await runtime.db.get('SELECT COUNT(*) AS count, MIN(used_at) AS first FROM grant_uses');

@@ -39,6 +39,31 @@ test('security 41: a look at the dashboard reads the same of a long history as o
   assert.ok(first >= 15, `the first in ${first} pieces`);
 });
 
+test('security 41: looks at once sum a long history once, and are answered in turn', async (t) => {
+  const { runtime, creator } = await open(t, 1);
+  const pieces: number[] = [];
+  for (const looks of [1, 16]) {
+    const { visitor } = await creator(30_000);
+    const all = t.mock.method(runtime.db, 'all');
+    const statuses: number[] = [];
+    const answers = Promise.all(
+      Array.from({ length: looks }, async () => statuses.push((await visitor.get('/dashboard')).statusCode)),
+    );
+    let most = 0;
+    for (let before = 0; statuses.length < looks; before = statuses.length) {
+      await Promise.race([nextTurn(), answers]);
+      most = Math.max(most, statuses.length - before);
+    }
+    assert.deepEqual(new Set(statuses), new Set([200]));
+    assert.ok(most <= 8, `${most} of ${looks} in one iteration of the event loop`);
+    pieces.push(all.mock.calls.filter(({ arguments: [sql] }) => JSON.stringify(sql).includes('totalMinor')).length);
+    all.mock.restore();
+  }
+  const [one = 0, together = 0] = pieces;
+  // After the sum each reads what came after the newest event: one piece.
+  assert.ok(one >= 15 && together <= one + 16, `${one} for one look, ${together} for sixteen`);
+});
+
 test('security 41: a dashboard is looked at 300 times a minute', async (t) => {
   const { visitor, clock } = await open(t, 1);
   for (let looks = 0; looks < 300; looks++) assert.equal((await visitor.get('/dashboard')).statusCode, 200);

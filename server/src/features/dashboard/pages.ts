@@ -6,6 +6,7 @@ import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
+import { type Connections, switchedOffNotice } from '../connections/index.ts';
 import { limits } from '../oauth/index.ts';
 import { testWords } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
@@ -21,6 +22,7 @@ import { dashboardWords } from './words.ts';
 export interface DashboardParts extends FirstStepsParts {
   readonly pages: Pages;
   readonly tips: Tips;
+  readonly connections: Connections;
   readonly times: Times;
   readonly limiter: Limiter;
   readonly signup: 'open' | 'closed';
@@ -33,7 +35,7 @@ const refreshLimit = { limit: 300, windowMs: 60_000 };
 
 /** / and /dashboard. */
 export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): void {
-  const { pages, tips, overlays, times, limiter, signup } = parts;
+  const { pages, tips, connections, overlays, times, limiter, signup } = parts;
   const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const homeStyle = pages.assets.add(new URL('./home.css', import.meta.url));
@@ -57,10 +59,11 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const lang = pages.lang(request);
     const t = dashboardWords(lang);
-    const [totals, days, page] = await Promise.all([
+    const [totals, days, page, connected] = await Promise.all([
       tips.stats(creatorId),
       tips.days(creatorId, chartedDays),
       tips.page(creatorId, everything, null, latestTips),
+      connections.list(creatorId),
     ]);
     const test = buttonForm({
       action: '/dashboard/test-alert',
@@ -73,6 +76,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
       : firstSteps(await stepsDone(parts, creatorId, page.tips.length > 0), lang, pages.csrf(request, reply));
     const body = html`
       !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
+      !${switchedOffNotice(connected, lang)}
       !${steps}
       !${overview({ totals, days, tips: page.tips, lang, times })}`;
     return pages.show(request, reply, { title: t('title'), nav: 'dashboard', head: head(), modules: [script()], body });

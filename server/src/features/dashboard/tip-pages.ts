@@ -6,16 +6,18 @@ import { money, type Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
-import type { Overlays } from '../overlay/index.ts';
-import type { TipRules } from '../tips/index.ts';
+import { type Overlays, testWords } from '../overlay/index.ts';
+import type { TipRules, Tips } from '../tips/index.ts';
+import { type Traces, traceStyle } from '../trace/index.ts';
 import { createTipParser, newTipPath, readTypedTip, type TypedTip, tipFormView, type WrongTip } from './tip-form.ts';
-import { createTrace, type TraceParts } from './tip-trace.ts';
+import { tipPath, tipsHome } from './tip-paths.ts';
 import { type TipView, tipView } from './tip-views.ts';
 import { tipWords } from './tip-words.ts';
-import { tipPath, tipsHome } from './tips-views.ts';
 
-export interface TipPagesParts extends Pick<Platform, 'limiter'>, TraceParts {
+export interface TipPagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
+  readonly tips: Tips;
+  readonly traces: Traces;
   readonly overlays: Overlays;
   readonly times: Times;
   readonly rules: TipRules;
@@ -29,10 +31,9 @@ const maxReason = 255;
 
 /** /dashboard/tips/new and /dashboard/tips/{id}: enter a tip; what happened to one, void and replay. */
 export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
-  const { pages, tips, overlays, times, limiter, rules } = parts;
-  const style = pages.assets.add(new URL('./dashboard.css', import.meta.url));
+  const { pages, tips, traces, overlays, times, limiter, rules } = parts;
+  const style = traceStyle(pages.assets);
   const words = (request: FastifyRequest) => tipWords(pages.lang(request));
-  const traceOf = createTrace(parts);
   const parse = createTipParser(rules);
 
   interface ShownForm {
@@ -70,7 +71,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const { allowed } = await limiter.take(`dashboard-tip:${creatorId}`, limits.tips);
     if (!allowed) return pages.redirect(reply, newTipPath, { tone: 'warn', text: t('tooMany') });
     try {
-      const { tip } = await tips.record({ creatorId, app: 'creator', ...entered });
+      const { tip } = await tips.record({ creatorId, app: 'creator', requestId: request.id, ...entered });
       return pages.redirect(reply, tipPath(tip.id), { tone: 'ok', text: t('newDone') });
     } catch (error) {
       if (error instanceof ApiError && error.code === 'idempotency_key_reused')
@@ -86,15 +87,19 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
   ) {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
-    const { tip, steps } = await traceOf(creatorId, request.params.id);
-    const replayable = await tips.mayBeShown(creatorId, tip.id);
+    const trace = await traces.ofTip(creatorId, request.params.id, 'creator');
+    const tip = await tips.byId(creatorId, request.params.id);
+    const [replayable, erased] = await Promise.all([
+      tips.mayBeShown(creatorId, tip.id),
+      tips.isErased(creatorId, tip.id),
+    ]);
     const lang = pages.lang(request);
     return pages.show(request, reply, {
       status,
       title: t('title', { amount: money(tip.amount_minor) }),
       nav: 'dashboard',
       head: html`<link rel="stylesheet" href="${style()}">`,
-      body: tipView({ lang, csrf: pages.csrf(request, reply), times, tip, steps, replayable, typed }),
+      body: tipView({ lang, csrf: pages.csrf(request, reply), times, tip, trace, replayable, erased, typed }),
     });
   }
 
@@ -118,6 +123,8 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
     if (!allowed) return pages.redirect(reply, back, { tone: 'warn', text: t('tooMany') });
     await overlays.replayTip(creatorId, request.params.id);
-    return pages.redirect(reply, back, { tone: 'ok', text: t('replayDone') });
+    const outcome = await overlays.replayOutcome(creatorId);
+    const tone = outcome === 'replayDone' ? 'ok' : 'warn';
+    return pages.redirect(reply, back, { tone, text: testWords(pages.lang(request))(outcome) });
   });
 }

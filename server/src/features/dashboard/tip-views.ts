@@ -6,21 +6,21 @@ import {
   definitions,
   heading,
   linkButton,
-  rows,
   type Tone,
   written,
   writtenName,
 } from '../../platform/web/blocks.ts';
-import { withinSentence } from '../../platform/web/browser/text.ts';
 import { money, type Times } from '../../platform/web/format.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
-import type { SkipReason } from '../events/index.ts';
 import type { Tip } from '../tips/index.ts';
-import type { TraceStep } from './tip-trace.ts';
+import { type TraceView, traceVerdict, traceView } from '../trace/index.ts';
+import { erasePath } from './erase-views.ts';
+import { eraseWords } from './erase-words.ts';
+import { tipPath, tipsHome } from './tip-paths.ts';
 import { type TipT, tipWords } from './tip-words.ts';
-import { sourceName, tipPath, tipsHome } from './tips-views.ts';
+import { sourceName } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface TipView {
@@ -28,8 +28,9 @@ export interface TipView {
   readonly csrf: string;
   readonly times: Times;
   readonly tip: Tip;
-  readonly steps: readonly TraceStep[];
+  readonly trace: TraceView;
   readonly replayable: boolean;
+  readonly erased: boolean;
   /** What was typed as the reason of a void, if it was refused. */
   readonly typed: { readonly reason: string; readonly wrong: string } | undefined;
 }
@@ -47,21 +48,46 @@ export function tipView(o: TipView): Html {
   const { tip } = o;
   const t = tipWords(o.lang);
   const replay = buttonForm({ action: `${tipPath(tip.id)}/replay`, csrf: o.csrf, label: t('replay') });
-  const decide = tip.alert.status === 'held' ? linkButton(t('decide'), '/dashboard/live', 'primary') : '';
-  const actions = html`!${linkButton(t('back'), tipsHome)}!${decide}!${o.replayable ? replay : ''}`;
+  const next = nextStep(o.trace, t);
+  const actions = html`!${linkButton(t('back'), tipsHome)}!${next}!${o.replayable ? replay : ''}`;
+  const voiding = tip.status === 'voided' ? '' : voidForm(o, t);
+  const erasing = o.erased ? '' : linkButton(eraseWords(o.lang)('erase'), erasePath(tip.id));
+  const shown = { view: o.trace, lang: o.lang, times: o.times };
   return html`
 !${heading({ title: t('title', { amount: money(tip.amount_minor) }), actions })}
-!${card({ title: t('tip'), body: definitions(facts(o, t)), ...(tip.status === 'voided' ? {} : { actions: voidForm(o, t) }) })}
-!${card({ title: t('history'), body: rows(o.steps.map((step) => stepRow(step, o, t))) })}`;
+!${traceVerdict(shown)}
+!${card({ title: t('tip'), body: definitions(facts(o, t)), actions: html`!${voiding}!${erasing}` })}
+!${traceView(shown)}`;
 }
 
-function facts({ tip, lang, times }: TipView, t: TipT): [string, Html][] {
+/** Where the creator can do what the alert waits for, or change what kept it from the screen. */
+function nextStep({ missing, steps }: TraceView, t: TipT): Html {
+  const outcome = steps.find((step) => step.kind === 'overlay');
+  switch (missing.find(({ kind }) => kind === 'overlay')?.reason ?? outcome?.detail.reason) {
+    case 'too_small':
+    case 'below_minimum':
+      return linkButton(t('changeMinimum'), '/dashboard/overlay#overlay-settings');
+    case 'blocked':
+      return linkButton(t('changeBlocked'), '/dashboard/screening#names');
+    case 'held':
+      return linkButton(t('decide'), '/dashboard/live', 'primary');
+    case 'paused':
+    case 'hidden':
+      return linkButton(t('goOn'), '/dashboard/live', 'primary');
+    case 'no_overlay':
+      return linkButton(t('openOverlay'), '/dashboard/overlay');
+    default:
+      return '';
+  }
+}
+
+function facts({ tip, lang, times, erased }: TipView, t: TipT): [string, Html][] {
   const { display_name: displayName, message, status, alert } = tip;
   return [
     [t('from'), writtenName(displayName, tip.name)],
     ...(displayName === null ? [] : [[t('name'), writtenName(tip.name)] satisfies [string, Html]]),
     [t('amount'), html`${money(tip.amount_minor)}`],
-    [t('message'), message ? written(message) : html`${t('noMessage')}`],
+    [t('message'), erased ? badge(eraseWords(lang)('erased')) : message ? written(message) : html`${t('noMessage')}`],
     ...screened(tip, t),
     [t('when'), times.time(new Date(tip.created_at), lang)],
     [t('recordedBy'), sourceName(tip, dashboardWords(lang))],
@@ -96,52 +122,4 @@ function voidForm({ tip, csrf, typed }: TipView, t: TipT): Html {
     action: form({ action: `${tipPath(tip.id)}/void`, csrf, body: submit }),
     open: typed !== undefined,
   });
-}
-
-const reasons = {
-  by_creator: 'becauseByCreator',
-  below_minimum: 'becauseBelowMinimum',
-  rejected: 'becauseRejected',
-  held_too_long: 'becauseHeldTooLong',
-  voided: 'becauseVoided',
-  blocked: 'becauseBlocked',
-} as const satisfies Record<SkipReason | 'blocked', string>;
-
-const webhookTitles = {
-  pending: 'webhookPending',
-  succeeded: 'webhookSucceeded',
-  failed: 'webhookFailed',
-  cancelled: 'webhookCancelled',
-  skipped: 'webhookSkipped',
-} as const;
-
-function stepRow(step: TraceStep, { lang, times }: TipView, t: TipT): { title: Html; text?: Html; aside: Html } {
-  const aside = times.time(new Date(step.at), lang);
-  switch (step.kind) {
-    case 'recorded':
-      return { title: html`${t('stepRecorded')}`, aside };
-    case 'event':
-      return { title: html`${t('stepEvent', { sequence: String(step.detail.sequence) })}`, aside };
-    case 'held':
-      return { title: html`${t('stepHeld')}`, aside };
-    case 'approved':
-      return { title: html`${t('stepApproved')}`, aside };
-    case 'overlay': {
-      const because = step.detail.reason && reasons[step.detail.reason];
-      const title = html`${t(step.outcome === 'shown' ? 'stepShown' : 'stepSkipped')}`;
-      return because ? { title, text: html`${t(because)}`, aside } : { title, aside };
-    }
-    case 'webhook': {
-      const { appName, attempts } = step.detail;
-      const title = html`<span class="written">${t(webhookTitles[step.outcome], { app: withinSentence(appName) })}</span>`;
-      const count = attempts === 1 ? t('oneAttempt') : t('attempts', { count: String(attempts) });
-      return attempts === 0 ? { title, aside } : { title, text: html`${count}`, aside };
-    }
-    case 'voided': {
-      const title = html`${t('stepVoided')}`;
-      const { reason } = step.detail;
-      const text = reason ? written(t('reasonGiven', { reason: withinSentence(reason) })) : undefined;
-      return text ? { title, text, aside } : { title, aside };
-    }
-  }
 }

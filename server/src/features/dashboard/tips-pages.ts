@@ -1,7 +1,7 @@
-import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
@@ -9,10 +9,10 @@ import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
-import type { Tip, TipFilter, Tips } from '../tips/index.ts';
-import { csvHead, csvLine } from './tips-csv.ts';
+import { csvHead, csvLine, type Tip, type TipFilter, type Tips } from '../tips/index.ts';
+import { tipsHome } from './tip-paths.ts';
 import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
-import { searchView, tipsHome } from './tips-views.ts';
+import { searchView } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface TipsPagesParts extends Pick<Platform, 'limiter' | 'vault' | 'clock' | 'zone'> {
@@ -30,8 +30,6 @@ const exportLimit = { limit: 300, windowMs: 60_000 };
 const minExportCost = 30;
 /** The most exports of one creator at once, over all nodes. */
 const maxExports = 2;
-/** The server aborts an export whose client reads nothing for this long. */
-const exportTimeoutMs = 30_000;
 
 /** /dashboard/tips: search, and the export of its results. */
 export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
@@ -89,37 +87,20 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     const cost = Math.max(minExportCost, await tips.historyCost(creatorId));
     await limit(`dashboard-export:${creatorId}`, exportLimit, cost);
     const slot = `dashboard-export:${creatorId}`;
-    if (!(await limiter.connectionSlots.acquire(slot, maxExports))) throw tooMany(1);
-    reply.raw.once('close', () => limiter.connectionSlots.release(slot));
+    if (!(await holdSlot(reply, limiter.connectionSlots, slot, maxExports))) throw tooMany(1);
     // Reads the first batch before the answer begins, so that the export can still be refused.
     const batches = tips.matching(creatorId, parsed);
     const first = await batches.next().catch(refuseFull);
     const until = typed.to || zone.local(clock()).slice(0, 10);
     const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
-    return reply
-      .headers({
-        'content-type': 'text/csv; charset=utf-8; header=present',
-        'content-disposition': `attachment; filename="${name}.csv"`,
-      })
-      .send(Readable.from(withTimeout(csv(first, batches), reply), { objectMode: false }));
+    const file = { type: 'text/csv; charset=utf-8; header=present', name: `${name}.csv` };
+    return sendDownload(reply, file, csv(first, batches));
   });
 
   async function* csv(first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>): AsyncGenerator<string> {
     yield csvHead;
     for (let batch = first; !batch.done; batch = await batches.next())
       if (batch.value.length > 0) yield batch.value.map((tip) => csvLine(tip, zone)).join('');
-  }
-}
-
-/** Only the time in which the client does not read counts: a search that finds nothing for long is not aborted. */
-async function* withTimeout(parts: AsyncGenerator<string>, reply: FastifyReply): AsyncGenerator<string> {
-  for await (const part of parts) {
-    const timer = setTimeout(() => reply.raw.destroy(), exportTimeoutMs);
-    try {
-      yield part;
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
 

@@ -15,11 +15,12 @@ import { field, select } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Tip } from '../tips/index.ts';
+import { supportersToErase } from './erase-views.ts';
+import { eraseWords } from './erase-words.ts';
 import { newTipPath } from './tip-form.ts';
+import { tipPath, tipsHome } from './tip-paths.ts';
 import { queryOf, type Typed, type Wrong } from './tips-search.ts';
 import { type DashboardT, dashboardWords } from './words.ts';
-
-export const tipsHome = '/dashboard/tips';
 
 export interface SearchView {
   readonly lang: Lang;
@@ -96,7 +97,8 @@ function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Ht
     body: html`!${tips.length > 0 ? list : none}!${tips.length > 0 && reached ? down('far', reached) : ''}`,
     actions: html`!${first ? '' : linkButton(t('newest'), `${tipsHome}?${query}`)}!${further ?? ''}`,
   })}
-!${tips.length === 0 && first && !next ? '' : exportLine(query, t)}`;
+!${tips.length === 0 && first && !next ? '' : exportLine(query, t)}
+!${o.typed.q === '' ? '' : supportersToErase(tips, eraseWords(o.lang))}`;
 
   function down(key: 'far' | 'noneFarText', at: Date): Html {
     return html`<p class="hint">${t(key, { time: o.times.dateText(at, o.lang) })}</p>`;
@@ -105,8 +107,6 @@ function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Ht
 
 const exportLine = (query: string, t: DashboardT): Html =>
   html`<div class="actions">!${linkButton(t('export'), `${tipsHome}.csv?${query}`)}<p class="hint">${t('exportHint')}</p></div>`;
-
-export const tipPath = (id: string): string => `${tipsHome}/${id}`;
 
 export const sourceName = ({ source }: Tip, t: DashboardT): Html =>
   source.app_name === null

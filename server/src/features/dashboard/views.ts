@@ -4,7 +4,8 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { DayTotal, Tip, Tips } from '../tips/index.ts';
 import { chart } from './chart.ts';
-import { quickSearch, tipsHome, tipTable } from './tips-views.ts';
+import { tipsHome } from './tip-paths.ts';
+import { quickSearch, tipTable } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface Overview {

@@ -1,5 +1,6 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 import { appTables, creatorTables } from '../../platform/db/tables.ts';
+import { audited } from '../audit/index.ts';
 
 export async function isEmpty(db: Reader): Promise<boolean> {
   return (
@@ -43,4 +44,7 @@ async function removeDemo(tx: Tx): Promise<number> {
   return removed;
 }
 
-export const writes = defineWrites(import.meta.url, { insertDemoRecord, removeDemo });
+export const writes = defineWrites(import.meta.url, {
+  insertDemoRecord,
+  removeDemo: audited('demo.removed', removeDemo, (removed) => removed > 0 && {}),
+});

@@ -22,7 +22,7 @@ export interface DemoWorld {
   readonly clientSecret: string;
 }
 
-export interface DemoParts extends Pick<Platform, 'db' | 'vault' | 'clock'> {
+export interface DemoParts extends Pick<Platform, 'db' | 'origins' | 'vault' | 'clock'> {
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
@@ -49,7 +49,7 @@ const goalDays = 30;
 const sealContext = 'demo';
 
 export function createDemo(parts: DemoParts) {
-  const { db, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock } = parts;
+  const { db, origins, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock } = parts;
 
   async function world(): Promise<DemoWorld | undefined> {
     const record = await repo.demoRecord(db);
@@ -142,6 +142,6 @@ export function createDemo(parts: DemoParts) {
       return token;
     },
 
-    remove: (): Promise<number> => db.write(repo.writes.removeDemo),
+    remove: (): Promise<number> => db.write(repo.writes.removeDemo, origins.current()),
   };
 }

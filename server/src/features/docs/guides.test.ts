@@ -20,9 +20,9 @@ for (const name of translated)
     assert.deepEqual(thai.match(/<!-- table: \w+ -->/g), english.match(/<!-- table: \w+ -->/g));
   });
 
-test('a link to a part of an English guide leads to the same part of its translation', () => {
-  const thai = readGuides({ reader: 'th' });
-  for (const { name, headings } of readGuides()) {
+test('a link to a part of an English guide leads to the same part of its translation', async () => {
+  const thai = await readGuides({ reader: 'th' });
+  for (const { name, headings } of await readGuides()) {
     const guide = thai.find((each) => each.name === name);
     for (const { id, level } of headings)
       if (level > 1) assert.ok(guide?.body.includes(` id="${id}"`), `${name}#${id}`);

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { type LinkTo, type Markdown, type RenderOptions, renderMarkdown } from './markdown.ts';
@@ -18,9 +19,14 @@ const order = [
   'oauth',
   'events',
   'webhooks',
+  'trace',
+  'sandbox',
   'sdk',
+  'chaos',
   'overlay',
+  'rehearsal',
   'screening',
+  'connections',
   'errors',
   'changelog',
   'operations',
@@ -42,22 +48,33 @@ interface ReadOptions extends Omit<RenderOptions, 'linkTo' | 'otherIds'> {
   readonly reader?: Lang;
 }
 
-/** The guides for a reader of this language: `overlay.th.md` if there is one, else `overlay.md`. */
-export function readGuides({ from = folder, reader = 'en', ...options }: ReadOptions = {}): readonly Guide[] {
+/**
+ * The guides for a reader of this language: `overlay.th.md` if there is one, else `overlay.md`. All of them take a tenth of
+ * a second, so others are served after each.
+ */
+export async function readGuides({
+  from = folder,
+  reader = 'en',
+  ...options
+}: ReadOptions = {}): Promise<readonly Guide[]> {
   const names = readdirSync(from)
     .filter((file) => /^[a-z0-9-]+\.md$/.test(file))
     .map((file) => file.slice(0, -'.md'.length));
   const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  return names.map((name) => {
+  const guides: Guide[] = [];
+  for (const name of names) {
     const translated = new URL(`${name}.${reader}.md`, from);
     const [file, lang] = existsSync(translated) ? [translated, reader] : [new URL(`${name}.md`, from), 'en' as const];
     const text = readFileSync(file, 'utf8');
     const source = lang === 'th' ? keepWordsWhole(text) : text;
     const otherIds = lang === 'en' ? [] : idsOf(new URL(`${name}.md`, from));
     const markdown = renderMarkdown(source, { ...options, otherIds, linkTo: linkAmong(names) });
-    return { ...markdown, name, lang, title: markdown.headings.find(({ level }) => level === 1)?.text ?? name };
-  });
+    const title = markdown.headings.find(({ level }) => level === 1)?.text ?? name;
+    guides.push({ ...markdown, name, lang, title });
+    await yieldToOthers();
+  }
+  return guides;
 }
 
 /** So that a link to a part of the English guide leads to the same part of its translation. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { buildApp } from '../../../test/build-app.ts';
 import { errorTable } from '../../errors.ts';
 import { eventTypes } from '../events/index.ts';
@@ -140,10 +141,29 @@ test('the rules of a field are told in words, once', async (t) => {
   assert.doesNotMatch(fields, /Scope: |Limit: /, 'said by the line under the description already');
 });
 
+test('security 42: the docs are made in pieces, between which others are served', async (t) => {
+  const { http } = await buildApp(t);
+  const guides = await readGuides();
+  for (const language of ['en', 'th']) {
+    const headers = { 'accept-language': language };
+    let done = false;
+    const answers = Promise.all(['/docs', '/docs/oauth'].map((url) => http.inject({ url, headers }))).finally(() => {
+      done = true;
+    });
+    let iterations = 0;
+    for (; !done; iterations++) await nextIteration();
+    assert.deepEqual(
+      (await answers).map(({ statusCode }) => statusCode),
+      [200, 200],
+    );
+    assert.ok(iterations >= guides.length, `in ${iterations} iterations of the event loop`);
+  }
+});
+
 test('each guide has its page, linked from the others; anything else is a page that says so', async (t) => {
   const { http } = await buildApp(t);
   const { body } = await http.inject('/docs');
-  const guides = readGuides();
+  const guides = await readGuides();
   assert.ok(guides.some(({ name }) => name === 'errors'));
   for (const { name, title, headings } of guides) {
     assert.ok(body.includes(`href="/docs/${name}"`), name);

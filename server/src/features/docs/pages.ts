@@ -34,13 +34,13 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
   const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
-  const sites: Partial<Record<Lang, Site>> = {};
+  const sites = new Map<Lang, Promise<Site>>();
 
-  function makeSite(lang: Lang): Site {
+  async function makeSite(lang: Lang): Promise<Site> {
     // platform/http/openapi.ts makes the document; its type says only that it is an object.
     const api = document() as ApiDocument;
     const t = words(lang);
-    const guides = readGuides({
+    const guides = await readGuides({
       reader: lang,
       server: api.servers[0]?.url ?? '',
       sample: (operationId, overrides) => sampleFigures(guideSample(api, operationId, overrides), t('request'), t),
@@ -54,9 +54,12 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
     };
   }
 
-  function siteOf(lang: Lang): Site {
-    sites[lang] ??= makeSite(lang);
-    return sites[lang];
+  /** Made once, when it is first asked for, for all who ask meanwhile. */
+  function siteOf(lang: Lang): Promise<Site> {
+    const site = sites.get(lang) ?? makeSite(lang);
+    sites.set(lang, site);
+    site.catch(() => sites.delete(lang));
+    return site;
   }
 
   const chrome = () => ({
@@ -66,9 +69,9 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
     head: html`<link rel="stylesheet" href="${style()}">`,
   });
 
-  function show(request: FastifyRequest, reply: FastifyReply, path: string) {
+  async function show(request: FastifyRequest, reply: FastifyReply, path: string) {
     const lang = pages.lang(request);
-    const site = siteOf(lang);
+    const site = await siteOf(lang);
     const page = site.pages.find((each) => each.path === path);
     if (!page) throw new ApiError('not_found');
     const body = site.rendered.get(path) ?? docsBody(site.pages, page, page.body(), words(lang));
@@ -97,7 +100,7 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   scope.get('/docs/search', async (request, reply) => {
     const lang = pages.lang(request);
     const t = words(lang);
-    const site = siteOf(lang);
+    const site = await siteOf(lang);
     const query = new URLSearchParams(request.url.split('?')[1]).get('q')?.slice(0, 100).trim() ?? '';
     const text = resultsPage(query, search(site.entries, query), t);
     return pages.show(request, reply, {
@@ -108,6 +111,6 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   });
 
   scope.get('/docs/search.json', async (request, reply) =>
-    reply.type('application/json; charset=utf-8').send(siteOf(pages.lang(request)).entriesJson),
+    reply.type('application/json; charset=utf-8').send((await siteOf(pages.lang(request))).entriesJson),
   );
 }

@@ -11,6 +11,8 @@ export interface ClockCheck {
   readonly creators: readonly string[];
   /** What is wrong, in a sentence each. */
   readonly problems: readonly string[];
+  /** Set by the first check without problems: how long there were some. */
+  readonly wasWrongMs: number | null;
 }
 
 /** Nodes may differ by this much without anybody being told. */
@@ -19,6 +21,15 @@ const namedCreators = 10;
 const atOnce = 500;
 
 export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clock' | 'zone'>) {
+  /** By a clock that nobody sets. */
+  let wrongSince: number | null = null;
+
+  function wrongUntilNow(isWrong: boolean): number | null {
+    const since = wrongSince;
+    wrongSince = isWrong ? (since ?? performance.now()) : null;
+    return isWrong || since === null ? null : performance.now() - since;
+  }
+
   return {
     async checkClock(): Promise<ClockCheck> {
       const [databaseTime, newest] = await Promise.all([repo.databaseTime(db), repo.newestRecord(db)]);
@@ -36,7 +47,7 @@ export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clo
         problems.push(
           `The newest record lies ${inWords(recordsAheadMs)} in the future (${creators.join(', ')}): a clock was wrong when it was made, or this machine’s is now. Once all clocks are right: namjai creator repair-clock USERNAME`,
         );
-      return { aheadOfDatabaseMs, recordsAheadMs, creators, problems };
+      return { aheadOfDatabaseMs, recordsAheadMs, creators, problems, wasWrongMs: wrongUntilNow(problems.length > 0) };
     },
 
     async isClockAhead(): Promise<boolean> {

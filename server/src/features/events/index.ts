@@ -1,4 +1,5 @@
 export { createClockCheck } from './clock.ts';
+export { erasedName, eraseEventWords } from './erase-repo.ts';
 export {
   addToGoals,
   appendReached,
@@ -7,13 +8,14 @@ export {
   takeFromGoals,
   toGoal,
 } from './goals-repo.ts';
-export { forScreen, type ScreenedAlert, shownWords } from './projection.ts';
+export { forScreen, type ScreenedAlert, shownWords, tipForScreen } from './projection.ts';
 export {
   appendEvent,
   appendParams,
   appendScreened,
   appendSql,
   type EventPosition,
+  type EventTrace,
   insertHead,
   type PreparedEvent,
   type StoredEvent,
@@ -25,9 +27,12 @@ export {
   Goal,
   type GrantEndReason,
   goalExample,
+  type HoldReason,
+  holdReasons,
   readStoredTip,
   type SkipReason,
   type StoredSkipReason,
+  skipReasons,
   Tip,
   type TipStatus,
   tipExample,
@@ -36,6 +41,8 @@ export {
 } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {
+  type ConnectionTreatment,
+  connectionTreatments,
   describeEventTypes,
   Event,
   eventExample,

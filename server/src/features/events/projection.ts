@@ -4,6 +4,7 @@
  * - Words are only those that may be shown: `name` is `alert.name`, `display_name` is null, `message` is `alert.message`.
  * - A tip that is held, rejected or blocked is not sent. Its `tip.created` says so; `alert.approved` sends it later.
  * - Of a voided tip no words are sent, nor why it was voided: it may be one that was never shown.
+ * - A rehearsal, which only sandbox creators have in their log, comes to overlays by frames of its own.
  * - Events stored before a field existed lack it. Readers take `display_name ?? name` and `message`.
  */
 import type { StoredEvent } from './repo.ts';
@@ -32,6 +33,7 @@ function project(event: StoredEvent): StoredEvent | null {
   const body = JSON.parse(event.body);
   const { tip, alert } = body.data;
   if (!tip && !alert) return event;
+  if (tip && event.type === 'alert.replayed' && body.test) return null;
   const data = tip ? projectTip(event.type, tip) : projectAlert(event, alert);
   return data && { ...event, body: JSON.stringify({ ...body, data }) };
 }
@@ -43,8 +45,11 @@ type StoredTip = Omit<Tip, 'alert'> & {
 function projectTip(type: string, tip: StoredTip) {
   if (type === 'tip.created' && tip.alert.status !== 'queued') return null;
   if (type === 'tip.voided') return { tip: { ...withWords(tip, { name: '', message: null }), void_reason: null } };
-  return { tip: withWords(tip, wordsOf(tip)) };
+  return { tip: tipForScreen(tip) };
 }
+
+/** A tip that may be shown, with the words that may be shown. */
+export const tipForScreen = (tip: StoredTip) => withWords(tip, wordsOf(tip));
 
 const withWords = (tip: StoredTip, words: { readonly name: string; readonly message: string | null }) => ({
   ...tip,

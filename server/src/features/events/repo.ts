@@ -29,6 +29,12 @@ interface AppendedEvent extends EventPosition {
   readonly goalsUntil: number;
 }
 
+/** The trace of the request that caused an event, as the app that sent it names it. */
+export interface EventTrace {
+  readonly clientId: string;
+  readonly traceparent: string;
+}
+
 /** An event as plain data, without its position. */
 export interface PreparedEvent {
   readonly creatorId: string;
@@ -43,6 +49,9 @@ export interface PreparedEvent {
   readonly amountMinor: number | null;
   /** Of a test alert: JSON of what screens show, if that is not what was sent. */
   readonly screened: string | null;
+  /** The tip or test alert that the event is about. Absent for a new tip and a new test alert. */
+  readonly subjectId?: string;
+  readonly trace?: EventTrace;
 }
 
 /**
@@ -107,13 +116,17 @@ async function append(
   if (!head) return undefined;
   const position = { sequence: head.sequence, createdAt: head.last_at, goalsUntil: head.goals_until };
   const body = eventBody(event, position.sequence, toTimestamp(position.createdAt), data(position));
-  const { creatorId, id, type, screened } = event;
-  await tx.run(insertEventSql, [creatorId, position.sequence, position.createdAt, id, type, body, screened]);
+  const { creatorId, id, type, screened, subjectId } = event;
+  const values = [creatorId, position.sequence, position.createdAt, id, type, body, screened, ...traceValues(event)];
+  await (subjectId === undefined ? tx.run(insertEventSql, values) : tx.run(insertAboutSql, [...values, subjectId]));
   return position;
 }
 
-const insertEventSql =
-  'INSERT INTO events (creator_id, sequence, created_at, id, type, body, screened) VALUES ($1, $2, $3, $4, $5, $6, $7)';
+const eventColumns = 'creator_id, sequence, created_at, id, type, body, screened, trace_client_id, traceparent';
+const insertEventSql = `INSERT INTO events (${eventColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+const insertAboutSql = `INSERT INTO events (${eventColumns}, subject_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+
+const traceValues = ({ trace }: PreparedEvent): Value[] => [trace?.clientId ?? null, trace?.traceparent ?? null];
 
 /** The JSON text that sockets, overlays and webhooks send. */
 function eventBody(
@@ -130,8 +143,8 @@ function eventBody(
 
 /**
  * PostgreSQL: `appendEvent` as two WITH queries of a statement that records the change as well. `head` yields the
- * position, if the condition holds; `event` writes the body around it. The parameters are $1 to $11 (`appendParams`):
- * those of `advance`, the event's id and type, and the pieces of the body between sequence, time and time.
+ * position, if the condition holds; `event` writes the body around it. The parameters are $1 to $13 (`appendParams`):
+ * those of `advance`, the event's id and type, the pieces of the body between sequence, time and time, and the trace.
  */
 export const appendSql = (condition: string): string => `
 head AS (
@@ -140,9 +153,9 @@ head AS (
     TO_CHAR(TIMESTAMP '1970-01-01' + last_at * INTERVAL '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at
 ),
 event AS (
-  INSERT INTO events (creator_id, sequence, created_at, id, type, body)
+  INSERT INTO events (creator_id, sequence, created_at, id, type, body, trace_client_id, traceparent)
   SELECT $1, sequence, last_at, $6, $7,
-    CAST($8 AS TEXT) || sequence || CAST($9 AS TEXT) || at || CAST($10 AS TEXT) || at || CAST($11 AS TEXT)
+    CAST($8 AS TEXT) || sequence || CAST($9 AS TEXT) || at || CAST($10 AS TEXT) || at || CAST($11 AS TEXT), $12, $13
   FROM head
 )`;
 
@@ -152,7 +165,7 @@ const gap = '\0';
 /** The parameters of `appendSql`. The data contains the event's time; `data` is the JSON before and after it. */
 export function appendParams(event: PreparedEvent, data: readonly [string, string]): Value[] {
   const body = eventBody(event, gap, gap, data.join(gap));
-  return [...advanceParams(event), event.id, event.type, ...body.split(gap)];
+  return [...advanceParams(event), event.id, event.type, ...body.split(gap), ...traceValues(event)];
 }
 
 export async function insertHead(tx: Tx, creatorId: string): Promise<void> {
@@ -183,12 +196,56 @@ export function eventsAfter(db: Reader, creatorId: string, after: number, limit:
   );
 }
 
+/**
+ * The events about a tip or test alert after its own, oldest first. Sorted here: for an order by sequence SQLite would
+ * read the creator's whole log.
+ */
+export async function eventsAbout(
+  db: Reader,
+  creatorId: string,
+  subjectId: string,
+  limit: number,
+): Promise<StoredEvent[]> {
+  const events = await db.all<StoredEvent>(
+    'SELECT sequence, type, body, screened FROM events WHERE subject_id = $2 AND creator_id = $1 LIMIT $3',
+    [creatorId, subjectId, limit],
+  );
+  return events.sort((a, b) => a.sequence - b.sequence);
+}
+
+export interface LocatedEvent extends StoredEvent {
+  creator_id: string;
+}
+
+/**
+ * The event with an id, searched among so many that are not older than the id itself. An event is as old as its id, or a
+ * little younger where the clock of another node is ahead.
+ */
+export function eventById(db: Reader, id: string, since: number, searched: number): Promise<LocatedEvent | undefined> {
+  return db.get<LocatedEvent>(
+    `SELECT e.creator_id, e.sequence, e.type, e.body, e.screened
+     FROM (SELECT creator_id, sequence, created_at, id FROM events WHERE created_at >= $2 ORDER BY created_at LIMIT $3) AS f
+     JOIN events e ON e.creator_id = f.creator_id AND e.sequence = f.sequence AND e.created_at = f.created_at
+     WHERE f.id = $1`,
+    [id, since, searched],
+  );
+}
+
 export async function oldestSequence(db: Reader, creatorId: string): Promise<number | null> {
   const row = await db.get<{ sequence: number }>(
     'SELECT sequence FROM events WHERE creator_id = $1 ORDER BY sequence LIMIT 1',
     [creatorId],
   );
   return row?.sequence ?? null;
+}
+
+/** The newest event before an instant. Reads the events since then, so that instant should not be long ago. */
+export async function lastSequenceBefore(db: Reader, creatorId: string, before: number): Promise<number> {
+  const row = await db.get<{ sequence: number }>(
+    'SELECT sequence FROM events WHERE creator_id = $1 AND created_at < $2 ORDER BY sequence DESC LIMIT 1',
+    [creatorId, before],
+  );
+  return row?.sequence ?? 0;
 }
 
 /** Deletes up to `limit` events older than `before`, oldest first. Returns how many. */

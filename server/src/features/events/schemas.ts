@@ -12,10 +12,14 @@ const tipSources = ['api', 'creator', 'cli'] as const;
 export const tipStatuses = ['recorded', 'voided'] as const;
 export type TipStatus = (typeof tipStatuses)[number];
 
-const skipReasons = ['by_creator', 'below_minimum', 'rejected', 'held_too_long', 'voided'] as const;
+export const skipReasons = ['by_creator', 'below_minimum', 'rejected', 'held_too_long', 'voided'] as const;
 export type SkipReason = (typeof skipReasons)[number];
 /** A blocked tip is skipped when it is recorded, and no event reports it. */
 export type StoredSkipReason = SkipReason | 'blocked';
+
+/** The rule of the creator's screening that held a tip. */
+export const holdReasons = ['word_list', 'links', 'numbers', 'everything', 'new_name', 'amount'] as const;
+export type HoldReason = (typeof holdReasons)[number];
 
 export const grantEndReasons = ['creator', 'app', 'operator', 'app_deleted', 'account_deleted'] as const;
 export type GrantEndReason = (typeof grantEndReasons)[number];

@@ -1,3 +1,4 @@
+import { timeOfId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createClockCheck } from './clock.ts';
 import type { ScreenedAlert } from './projection.ts';
@@ -13,12 +14,19 @@ export interface NewEvent {
   readonly amountMinor?: number;
   /** Of a test alert: what screens show, where that is not what was sent. */
   readonly screened?: ScreenedAlert | null;
+  /** The tip or test alert that the event is about, unless the event tells of it first. */
+  readonly subjectId?: string | undefined;
+  readonly trace?: repo.EventTrace | undefined;
 }
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
 const retentionMs = 30 * 86_400_000;
 const pruneBatch = 500;
+/** How many events of all creators are searched for the one with an id, from the time of the id on. */
+const searchedById = 2_000;
+/** An id may be made a little after the time of its event was read, and longer on a busy machine. */
+const idAgeMs = 250;
 /** Few: each sums a month of tips, and other writes wait meanwhile. */
 const recountBatch = 20;
 
@@ -59,7 +67,9 @@ export function createEventLog({
     const month = zone.month(now).key;
     const amountMinor = rest.amountMinor ?? null;
     const screened = rest.screened ? JSON.stringify(rest.screened) : null;
-    return { creatorId, id: newId('evt'), type, test, replay, now, month, amountMinor, screened };
+    const event = { creatorId, id: newId('evt'), type, test, replay, now, month, amountMinor, screened };
+    const subject = rest.subjectId === undefined ? undefined : { subjectId: rest.subjectId };
+    return { ...event, ...subject, ...(rest.trace ? { trace: rest.trace } : undefined) };
   }
 
   /** To be called after the commit. A lost hint delays an event and never loses it. */
@@ -80,8 +90,11 @@ export function createEventLog({
     },
 
     after: (creatorId: string, after: number, limit: number) => repo.eventsAfter(db, creatorId, after, limit),
+    about: (creatorId: string, subjectId: string, limit: number) => repo.eventsAbout(db, creatorId, subjectId, limit),
+    byId: (id: string) => repo.eventById(db, id, timeOfId(id) - idAgeMs, searchedById),
     oldest: (creatorId: string) => repo.oldestSequence(db, creatorId),
     head: (creatorId: string) => repo.readHead(db, creatorId),
+    lastBefore: (creatorId: string, before: number) => repo.lastSequenceBefore(db, creatorId, before),
 
     /** Deletes events older than 30 days, in short writes. Returns how many. */
     async prune(): Promise<number> {

@@ -34,6 +34,9 @@ const audiences = {
  */
 export type OverlayTreatment = 'play' | 'skip' | 'remove' | 'widget';
 
+/** What a connection tells its program: of a tip, of a test alert, or that a tip of which it told was taken back. */
+export type ConnectionTreatment = 'tip' | 'test' | 'void';
+
 interface EventTypeRow<Data> {
   /** For guides and the API document. */
   readonly when: string;
@@ -46,6 +49,11 @@ interface EventTypeRow<Data> {
     | (Data extends { tip_id: string | null } ? 'skip' : never)
     | (Data extends { tip: Tip } ? 'remove' : never)
     | 'widget'
+    | null;
+  /** `null`: connections do not receive it. */
+  readonly connection:
+    | (Data extends { tip: Tip } ? 'tip' | 'void' : never)
+    | (Data extends { alert: Alert } ? 'test' : never)
     | null;
   /** The flag that is true in every event of this type. */
   readonly flag: 'test' | 'replay' | null;
@@ -63,6 +71,7 @@ export const eventTypes = {
     label: { en: 'A tip was recorded', th: 'มีการบันทึกทิป' },
     audience: 'subscribers',
     overlay: 'play',
+    connection: 'tip',
     flag: null,
     example: { tip: tipExample },
   }),
@@ -71,14 +80,16 @@ export const eventTypes = {
     label: { en: 'A test alert was sent', th: 'มีการส่งการแจ้งเตือนทดสอบ' },
     audience: 'subscribers',
     overlay: 'play',
+    connection: 'test',
     flag: 'test',
     example: { alert: alertExample },
   }),
   'alert.replayed': row(Type.Union([Type.Object({ tip: Tip }), Type.Object({ alert: Alert })]), {
-    when: 'The creator asked to see an alert again; `replay` is true, and no status changes',
+    when: 'The creator asked to see an alert again; `replay` is true, and no status changes. In a rehearsal of a sandbox creator `test` is true as well',
     label: { en: 'The creator asked to see an alert again', th: 'ครีเอเตอร์ขอดูการแจ้งเตือนอีกครั้ง' },
     audience: 'subscribers',
     overlay: 'play',
+    connection: null,
     flag: 'replay',
     example: { tip: tipExample },
   }),
@@ -87,6 +98,7 @@ export const eventTypes = {
     label: { en: 'The creator approved a tip that was held', th: 'ครีเอเตอร์อนุมัติทิปที่รออนุมัติ' },
     audience: 'subscribers',
     overlay: 'play',
+    connection: 'tip',
     flag: null,
     example: { tip: tipExample },
   }),
@@ -95,6 +107,7 @@ export const eventTypes = {
     label: { en: 'An overlay has shown an alert', th: 'โอเวอร์เลย์แสดงการแจ้งเตือนแล้ว' },
     audience: 'subscribers',
     overlay: null,
+    connection: null,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: '2026-11-15T04:00:05.000Z', reason: null },
   }),
@@ -103,6 +116,7 @@ export const eventTypes = {
     label: { en: 'An alert was not shown', th: 'การแจ้งเตือนถูกข้าม' },
     audience: 'subscribers',
     overlay: 'skip',
+    connection: null,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: null, reason: 'by_creator' },
   }),
@@ -111,6 +125,7 @@ export const eventTypes = {
     label: { en: 'A tip was voided', th: 'ทิปถูกยกเลิก' },
     audience: 'subscribers',
     overlay: 'remove',
+    connection: 'void',
     flag: null,
     example: { tip: voidedTipExample },
   }),
@@ -119,6 +134,7 @@ export const eventTypes = {
     label: { en: 'A goal was reached', th: 'ถึงเป้าหมายแล้ว' },
     audience: 'subscribers',
     overlay: 'widget',
+    connection: null,
     flag: null,
     example: { goal: goalExample },
   }),
@@ -132,6 +148,7 @@ export const eventTypes = {
       label: { en: 'A creator’s permission for the app has ended', th: 'สิทธิ์ที่ครีเอเตอร์ให้แอปสิ้นสุดลง' },
       audience: 'app',
       overlay: null,
+      connection: null,
       flag: null,
       example: { creator_id: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr', reason: 'creator' },
     },
@@ -141,6 +158,7 @@ export const eventTypes = {
     label: { en: 'A ping was asked for', th: 'มีการขอส่ง ping' },
     audience: 'pinged',
     overlay: null,
+    connection: null,
     flag: null,
     example: {},
   }),
@@ -175,11 +193,20 @@ export const overlayTreatments: ReadonlyMap<string, OverlayTreatment> = new Map(
   }),
 );
 
+/** The types that a connection receives. */
+export const connectionTreatments: ReadonlyMap<string, ConnectionTreatment> = new Map(
+  allTypes.flatMap((type) => {
+    const { connection } = eventTypes[type];
+    return connection === null ? [] : [[type, connection]];
+  }),
+);
+
 /** The table in the words of the guides. */
 export const describeEventTypes = (): { type: string; when: string; data: string; goesTo: string }[] =>
   allTypes.map((type) => {
-    const { when, data, audience, overlay } = eventTypes[type];
-    return { type, when, data: dataWords(data), goesTo: audiences[audience].words + (overlay ? ', overlay' : '') };
+    const { when, data, audience, overlay, connection } = eventTypes[type];
+    const others = [...(overlay ? ['overlay'] : []), ...(connection ? ['connections'] : [])];
+    return { type, when, data: dataWords(data), goesTo: [audiences[audience].words, ...others].join(', ') };
   });
 
 const dataWords = (data: TSchema): string =>

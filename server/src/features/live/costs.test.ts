@@ -14,7 +14,7 @@ test('a long list of held tips is made in turns of fifty, so that others are ser
   await Promise.all(Array.from({ length: 120 }, () => runtime.tips.record({ creatorId, app: null, ...words })));
   const state = await runtime.control.state(creatorId, 500);
   const entries: number[] = [];
-  const view = { t: liveWords('en'), csrf: '', base: '', moderator: false, state, now: 0 };
+  const view = { t: liveWords('en'), csrf: '', base: '', moderator: false, state, now: 0, progress: '' as const };
   const body = String(
     await liveView(view, async (part) => {
       const made = part();

@@ -12,7 +12,13 @@ export const maxLinks = 10;
 export class LinkExists extends Error {}
 
 /** Links that let helpers use live control without an account. The key is shown once and stored as a hash. */
-export function createModerators({ db, hub, clock, newId }: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>) {
+export function createModerators({
+  db,
+  origins,
+  hub,
+  clock,
+  newId,
+}: Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'newId'>) {
   return {
     list: (creatorId: string): Promise<ModeratorLink[]> => repo.linksOf(db, creatorId),
 
@@ -20,14 +26,21 @@ export function createModerators({ db, hub, clock, newId }: Pick<Platform, 'db' 
     async add(creatorId: string, title: string, id = newId('mod')): Promise<string | undefined> {
       const key = newSecret('njm');
       const link = { id, title, created_at: clock() };
-      const added = await db.write(repo.writes.insertLink, creatorId, link, hashSecret(key), maxLinks);
+      const added = await db.write(
+        repo.writes.insertLink,
+        origins.current(),
+        creatorId,
+        link,
+        hashSecret(key),
+        maxLinks,
+      );
       if (added === 'exists') throw new LinkExists();
       return added === 'added' ? key : undefined;
     },
 
     /** Ends the link. Pages that are open by it end within a second. */
     async revoke(creatorId: string, id: string): Promise<void> {
-      if (await db.write(repo.writes.deleteLink, creatorId, id)) hub.publish(accessTopic, creatorId);
+      if (await db.write(repo.writes.deleteLink, origins.current(), creatorId, id)) hub.publish(accessTopic, creatorId);
     },
 
     creatorOf: async (key: string): Promise<string | undefined> =>

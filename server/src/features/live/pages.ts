@@ -3,12 +3,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
+import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
+import {
+  type RefusedRehearsal,
+  type Rehearsals,
+  rehearsalCard,
+  rehearsalProgress,
+  startByForm,
+} from '../rehearsal/index.ts';
 import type { Streams } from '../sockets/index.ts';
 import { type Control, heldStep, maxHeld } from './control.ts';
 import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
@@ -17,11 +24,12 @@ import { openControlStream } from './stream.ts';
 import { type InTurn, liveView } from './views.ts';
 import { liveWords } from './words.ts';
 
-export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'clock'> {
+export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'clock' | 'zone'> {
   readonly pages: Pages;
   readonly control: Control;
   readonly moderators: Moderators;
   readonly overlays: Overlays;
+  readonly rehearsals: Rehearsals;
   readonly streams: Streams;
   readonly times: Times;
 }
@@ -47,7 +55,7 @@ interface Operator {
 
 /** /dashboard/live and /moderate/{moderator link}: the same control, with and without an account. */
 export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
-  const { pages, control, moderators, overlays, limiter, times, clock } = parts;
+  const { pages, control, moderators, overlays, rehearsals, limiter, times, clock, zone } = parts;
   const style = pages.assets.add(new URL('./live.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const words = (request: FastifyRequest) => liveWords(pages.lang(request));
@@ -71,34 +79,41 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     return { creatorId, base: `/moderate/${key}`, moderator: true };
   }
 
-  type Links = Pick<ModeratorsView, 'address' | 'typed' | 'wrong'> & { readonly status?: number };
+  interface Shown {
+    readonly status?: number;
+    readonly links?: Pick<ModeratorsView, 'address' | 'typed' | 'wrong'>;
+    readonly rehearsal?: RefusedRehearsal;
+  }
 
-  async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, links: Links = {}) {
+  /** What only the creator has: rehearsals and the links of moderators. */
+  async function ownCards(request: FastifyRequest, csrf: string, creatorId: string, shown: Shown): Promise<Html> {
+    const lang = pages.lang(request);
+    const [evenings, links] = await Promise.all([rehearsals.evenings(creatorId), moderators.list(creatorId)]);
+    const rehearsal = { lang, csrf, base: `${home}/rehearsal`, zone, times, evenings, ...shown.rehearsal };
+    const t = words(request);
+    const moderation = { t, lang, csrf, key: pages.formKeys.newKey(), times, base: home, links, ...shown.links };
+    return html`!${rehearsalCard(rehearsal)}!${moderatorsCard(moderation)}`;
+  }
+
+  async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, shown: Shown = {}) {
     const { creatorId, base, moderator } = operator;
     const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
-    const state = await control.state(creatorId, listedHeld(request));
+    const [state, rehearsal] = await Promise.all([
+      control.state(creatorId, listedHeld(request)),
+      moderator ? undefined : rehearsals.current(creatorId),
+    ]);
     // One part in an iteration of the event loop, for all controls of this node, in turn between their creators.
     const inTurn: InTurn = (part) =>
       looks.goOn(creatorId, async () => {
         await nextIteration();
         return part();
       });
-    const view = await liveView({ t, csrf, base, moderator, state, now: clock() }, inTurn);
-    const { status = 200, ...shown } = links;
-    const own = moderator
-      ? ''
-      : moderatorsCard({
-          t,
-          lang,
-          csrf,
-          key: pages.formKeys.newKey(),
-          times,
-          base,
-          links: await moderators.list(creatorId),
-          ...shown,
-        });
+    const now = clock();
+    const progress = rehearsalProgress({ lang, csrf, base: `${base}/rehearsal`, rehearsal, now });
+    const view = await liveView({ t, csrf, base, moderator, state, now, progress }, inTurn);
+    const own = moderator ? '' : await ownCards(request, csrf, creatorId, shown);
     return pages.show(request, reply, {
-      status,
+      status: shown.status ?? 200,
       title: t('title'),
       ...(moderator ? { width: 'narrow' as const } : { nav: 'live' }),
       head: html`<link rel="stylesheet" href="${style()}">`,
@@ -155,12 +170,13 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
       await overlays.replay(creatorId, /^\d{1,15}$/.test(id) ? Number(id) : 0);
     });
-    if (base === home)
-      action('volume', async (creatorId, _id, request) => {
-        const volume = Number(formText(request, 'volume'));
-        if (!Number.isInteger(volume) || volume < 0 || volume > 100) throw new PageError(422);
-        await overlays.setVolume(creatorId, volume);
-      });
+    if (base !== home) return;
+    action('rehearsal/stop', (creatorId) => rehearsals.stop(creatorId));
+    action('volume', async (creatorId, _id, request) => {
+      const volume = Number(formText(request, 'volume'));
+      if (!Number.isInteger(volume) || volume < 0 || volume > 100) throw new PageError(422);
+      await overlays.setVolume(creatorId, volume);
+    });
   }
 
   controlRoutes(home, creator);
@@ -189,18 +205,28 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     },
   );
 
+  scope.post(`${home}/rehearsal`, async (request, reply) => {
+    const operator = await creator(request);
+    const rehearsal = await startByForm(parts, operator.creatorId, request);
+    if (rehearsal) return show(request, reply, operator, { status: 422, rehearsal });
+    return pages.redirect(reply, home);
+  });
+
   scope.post(`${home}/moderators`, async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
     const operator = await creator(request);
     const t = words(request);
     const typed = formText(request, 'title').trim();
     if (typed === '' || [...typed].length > 40)
-      return show(request, reply, operator, { status: 422, typed, wrong: t('moderatorTitleError') });
+      return show(request, reply, operator, { status: 422, links: { typed, wrong: t('moderatorTitleError') } });
     try {
       const key = await moderators.add(creatorId, typed, pages.formKeys.idOf(request, 'mod'));
       if (key === undefined)
-        return show(request, reply, operator, { status: 422, typed, wrong: t('tooMany', { count: maxLinks }) });
-      return show(request, reply, operator, { address: `${pages.authUrl}/moderate/${key}` });
+        return show(request, reply, operator, {
+          status: 422,
+          links: { typed, wrong: t('tooMany', { count: maxLinks }) },
+        });
+      return show(request, reply, operator, { links: { address: `${pages.authUrl}/moderate/${key}` } });
     } catch (error) {
       if (!(error instanceof LinkExists)) throw error;
       return pages.redirect(reply, home, { tone: 'warn', text: t('linkExists') });

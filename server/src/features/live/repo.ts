@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { audited } from '../audit/index.ts';
 
 export interface LinkRow {
   id: string;
@@ -46,4 +47,9 @@ async function deleteLink(tx: Tx, creatorId: string, id: string): Promise<boolea
   return (await tx.run('DELETE FROM moderator_links WHERE creator_id = $1 AND id = $2', [creatorId, id])) > 0;
 }
 
-export const writes = defineWrites(import.meta.url, { insertLink, deleteLink });
+export const writes = defineWrites(import.meta.url, {
+  insertLink: audited('moderator_link.created', insertLink, (outcome, creatorId, { title }) => {
+    return outcome === 'added' && { creatorId, details: { title } };
+  }),
+  deleteLink: audited('moderator_link.revoked', deleteLink, (deleted, creatorId) => deleted && { creatorId }),
+});

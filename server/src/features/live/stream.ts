@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Hub } from '../../platform/hub/hub.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { controlTopic } from '../overlay/index.ts';
+import { progressTopic } from '../rehearsal/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
 
 export interface ControlStreamParts {
@@ -32,7 +33,11 @@ export async function openControlStream(
   });
   const options = { ...access, kind: 'stream' as const, project: withoutData };
   const { subscriber, refusal } = streams.subscribe(options, connection, undefined);
-  const unsubscribe = hub.subscribe(controlTopic(access.creatorId), () => connection.notify('{}'));
+  const notify = () => connection.notify('{}');
+  const stops = [controlTopic, progressTopic].map((topicOf) => hub.subscribe(topicOf(access.creatorId), notify));
+  const unsubscribe = () => {
+    for (const stop of stops) stop();
+  };
   reply.raw.once('close', () => {
     unsubscribe();
     subscriber.leave();

@@ -16,6 +16,8 @@ export interface LiveView {
   /** A moderator sees names and texts, and nothing else. */
   readonly moderator: boolean;
   readonly now: number;
+  /** Of a rehearsal; empty for a moderator. */
+  readonly progress: Html;
 }
 
 /** Runs a part of the work in an iteration of the event loop of its own. */
@@ -41,6 +43,7 @@ function control(o: LiveView, heldEntries: readonly Html[]): Html {
   <p class="connection" role="status" data-connection="connecting"!${attributes({ 'data-live': t('live'), 'data-lost': t('lost') })}>${t('connecting')}</p>
   <p class="visually-hidden" role="status" data-news></p>
   <div data-part="switches">!${switches(o)}</div>
+  <div data-part="rehearsal">!${o.progress}</div>
   <section class="card" data-part="playing" aria-labelledby="playing">!${playing(o)}</section>
   <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o, heldEntries)}</section>
   <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o)}</section>

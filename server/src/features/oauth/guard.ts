@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { ApiError, type ErrorCode, errorResponses } from '../../errors.ts';
 import { countHeader } from '../../platform/http/headers.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import type { SandboxCall } from './chaos.ts';
 import type { Access, AccessLookup } from './grants/access.ts';
 import type { LastUsed } from './grants/last-used.ts';
 import type { Tokens, Verified } from './keys/tokens.ts';
@@ -13,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The app that calls, and the creator for whom it calls. Set by the bearer guard. */
     grant: Access;
+    /** The creator of a token that was refused. */
+    creatorId: string | undefined;
   }
   interface FastifyContextConfig {
     protection?: Protection;
@@ -36,9 +39,11 @@ export interface GuardParts {
   readonly access: AccessLookup;
   readonly limiter: Limiter;
   readonly lastUsed: Pick<LastUsed, 'record'>;
+  /** Asked about each call for a sandbox creator. */
+  readonly sandboxCall: SandboxCall;
 }
 
-export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): Protect {
+export function createGuard({ tokens, access, limiter, lastUsed, sandboxCall }: GuardParts): Protect {
   return (protection) => {
     const { scope, limit } = protection;
     const rule = limits[limit];
@@ -47,11 +52,12 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
     function checkToken(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
       const token = bearerToken(request);
       return next(tokens.verify('access', token), (verified) => {
-        if (verified === 'expired') request.clientId = tokens.clientOf(token);
+        if (verified === 'expired') Object.assign(request, tokens.partiesOf(token));
         const claims = requireValid(verified);
         return next(access(claims), (grant) => {
           if (grant) return checkGrant(request, reply, grant);
           request.clientId = claims.clientId;
+          request.creatorId = claims.creatorId;
           throw new ApiError('grant_unusable');
         });
       });
@@ -60,6 +66,11 @@ export function createGuard({ tokens, access, limiter, lastUsed }: GuardParts): 
     function checkGrant(request: FastifyRequest, reply: FastifyReply, grant: Access): void | Promise<void> {
       request.grant = grant;
       checkScope(grant, scope);
+      if (grant.sandboxOf === null) return countRequest(reply, grant);
+      return sandboxCall(request, reply, grant, limit).then(() => countRequest(reply, grant));
+    }
+
+    function countRequest(reply: FastifyReply, grant: Access): void | Promise<void> {
       return next(limiter.take(grant.limitKeys[limit], rule), (verdict) => {
         checkLimit(reply, limit, verdict);
         lastUsed.record(grant);
@@ -100,10 +111,12 @@ function bearerToken(request: FastifyRequest): string {
 }
 
 function requireValid(verified: Verified) {
-  if (verified === 'expired') throw tokenError('token_expired', 'The access token has expired');
+  if (verified === 'expired') throw tokenExpired();
   if (verified === 'invalid') throw tokenError('token_invalid', 'The access token is not valid');
   return verified;
 }
+
+export const tokenExpired = (): ApiError => tokenError('token_expired', 'The access token has expired');
 
 function tokenError(code: 'token_invalid' | 'token_expired', description: string): ApiError {
   return new ApiError(code, {

@@ -1,6 +1,7 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 import type { PictureType } from '../../platform/pictures.ts';
 import { setAvatarId } from '../accounts/index.ts';
+import { audited } from '../audit/index.ts';
 
 export interface AvatarRow {
   creator_id: string;
@@ -48,4 +49,7 @@ async function replaceUploaded(tx: Tx, creatorId: string, id: string, bytes: Uin
     await setAvatarId(tx, creatorId, null);
 }
 
-export const writes = defineWrites(import.meta.url, { setAvatar, replaceUploaded });
+export const writes = defineWrites(import.meta.url, {
+  setAvatar: audited('account.profile_changed', setAvatar, (_, creatorId) => ({ creatorId })),
+  replaceUploaded,
+});

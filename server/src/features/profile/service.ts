@@ -14,7 +14,7 @@ import {
   pageLooks,
 } from './schemas.ts';
 
-export interface ProfilesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
+export interface ProfilesParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'> {
   readonly accounts: Accounts;
   readonly pictures: Pictures;
   readonly authUrl: string;
@@ -48,7 +48,7 @@ export type Profiles = ReturnType<typeof createProfiles>;
 /** The longest edge of a picture, in pixels. */
 const avatarEdge = 512;
 
-export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, timeZone }: ProfilesParts) {
+export function createProfiles({ db, origins, clock, newId, accounts, pictures, authUrl, timeZone }: ProfilesParts) {
   const avatarUrl = (id: string | null): string | null => (id === null ? null : `${authUrl}/avatars/${id}`);
 
   function me({ creatorId, clientId, appName, scopes, creator }: Access): Me {
@@ -152,7 +152,12 @@ export function createProfiles({ db, clock, newId, accounts, pictures, authUrl, 
     /** `null` removes the avatar. Rejects with `PictureError` or `QueueFull`. */
     async setAvatar(creatorId: string, uploaded: Uint8Array | null): Promise<void> {
       const picture = uploaded && (await pictures.encodeAnew(creatorId, uploaded, avatarEdge));
-      await db.write(writes.setAvatar, creatorId, picture && { ...picture, id: newId('avt'), created_at: clock() });
+      await db.write(
+        writes.setAvatar,
+        origins.current(),
+        creatorId,
+        picture && { ...picture, id: newId('avt'), created_at: clock() },
+      );
     },
   };
 }

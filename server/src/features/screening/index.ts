@@ -1,4 +1,4 @@
 export { nameKey } from './fold.ts';
 export { screeningPages } from './pages.ts';
-export { addKnownName } from './repo.ts';
-export { createScreening } from './service.ts';
+export { addKnownName, forgetKnownName } from './repo.ts';
+export { createScreening, type Screening } from './service.ts';

@@ -56,6 +56,11 @@ export async function addKnownName(tx: Tx, creatorId: string, name: string): Pro
   ]);
 }
 
+/** New tips of this name are held again, where new names are. */
+export async function forgetKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
+  await tx.run('DELETE FROM known_names WHERE creator_id = $1 AND name = $2', [creatorId, name]);
+}
+
 export async function isKnownName(db: Reader, creatorId: string, name: string): Promise<boolean> {
   const row = await db.get('SELECT name FROM known_names WHERE creator_id = $1 AND name = $2', [creatorId, name]);
   return row !== undefined;

@@ -1,4 +1,5 @@
 /** What the rules of a creator decide about one tip or test alert. */
+import type { HoldReason } from '../events/index.ts';
 import { nameKey } from './fold.ts';
 import { createMatcher, type Finding } from './matcher.ts';
 import { findLinks, findNumbers } from './patterns.ts';
@@ -23,6 +24,8 @@ export interface Verdict {
   /** What is shown; `null`: name and message as they were sent. */
   readonly shown: { readonly name: string; readonly message: string | null } | null;
   readonly reasons: readonly Reason[];
+  /** The first rule that asks to hold it; null if it is not held. */
+  readonly heldBy: HoldReason | null;
 }
 
 export interface CompiledRules {
@@ -37,7 +40,7 @@ interface Found {
   readonly reasons: readonly Extract<Reason, { action: Action }>[];
 }
 
-const unchanged: Verdict = { status: 'queued', shown: null, reasons: [] };
+const unchanged: Verdict = { status: 'queued', shown: null, reasons: [], heldBy: null };
 
 export function compileRules(rules: Rules): CompiledRules {
   const matcher = createMatcher(
@@ -77,14 +80,21 @@ export function compileRules(rules: Rules): CompiledRules {
       const { shown, reasons } = readsTexts ? screenTexts(words, findIn) : { shown: null, reasons: [] };
       if (isBlocked(words)) {
         const name = shown?.name ?? words.displayName ?? words.name;
-        return { status: 'blocked', shown: { name, message: null }, reasons: [{ kind: 'blocked_name' }, ...reasons] };
+        const all: Reason[] = [{ kind: 'blocked_name' }, ...reasons];
+        return { status: 'blocked', shown: { name, message: null }, reasons: all, heldBy: null };
       }
       const all = [...reasons, ...holdReasons(words, isKnown)];
       if (all.length === 0) return unchanged;
-      const held = all.some((reason) => !('action' in reason) || reason.action === 'hold');
-      return { status: held ? 'held' : 'queued', shown, reasons: all };
+      const heldBy = all.map(holdReason).find((reason) => reason !== null) ?? null;
+      return { status: heldBy === null ? 'queued' : 'held', shown, reasons: all, heldBy };
     },
   };
+}
+
+function holdReason(reason: Reason): HoldReason | null {
+  if ('action' in reason && reason.action !== 'hold') return null;
+  if (reason.kind === 'list') return 'word_list';
+  return reason.kind === 'blocked_name' ? null : reason.kind;
 }
 
 const patterns = [

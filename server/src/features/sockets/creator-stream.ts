@@ -61,7 +61,9 @@ export class CreatorStream {
     if (subscriber.closed) return;
     const welcome = welcomeFor(after, head?.sequence ?? 0, oldest);
     subscriber.cursor = welcome.sequence - welcome.replayed;
+    subscriber.startedAfter = subscriber.cursor;
     subscriber.connection.welcome(welcome);
+    subscriber.options.onSent?.(subscriber, 1);
     this.#catchUp(subscriber, welcome.sequence).catch((error) => {
       this.#parts.onError(error);
       subscriber.close('restart');

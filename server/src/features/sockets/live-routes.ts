@@ -11,7 +11,7 @@ import { readAuth } from './socket.ts';
 import { createSocketServer } from './socket-server.ts';
 import { SseConnection } from './sse.ts';
 import type { Streams } from './streams.ts';
-import type { SubscriberOptions } from './subscriber.ts';
+import type { Subscriber, SubscriberOptions } from './subscriber.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -27,7 +27,19 @@ export interface LiveRoutesParts {
   readonly access: AccessLookup;
   readonly protect: Protect;
   readonly log: Log;
+  readonly sandboxFrames: SandboxFrames;
 }
+
+/** Frames that were sent to an app for a sandbox creator: the welcome, and the events of one write. */
+interface SentFrames extends Pick<TokenSubject, 'creatorId' | 'clientId'> {
+  readonly kind: 'socket' | 'stream';
+  readonly frames: number;
+  /** The welcome of a client that has a position. */
+  readonly resumed: boolean;
+}
+
+/** Resolves to the words of the close if the connection must be dropped. Never rejects. */
+export type SandboxFrames = (sent: SentFrames) => Promise<string | undefined>;
 
 /** The most sockets and streams of one app for one creator. */
 const maxConnections = 50;
@@ -35,7 +47,7 @@ const maxConnections = 50;
 /** The two ways to get events as they happen: a WebSocket and Server-Sent Events. */
 export function liveRoutes(
   instance: FastifyInstance,
-  { streams, tokens, access, protect, log, webSockets }: LiveRoutesParts,
+  { streams, tokens, access, protect, log, webSockets, sandboxFrames }: LiveRoutesParts,
 ): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
   const socketServer = createSocketServer(instance, {
@@ -44,7 +56,7 @@ export function liveRoutes(
     async subscribe({ token, after }, connection) {
       const claims = await tokens.verify('socket', token);
       if (typeof claims === 'string') return 'bad_token';
-      return streams.subscribe(forGrant('socket', claims, access), connection, after);
+      return streams.subscribe(forGrant('socket', claims, after), connection, after);
     },
   });
 
@@ -94,7 +106,7 @@ export function liveRoutes(
         'x-accel-buffering': 'no',
       });
       const after = request.headers['last-event-id'];
-      const { subscriber, refusal } = streams.subscribe(forGrant('stream', request.grant, access), connection, after);
+      const { subscriber, refusal } = streams.subscribe(forGrant('stream', request.grant, after), connection, after);
       reply.raw.once('close', () => subscriber.leave());
       const refused = (await refusal) ?? connection.refused;
       if (refused) throw refusalError(refused, /t=(\d+)/.exec(String(reply.getHeader('ratelimit')))?.[1] ?? '1');
@@ -103,20 +115,39 @@ export function liveRoutes(
   });
 
   instance.addHook('preClose', async () => streams.close());
-}
 
-/** A connection of an app lasts as long as its grant, its token family and the scope. */
-function forGrant(kind: 'socket' | 'stream', subject: TokenSubject, access: AccessLookup): SubscriberOptions {
-  const { creatorId, clientId, familyId, scopes } = subject;
-  return {
-    creatorId,
-    kind,
-    slots: { key: `${clientId}:${creatorId}`, max: maxConnections },
-    permission: {
-      key: `${familyId} ${scopes.join(' ')}`,
-      isAllowed: async () => (await access(subject))?.scopes.includes('events.subscribe') ?? false,
-    },
-  };
+  /** A connection of an app lasts as long as its grant, its token family and the scope. */
+  function forGrant(kind: 'socket' | 'stream', subject: TokenSubject, after: number | undefined): SubscriberOptions {
+    const { creatorId, clientId, familyId, scopes } = subject;
+    let sandbox = false;
+    let resumed = after !== undefined;
+    return {
+      creatorId,
+      kind,
+      clientId,
+      slots: { key: `${clientId}:${creatorId}`, max: maxConnections },
+      permission: {
+        key: `${familyId} ${scopes.join(' ')}`,
+        async isAllowed() {
+          const now = await access(subject);
+          sandbox = now !== undefined && now.sandboxOf !== null;
+          if (now?.paused) return { told: 'chaos: revoked' };
+          return now?.scopes.includes('events.subscribe') ?? false;
+        },
+      },
+      onSent(subscriber, frames) {
+        if (sandbox) void dropIfTold(subscriber, { creatorId, clientId, kind, frames, resumed });
+        resumed = false;
+      },
+    };
+  }
+
+  async function dropIfTold(subscriber: Subscriber, sent: SentFrames): Promise<void> {
+    const told = await sandboxFrames(sent);
+    if (told === undefined) return;
+    subscriber.told = told;
+    subscriber.close('restart');
+  }
 }
 
 /** A refusal as an error of the API. `retryAfter` is in seconds. */

@@ -1,17 +1,17 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { CloseReason } from './close-reasons.ts';
+import { type CloseReason, closeReasons } from './close-reasons.ts';
 import type { Subscriber } from './subscriber.ts';
 
 export function createStreamMetrics({ registry }: Metrics, subscribers: ReadonlySet<Subscriber>) {
   new Gauge({
     name: 'namjai_event_connections',
-    help: 'Open event connections: sockets, streams, overlays, widgets',
+    help: 'Open event connections: sockets, streams, overlays, widgets, programs',
     labelNames: ['kind'],
     registers: [registry],
     collect() {
       this.reset();
-      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay', 'widget']) this.set({ kind }, 0);
+      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay', 'widget', 'program']) this.set({ kind }, 0);
       for (const { options } of subscribers) this.inc({ kind: options.kind });
     },
   });
@@ -26,6 +26,8 @@ export function createStreamMetrics({ registry }: Metrics, subscribers: Readonly
     labelNames: ['reason'],
     registers: [registry],
   });
+  // From zero on, so that Prometheus sees the first one as an increase.
+  for (const reason of Object.keys(closeReasons)) closed.inc({ reason }, 0);
   return {
     sent: (events: number) => sent.inc(events),
     closed: (reason: CloseReason) => closed.inc({ reason }),

@@ -144,7 +144,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     this.subscriber = subscription.subscriber;
     if (this.closed) this.subscriber.leave();
     const refused = await subscription.refusal;
-    if (refused) this.close(refused);
+    if (refused) this.close(refused, subscription.subscriber.told);
   }
 
   #onClose(code: number): void {
@@ -188,14 +188,14 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     return true;
   }
 
-  close(reason: CloseReason): void {
+  close(reason: CloseReason, told?: string): void {
     if (this.#state === 'closed') return;
     const withinMs = this.#state === 'live' && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
     this.#closedWith = row.code;
-    this.#accepted.close(row.code, row.reason, withinMs);
+    this.#accepted.close(row.code, told ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

@@ -51,7 +51,7 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     return false;
   }
 
-  close(reason: CloseReason): void {
+  close(reason: CloseReason, told?: string): void {
     if (!this.#response.headersSent) {
       this.refused = reason;
       return;
@@ -59,6 +59,6 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     if (reason === 'too_slow') return void this.#response.destroy();
     const cut = setTimeout(() => this.#response.destroy(), flushTimeoutMs);
     this.#response.once('close', () => clearTimeout(cut));
-    this.#response.end();
+    this.#response.end(told === undefined ? '' : `: ${told}\n\n`);
   }
 }

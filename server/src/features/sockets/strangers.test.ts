@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { WebSocket } from 'ws';
 import { until } from '../../../../sdk/test/until.ts';
+import { strangersSocketIoPaths } from '../../../test/attacks.ts';
 import { makePair } from '../../../test/factories.ts';
 import { clientFrame } from '../../../test/raw-http.ts';
 import { connect, listen, rawSocket, socketToken } from '../../../test/sockets.ts';
@@ -47,7 +48,7 @@ test('security 36: nothing may be sent between the auth frame and the welcome', 
   await until('its place is free', () => app.runtime.streams.connected(pair.creatorId, 'socket') === 0);
 });
 
-for (const path of [...paths, '/v1/socket?token=bad'])
+for (const path of [...paths, '/v1/socket?token=bad', ...strangersSocketIoPaths.slice(0, 1)])
   for (const count of [1, 100])
     test(`security 36: ${count} strangers that flood ${path} and read nothing cost no memory`, async (t) => {
       const app = await listen(t);

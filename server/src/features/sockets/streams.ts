@@ -19,7 +19,7 @@ import type { CloseReason } from './close-reasons.ts';
 import type { Connection } from './connection.ts';
 import { CreatorStream } from './creator-stream.ts';
 import { createStreamMetrics } from './metrics.ts';
-import { Subscriber, type SubscriberOptions } from './subscriber.ts';
+import { type Permitted, Subscriber, type SubscriberOptions } from './subscriber.ts';
 
 const tickMs = 500;
 const keepaliveTicks = 25_000 / tickMs;
@@ -45,6 +45,14 @@ export interface Subscription {
   readonly subscriber: Subscriber;
   /** Resolves to nothing after the welcome, or to the reason of a refusal. Rejects when the storage is away. */
   readonly refusal: Promise<CloseReason | undefined>;
+}
+
+/** It has been sent the events after `after` up to and including `upTo`. */
+export interface AppConnection {
+  readonly clientId: string;
+  readonly kind: SubscriberOptions['kind'];
+  readonly after: number;
+  readonly upTo: number;
 }
 
 interface Entry {
@@ -94,13 +102,13 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
 
   /** Closes the subscribers that are no longer permitted. */
   async function check(stream: CreatorStream): Promise<void> {
-    const checks = new Map<string, boolean | Promise<boolean>>();
+    const checks = new Map<string, Permitted | Promise<Permitted>>();
     for (const subscriber of [...stream.subscribers]) {
       const { key, isAllowed } = subscriber.options.permission;
       try {
         const allowed = checks.get(key) ?? isAllowed();
         checks.set(key, allowed);
-        if (!(await allowed)) subscriber.close('grant_ended');
+        if (!subscriber.permit(await allowed)) subscriber.close('grant_ended');
       } catch (err) {
         log.warn({ err }, 'access could not be looked at; it will be again');
       }
@@ -163,7 +171,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
   async function admit(subscriber: Subscriber): Promise<CloseReason | undefined> {
     const { permission, slots: wanted } = subscriber.options;
     if (isGoingAway(subscriber)) return 'restart';
-    if (!(await permission.isAllowed())) return 'grant_ended';
+    if (!subscriber.permit(await permission.isAllowed())) return 'grant_ended';
     if (subscriber.closed) return undefined;
     if (!(await slots.acquire(wanted.key, wanted.max))) return 'too_many';
     subscriber.holdsSlot = true;
@@ -192,6 +200,14 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
     connected(creatorId: string, kind: SubscriberOptions['kind']): number {
       const subscribers = entries.get(creatorId)?.stream.subscribers ?? [];
       return [...subscribers].filter(({ options }) => options.kind === kind).length;
+    },
+
+    /** The connections of apps to a creator's events that are open on this node. */
+    ofApps(creatorId: string): AppConnection[] {
+      const subscribers = entries.get(creatorId)?.stream.subscribers ?? [];
+      return [...subscribers].flatMap(({ options: { clientId, kind }, startedAfter, cursor }) =>
+        clientId === undefined ? [] : [{ clientId, kind, after: startedAfter, upTo: cursor }],
+      );
     },
 
     /** Asks all clients to move to another node, spread over some time, and waits until they have or `withinMs` is over. */

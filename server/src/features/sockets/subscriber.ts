@@ -3,17 +3,24 @@ import type { CloseReason } from './close-reasons.ts';
 import type { Connection } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
 
+/** Whether somebody may read a stream. A refusal can have words of its own for the close. */
+export type Permitted = boolean | { readonly told: string };
+
 export interface SubscriberOptions {
   readonly creatorId: string;
-  /** An old overlay is a page from before the present protocol. */
-  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay' | 'widget';
+  /** An old overlay is a page from before the present protocol; a program is connected by a stream key. */
+  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay' | 'widget' | 'program';
+  /** The app, of a connection that an app has opened. */
+  readonly clientId?: string;
   /** Connections with the same key share `max` connection slots. */
   readonly slots: { readonly key: string; readonly max: number };
   /**
    * Whether the subscriber may read the stream. Checked at the start, when access may have changed, and every ten
    * seconds; one check serves all subscribers with the same key.
    */
-  readonly permission: { readonly key: string; readonly isAllowed: () => boolean | Promise<boolean> };
+  readonly permission: { readonly key: string; readonly isAllowed: () => Permitted | Promise<Permitted> };
+  /** Called after the welcome, and after each write with the number of its events. */
+  readonly onSent?: (subscriber: Subscriber, frames: number) => void;
   /** Selects events; without it the subscriber gets all. */
   readonly wants?: (type: string, sequence: number) => boolean;
   /** What is sent in place of a stored event; `null`: nothing. */
@@ -30,8 +37,12 @@ export class Subscriber {
   readonly #onLeave: (subscriber: Subscriber, reason: CloseReason | undefined) => void;
   /** The sequence up to which the subscriber needs nothing more. */
   cursor = 0;
+  /** The sequence after which it began. */
+  startedAfter = 0;
   closed = false;
   holdsSlot = false;
+  /** What the close says in place of its usual words. */
+  told: string | undefined;
   #idleTicks = 0;
   #stalledTicks = 0;
   #flushed = 0;
@@ -46,6 +57,12 @@ export class Subscriber {
     this.#onLeave = onLeave;
   }
 
+  /** Remembers the words of a refusal. Returns whether the subscriber may read the stream. */
+  permit(permitted: Permitted): boolean {
+    if (typeof permitted === 'object') this.told = permitted.told;
+    return permitted === true;
+  }
+
   /** Sends those of the events that come after the cursor. */
   send(events: EncodedEvents): void {
     if (this.closed || events.last <= this.cursor) return;
@@ -57,6 +74,7 @@ export class Subscriber {
     this.cursor = events.last;
     if (unsent.events.length === 0) return;
     this.connection.send(unsent);
+    this.options.onSent?.(this, unsent.events.length);
     this.#idleTicks = 0;
     this.#closeIfOverfull();
   }
@@ -90,7 +108,7 @@ export class Subscriber {
   close(reason: CloseReason): void {
     if (this.closed) return;
     this.leave(reason);
-    this.connection.close(reason);
+    this.connection.close(reason, this.told);
   }
 
   /** Ends the subscription of a connection that is closed or refused; without a reason the client closed it. */

@@ -1,7 +1,15 @@
 /** The alert of a tip after the tip is recorded: held, approved, settled, expired. */
 import type { Reader, Tx } from '../../platform/db/database.ts';
-import { appendEvent, type PreparedEvent, type StoredSkipReason } from '../events/index.ts';
+import {
+  type AlertStatus,
+  appendEvent,
+  type HoldReason,
+  type PreparedEvent,
+  type StoredSkipReason,
+} from '../events/index.ts';
+import { wasListed } from './listed.ts';
 import { columns, type TipRow, toTip } from './repo.ts';
+import { showable } from './showable-repo.ts';
 import { changeSupporter } from './supporters-repo.ts';
 
 /** The outcome of an alert. */
@@ -9,7 +17,11 @@ export interface TipOutcome {
   readonly status: 'shown' | 'skipped' | 'expired';
   readonly reason: StoredSkipReason | null;
   readonly shownAt: number | null;
+  readonly settledAt: number;
 }
+
+/** The rule that held the tip, which `alert_reason` has until something is decided: an expression of SQL. */
+export const heldBy = `CASE WHEN alert_status = 'held' THEN alert_reason ELSE held_by END`;
 
 /** A status but `held` and `queued` is final: this update decides which of several settlements counts. */
 export async function settleAlert(
@@ -17,12 +29,12 @@ export async function settleAlert(
   creatorId: string,
   tipId: string,
   from: 'held' | 'queued',
-  { status, reason, shownAt }: TipOutcome,
+  { status, reason, shownAt, settledAt }: TipOutcome,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE tips SET alert_status = $3, alert_reason = $4, alert_shown_at = $5
+    `UPDATE tips SET alert_status = $3, held_by = ${heldBy}, alert_reason = $4, alert_shown_at = $5, settled_at = $7
      WHERE creator_id = $1 AND id = $2 AND alert_status = $6`,
-    [creatorId, tipId, status, reason, shownAt, from],
+    [creatorId, tipId, status, reason, shownAt, from, settledAt],
   );
   return changed > 0;
 }
@@ -31,8 +43,8 @@ export async function settleAlert(
 export async function approveAlert(tx: Tx, event: PreparedEvent, tipId: string): Promise<number | null> {
   const { creatorId } = event;
   const row = await tx.get<TipRow>(
-    `UPDATE tips SET alert_status = 'queued' WHERE creator_id = $1 AND id = $2 AND alert_status = 'held'
-     RETURNING ${columns}`,
+    `UPDATE tips SET alert_status = 'queued', held_by = alert_reason, alert_reason = NULL
+     WHERE creator_id = $1 AND id = $2 AND alert_status = 'held' RETURNING ${columns}`,
     [creatorId, tipId],
   );
   if (!row) return null;
@@ -114,6 +126,7 @@ export async function expireAlerts(
   from: number,
   before: number,
   limit: number,
+  now: number,
 ): Promise<number> {
   const next = await tx.get<{ created_at: number }>(
     `SELECT created_at FROM tips WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3
@@ -123,14 +136,14 @@ export async function expireAlerts(
   // Beyond `from` even if more tips than `limit` have this very time.
   const until = next ? Math.max(next.created_at, from + 1) : before;
   await tx.run(
-    `UPDATE tips SET alert_status = 'expired'
+    `UPDATE tips SET alert_status = 'expired', settled_at = $4
      WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'queued' AND approved_at IS NULL`,
-    [creatorId, from, until],
+    [creatorId, from, until, now],
   );
   await tx.run(
-    `UPDATE tips SET alert_status = 'expired'
+    `UPDATE tips SET alert_status = 'expired', settled_at = $4
      WHERE creator_id = $1 AND approved_at >= $2 AND approved_at < $3 AND alert_status = 'queued'`,
-    [creatorId, from, until],
+    [creatorId, from, until, now],
   );
   return until;
 }
@@ -160,29 +173,51 @@ export function skippedSince(db: Reader, creatorId: string, since: number, limit
   ]);
 }
 
-/** What was decided about the alert of a tip: when it was approved, and why it was skipped. */
+/** What was decided about the alert of a tip, and by which request the tip came. */
 export interface Decision {
-  approved_at: number | null;
-  alert_reason: StoredSkipReason | null;
+  readonly requestId: string | null;
+  readonly heldBy: HoldReason | null;
+  readonly approvedAt: number | null;
+  readonly settledAt: number | null;
+  readonly reason: StoredSkipReason | null;
 }
 
 export function decisionOf(db: Reader, creatorId: string, tipId: string): Promise<Decision | undefined> {
-  return db.get<Decision>('SELECT approved_at, alert_reason FROM tips WHERE creator_id = $1 AND id = $2', [
-    creatorId,
-    tipId,
-  ]);
+  return db.get<Decision>(
+    `SELECT request_id AS "requestId", ${heldBy} AS "heldBy", approved_at AS "approvedAt", settled_at AS "settledAt",
+       CASE WHEN alert_status = 'skipped' THEN alert_reason END AS reason
+     FROM tips WHERE creator_id = $1 AND id = $2`,
+    [creatorId, tipId],
+  );
 }
 
-const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
+interface Announced {
+  sequence: number;
+  approved_at: number | null;
+  alert_status: AlertStatus;
+  alert_reason: string | null;
+  /** Of `tip.created`; `null` once that event was pruned. */
+  body: string | null;
+}
 
-/** The alert is neither held nor was refused: a condition of SQL on `tips`. */
-const showable = `voided_at IS NULL AND alert_status <> 'held'
-  AND (alert_reason IS NULL OR alert_reason NOT IN (${neverShown.map((reason) => `'${reason}'`).join(', ')}))`;
-
-/** Whether the alert may be shown, now or again. */
-export async function mayBeShown(db: Reader, creatorId: string, tipId: string): Promise<boolean> {
-  const row = await db.get(`SELECT id FROM tips WHERE creator_id = $1 AND id = $2 AND ${showable}`, [creatorId, tipId]);
-  return row !== undefined;
+/** The event by which screens and connections have heard of a tip; `null` if they have not, or it is gone. */
+export async function shownSequence(db: Reader, creatorId: string, tipId: string): Promise<number | null> {
+  const tip = await db.get<Announced>(
+    `SELECT t.sequence, t.approved_at, t.alert_status, t.alert_reason, e.body FROM tips t
+     LEFT JOIN events e ON e.creator_id = t.creator_id AND e.sequence = t.sequence
+     WHERE t.creator_id = $1 AND t.id = $2`,
+    [creatorId, tipId],
+  );
+  if (!tip) return null;
+  if (tip.approved_at !== null) {
+    const approved = await db.all<{ sequence: number; body: string }>(
+      `SELECT sequence, body FROM events WHERE creator_id = $1 AND created_at = $2 AND type = 'alert.approved'`,
+      [creatorId, tip.approved_at],
+    );
+    return approved.find(({ body }) => JSON.parse(body).data.tip.id === tipId)?.sequence ?? null;
+  }
+  const wasQueued = tip.body === null ? wasListed(tip) : JSON.parse(tip.body).data.tip.alert.status === 'queued';
+  return wasQueued ? tip.sequence : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as signed from '../../platform/cursor.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Vault } from '../../platform/vault.ts';
 import { type EventPosition, tipStatuses } from '../events/index.ts';
 import type { Selection } from './range.ts';
 

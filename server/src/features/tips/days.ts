@@ -9,6 +9,8 @@
  * - A void changes totals of the past. The creator's head counts voids: what was cached under another count is dropped.
  *   The count is read before the sums, so a void in between can only make them be dropped needlessly.
  * - A repair of the clock moves tips back, and the newest event with them: what was cached up to a later one is dropped.
+ * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred looks
+ *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
@@ -89,11 +91,10 @@ export function createDays({ db, zone, queue }: DaysParts) {
     return { ...total, totalMinor: total.totalMinor + added.totalMinor, count: total.count + added.count, until };
   }
 
-  return async (creatorId: string, asOf: number, head: DaysHead, count: number): Promise<DayTotal[]> => {
+  async function sumDays(creatorId: string, head: DaysHead, starts: readonly number[]): Promise<DayTotal[]> {
     const { last_at: lastAt, void_count: voids } = head;
     const found = cache.get(creatorId);
     const cached = found?.voids === voids && found.lastAt <= lastAt ? found.totals : undefined;
-    const starts = zone.lastDays(asOf, count);
     const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
       const startsAt = starts[index] ?? 0;
@@ -105,5 +106,21 @@ export function createDays({ db, zone, queue }: DaysParts) {
     }
     store(creatorId, head, finalTotals);
     return days;
+  }
+
+  /** For each creator the sum that is being made. */
+  const running = new Map<string, Promise<unknown>>();
+
+  return async (creatorId: string, asOf: number, head: DaysHead, count: number): Promise<DayTotal[]> => {
+    const starts = zone.lastDays(asOf, count);
+    const others = running.get(creatorId);
+    if (others) {
+      // If it failed, this one reads everything itself.
+      await Promise.allSettled([others]);
+      return sumDays(creatorId, head, starts);
+    }
+    const sum = sumDays(creatorId, head, starts);
+    running.set(creatorId, sum);
+    return sum.finally(() => running.delete(creatorId));
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../events/index.ts';
 import { listed } from './listed.ts';
 import type { Selection } from './range.ts';
-import type { AlertStatus, Tip } from './schemas.ts';
+import type { AlertStatus, HoldReason, Tip } from './schemas.ts';
 
 export interface TipRow {
   id: string;
@@ -39,6 +39,11 @@ export const columns =
 
 export function tipById(db: Reader, creatorId: string, id: string): Promise<TipRow | undefined> {
   return db.get<TipRow>(`SELECT ${columns} FROM tips WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
+}
+
+/** The creator of a tip. */
+export function creatorOfTip(db: Reader, id: string): Promise<{ creator_id: string } | undefined> {
+  return db.get<{ creator_id: string }>('SELECT creator_id FROM tips WHERE id = $1', [id]);
 }
 
 /** Later than every instant. */
@@ -91,14 +96,6 @@ export function newestBefore(db: Reader, creatorId: string, before: number) {
   );
 }
 
-/** Tips that were voided since then. */
-export function voidedSince(db: Reader, creatorId: string, since: number): Promise<{ id: string }[]> {
-  return db.all<{ id: string }>(
-    'SELECT id FROM tips WHERE creator_id = $1 AND voided_at >= $2 AND voided_at IS NOT NULL',
-    [creatorId, since],
-  );
-}
-
 export interface NewKey {
   readonly clientId: string;
   readonly key: string;
@@ -110,7 +107,9 @@ export interface NewKey {
 
 export interface NewTipRow
   extends Omit<TipRow, 'sequence' | 'created_at' | 'alert_shown_at' | 'voided_at' | 'void_reason'> {
-  readonly alert_reason: 'blocked' | null;
+  /** Why it is blocked or held. */
+  readonly alert_reason: 'blocked' | HoldReason | null;
+  readonly request_id: string | null;
 }
 
 /** `json` is the tip as its event carries it. */
@@ -147,7 +146,7 @@ async function recordTip(
   const { sequence, createdAt } = position;
   await tx.run(
     `INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [creatorId, sequence, createdAt, tip.amount_minor, ...newValues(tip)],
   );
   await addToGoals(tx, event, position);
@@ -155,12 +154,12 @@ async function recordTip(
 }
 
 const newColumns =
-  'id, name, display_name, message, client_id, app_name, by_creator, alert_status, alert_name, alert_message, alert_reason';
+  'id, name, display_name, message, client_id, app_name, by_creator, alert_status, alert_name, alert_message, alert_reason, request_id';
 
 /** In the order of `newColumns`. */
 const newValues = (tip: NewTipRow): Value[] => [
   ...[tip.id, tip.name, tip.display_name, tip.message, tip.client_id, tip.app_name, tip.by_creator],
-  ...[tip.alert_status, tip.alert_name, tip.alert_message, tip.alert_reason],
+  ...[tip.alert_status, tip.alert_name, tip.alert_message, tip.alert_reason, tip.request_id],
 ];
 
 const claimKeySql = (values: string, staleBefore: string): string =>
@@ -202,7 +201,7 @@ async function firstUse(db: Reader, creatorId: string, { clientId, key }: NewKey
 const insertTipFromHead = `
 tip AS (
   INSERT INTO tips (creator_id, sequence, created_at, amount_minor, ${newColumns})
-  SELECT $1, sequence, last_at, $4, $12, $13, $14, $15, $16, $17, CAST($18 AS BIGINT), $19, $20, $21, $22 FROM head
+  SELECT $1, sequence, last_at, $4, $14, $15, $16, $17, $18, $19, CAST($20 AS BIGINT), $21, $22, $23, $24, $25 FROM head
 )
 SELECT sequence, last_at FROM head`;
 
@@ -212,12 +211,12 @@ SELECT sequence, last_at FROM head`;
  */
 const mayRecord = (rulesVersion: string): string => `goals_until <= $2 AND screening_version = ${rulesVersion}`;
 
-const recordSql = `WITH ${appendSql(mayRecord('$23'))}, ${insertTipFromHead}`;
+const recordSql = `WITH ${appendSql(mayRecord('$26'))}, ${insertTipFromHead}`;
 // The creator's row is locked before the key. A request that cannot claim the key gets no position: the statement then
 // writes nothing and returns no row, and `recordTip` returns the first use.
 const recordWithKeySql = `
-WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 AND ${mayRecord('$27')} FOR UPDATE),
-claimed AS (${claimKeySql('SELECT creator_id, $23, $24, $25, $12, $2 FROM own', '$26')} RETURNING tip_id),
+WITH own AS (SELECT creator_id FROM creator_heads WHERE creator_id = $1 AND ${mayRecord('$30')} FOR UPDATE),
+claimed AS (${claimKeySql('SELECT creator_id, $26, $27, $28, $14, $2 FROM own', '$29')} RETURNING tip_id),
 ${appendSql('EXISTS (SELECT tip_id FROM claimed)')}, ${insertTipFromHead}`;
 
 /** `recordTip` as one statement, so that no round trip happens while the creator's row is locked. */

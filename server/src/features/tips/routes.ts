@@ -11,10 +11,10 @@ import {
 } from '../../platform/http/idempotency-key.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Vault } from '../../platform/secrets.ts';
+import type { Vault } from '../../platform/vault.ts';
 import type { Zone } from '../../platform/zone.ts';
 import { tipExample, voidedTipExample } from '../events/index.ts';
-import { type Protect, protectedErrors } from '../oauth/index.ts';
+import { callerTrace, type Protect, protectedErrors } from '../oauth/index.ts';
 import { type Cursor, readCursor, writeCursor } from './cursor.ts';
 import { parseBound, type Selection } from './range.ts';
 import { Tip, TipPage, TipQuery, type TipRules, TipStats, tipRequest, VoidRequest } from './schemas.ts';
@@ -151,6 +151,8 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
         displayName: body.display_name ?? null,
         message: body.message ?? null,
         idempotencyKey: idempotencyKey(request),
+        requestId: request.id,
+        trace: callerTrace(request),
       });
       if (replayed) reply.header('idempotency-replayed', 'true');
       return reply.code(201).header('location', `/v1/tips/${id}`).type('application/json; charset=utf-8').send(json);
@@ -189,8 +191,11 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       request.body ??= {};
       done();
     },
-    handler: ({ grant, params, body }) =>
-      tips.void(grant.creatorId, params.id, { clientId: grant.clientId, reason: body.reason ?? null }),
+    handler: (request) => {
+      const { grant, params, body } = request;
+      const voider = { clientId: grant.clientId, reason: body.reason ?? null, trace: callerTrace(request) };
+      return tips.void(grant.creatorId, params.id, voider);
+    },
   });
 }
 

@@ -3,7 +3,7 @@ import { nullable, Timestamp } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 import { Tip, type TipStatus, tipStatuses } from '../events/index.ts';
 
-export { type AlertStatus, Tip } from '../events/index.ts';
+export { type AlertStatus, type HoldReason, Tip } from '../events/index.ts';
 
 const amount = Type.Number({ description: 'In baht', examples: [150.5] });
 const amountMinor = Type.Integer({ description: 'The same in satang', examples: [15050] });

@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { canonicalText } from '../../platform/db/canonical.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
@@ -36,8 +37,12 @@ export interface SearchParts {
  */
 export function createSearch({ db, queue }: SearchParts) {
   /** Batches of the history, newest first: the matches of each and the position where it ends. */
-  async function* batches(creatorId: string, filter: TipFilter, before: EventPosition | null) {
-    const matches = matcher(filter);
+  async function* batches(
+    creatorId: string,
+    filter: TipFilter,
+    before: EventPosition | null,
+    matches: (row: TipRow) => boolean = matcher(filter),
+  ) {
     let position = before;
     async function next() {
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
@@ -94,8 +99,20 @@ export function createSearch({ db, queue }: SearchParts) {
       return [...names];
     },
 
+    /**
+     * The tips before a position that have this name, or are shown by it: batches of the history, newest first, each
+     * with the ids of these tips, how many tips it has in all, and where it ends.
+     */
+    async *ofName(creatorId: string, name: string, before: EventPosition) {
+      const wanted = sameName(name);
+      const matches = ({ name, display_name }: TipRow) =>
+        sameName(name) === wanted || (display_name !== null && sameName(display_name) === wanted);
+      for await (const { found, read, position } of batches(creatorId, anyTip, before, matches))
+        yield { ids: found.map(({ id }) => id), read, position: position ?? before };
+    },
+
     /** All matches, newest first, in batches that are read as they are consumed. */
-    async *matching(creatorId: string, filter: TipFilter): AsyncGenerator<Tip[]> {
+    async *matching(creatorId: string, filter: TipFilter = anyTip): AsyncGenerator<Tip[]> {
       for await (const { found } of batches(creatorId, filter, null)) yield toTips(found);
     },
   };
@@ -118,6 +135,9 @@ function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow)
     return words.every((word) => inside.includes(word));
   };
 }
+
+/** Equal for names that differ in case and spelling only. */
+const sameName = (name: string): string => canonicalText(normalize(name)).trim();
 
 /** Texts that look alike compare equal: composed and decomposed Thai sara am, full-width letters, capitals. */
 const normalize = (text: string): string => text.normalize('NFKC').toLowerCase();

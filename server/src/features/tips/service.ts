@@ -3,15 +3,17 @@ import { ApiError, validationFailed } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
-import { type EventLog, readStoredTip } from '../events/index.ts';
+import { type EventLog, type EventTrace, readStoredTip } from '../events/index.ts';
 import * as alertRepo from './alert-repo.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal, sumBetween } from './days.ts';
+import { createErased } from './erased.ts';
 import { createHeld } from './held.ts';
 import type { Selection } from './range.ts';
 import * as repo from './repo.ts';
-import type { Tip, TipStats } from './schemas.ts';
+import type { HoldReason, Tip, TipStats } from './schemas.ts';
 import { createSearch, tipsPerUnit } from './search.ts';
+import { createShowable } from './showable.ts';
 import { createSupporters } from './supporters.ts';
 import { writes as voidWrites } from './void-repo.ts';
 
@@ -34,6 +36,8 @@ export interface Screened {
   readonly status: 'queued' | 'held' | 'blocked';
   /** What is shown; `null`: name and message as they were sent. */
   readonly shown: { readonly name: string; readonly message: string | null } | null;
+  /** The rule that holds it, if it is held. */
+  readonly heldBy?: HoldReason | null;
   /** The version of the creator's rules. */
   readonly version: number;
 }
@@ -47,6 +51,8 @@ export interface NewTip {
   readonly displayName: string | null;
   readonly message: string | null;
   readonly idempotencyKey?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly trace?: EventTrace | undefined;
 }
 
 export type Tips = ReturnType<typeof createTips>;
@@ -55,6 +61,13 @@ export type Tips = ReturnType<typeof createTips>;
 export interface Voider {
   readonly clientId: string | null;
   readonly reason: string | null;
+  readonly trace?: EventTrace | undefined;
+}
+
+export interface TipHistory extends alertRepo.Decision {
+  readonly tip: Tip;
+  /** Of the event that has told of the tip. */
+  readonly sequence: number;
 }
 
 /** An app can void a tip for this long. */
@@ -78,6 +91,12 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     if (!head) throw new Error(`creator ${creatorId} has no head`);
     // Another node's clock may be ahead: the newest event can be later than this node's time.
     return { head, asOf: Math.max(clock(), head.last_at) };
+  }
+
+  /** How many tips there are, voided ones included. */
+  async function countRecorded(creatorId: string): Promise<number> {
+    const { tip_count, void_count } = (await headOf(creatorId)).head;
+    return tip_count + void_count;
   }
 
   /** Screens a tip and writes it, again and again while the rules change in between. */
@@ -104,6 +123,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       creatorId: input.creatorId,
       type: 'tip.created',
       amountMinor,
+      trace: input.trace,
     });
     const done = await recordScreened(input, amountMinor, (screened) =>
       db.write(repo.writes.recordTip, event, newRow(id, amountMinor, input, screened), key, screened.version),
@@ -119,13 +139,15 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
   return {
     ...createSearch({ db, queue }),
+    ...createErased(db),
+    ...createShowable({ db, queue }),
     ...createHeld({ db, clock, queue, sequenceOf: async (creatorId) => (await headOf(creatorId)).head.sequence }),
 
+    countRecorded,
+
     /** What it costs to read the whole history, in units. */
-    async historyCost(creatorId: string): Promise<number> {
-      const { tip_count, void_count } = (await headOf(creatorId)).head;
-      return Math.ceil((tip_count + void_count) / tipsPerUnit);
-    },
+    historyCost: async (creatorId: string): Promise<number> =>
+      Math.ceil((await countRecorded(creatorId)) / tipsPerUnit),
 
     recordAsJson,
 
@@ -148,7 +170,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     },
 
     /** Takes a tip back, for good. A repeat returns the tip as it was voided first. */
-    async void(creatorId: string, id: string, { clientId, reason }: Voider): Promise<Tip> {
+    async void(creatorId: string, id: string, { clientId, reason, trace }: Voider): Promise<Tip> {
       for (;;) {
         const row = await repo.tipById(db, creatorId, id);
         if (!row || (clientId !== null && row.client_id !== clientId)) throw noTip();
@@ -160,8 +182,8 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
           createdAt: row.created_at,
           month: zone.month(row.created_at).key,
           reason,
-          skipped: events.prepare({ creatorId, type: 'alert.skipped' }),
-          voided: events.prepare({ creatorId, type: 'tip.voided' }),
+          skipped: events.prepare({ creatorId, type: 'alert.skipped', subjectId: id, trace }),
+          voided: events.prepare({ creatorId, type: 'tip.voided', subjectId: id, trace }),
         });
         // Another request was first, or the tip was moved to another time: it has to be read again.
         if (!done) continue;
@@ -233,11 +255,18 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
       (await alertRepo.skippedSince(db, creatorId, since, maxSkipped)).map(({ id }) => id),
 
-    /** When the alert of a tip was approved, and why it was skipped. */
-    decisionOf: (creatorId: string, id: string) => alertRepo.decisionOf(db, creatorId, id),
+    shownSequence: (creatorId: string, id: string) => alertRepo.shownSequence(db, creatorId, id),
 
-    /** Whether the creator's rules and choices let the tip be shown, now or before. */
-    mayBeShown: (creatorId: string, id: string): Promise<boolean> => alertRepo.mayBeShown(db, creatorId, id),
+    /** What is kept of the way of a tip: the request, the rule that held it, what was decided about its alert. */
+    async history(creatorId: string, id: string): Promise<TipHistory> {
+      const row = await repo.tipById(db, creatorId, id);
+      const decision = row && (await alertRepo.decisionOf(db, creatorId, id));
+      if (!row || !decision) throw noTip();
+      return { tip: repo.toTip(row), sequence: row.sequence, ...decision };
+    },
+
+    /** The creator of the tip with this id, whoever that is. */
+    creatorOf: async (id: string): Promise<string | undefined> => (await repo.creatorOfTip(db, id))?.creator_id,
 
     /** Held tips of all creators that were recorded at or before this instant. */
     heldBefore: (before: number, limit: number) => alertRepo.heldBefore(db, before, limit),
@@ -245,9 +274,6 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     /** Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown. */
     queuedSince: async (creatorId: string, since: number, limit: number): Promise<Tip[]> =>
       (await alertRepo.queuedSince(db, creatorId, since, limit)).map(repo.toTip),
-
-    voidedSince: async (creatorId: string, since: number): Promise<string[]> =>
-      (await repo.voidedSince(db, creatorId, since)).map(({ id }) => id),
 
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
@@ -260,7 +286,7 @@ const totals = (minor: number, count: number) => ({ total: minor / 100, total_mi
 
 const noTip = (): ApiError => new ApiError('not_found', { message: 'There is no tip with this id.' });
 
-function newRow(id: string, amountMinor: number, input: NewTip, { status, shown }: Screened): repo.NewTipRow {
+function newRow(id: string, amountMinor: number, input: NewTip, { status, shown, heldBy }: Screened): repo.NewTipRow {
   const blocked = status === 'blocked';
   const app = input.app === 'creator' ? null : input.app;
   return {
@@ -273,9 +299,10 @@ function newRow(id: string, amountMinor: number, input: NewTip, { status, shown 
     app_name: app?.name ?? null,
     by_creator: input.app === 'creator' ? 1 : 0,
     alert_status: blocked ? 'skipped' : status,
-    alert_reason: blocked ? status : null,
+    alert_reason: blocked ? status : (heldBy ?? null),
     alert_name: shown?.name ?? null,
     alert_message: shown?.message ?? null,
+    request_id: input.requestId ?? null,
   };
 }
 

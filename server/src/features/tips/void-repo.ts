@@ -1,6 +1,7 @@
 /** The write that takes a tip back. */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
 import { appendEvent, type PreparedEvent, type SkipReason, takeFromGoals } from '../events/index.ts';
+import { heldBy } from './alert-repo.ts';
 import { wasListed } from './listed.ts';
 import { columns, type TipRow, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
@@ -25,9 +26,9 @@ interface Voiding {
 async function voidTip(tx: Tx, voiding: Voiding): Promise<{ tip: Tip; sequence: number } | null> {
   const { tipId, createdAt, month, reason, voided } = voiding;
   const { creatorId } = voided;
-  const row = await tx.get<TipRow & { alert_reason: string | null }>(
+  const row = await tx.get<TipRow & { alert_reason: string | null; erased_at: number | null }>(
     `UPDATE tips SET voided_at = $4, void_reason = $5
-     WHERE creator_id = $1 AND id = $2 AND created_at = $3 AND voided_at IS NULL RETURNING ${columns}, alert_reason`,
+     WHERE creator_id = $1 AND id = $2 AND created_at = $3 AND voided_at IS NULL RETURNING ${columns}, alert_reason, erased_at`,
     [creatorId, tipId, createdAt, voided.now, reason],
   );
   if (!row) return null;
@@ -44,7 +45,7 @@ async function voidTip(tx: Tx, voiding: Voiding): Promise<{ tip: Tip; sequence: 
     ]);
   await subtract(tx, creatorId, month, row.amount_minor);
   await takeFromGoals(tx, creatorId, createdAt, row.amount_minor);
-  if (wasListed(row)) await changeSupporter(tx, creatorId, row, -1);
+  if (row.erased_at === null && wasListed(row)) await changeSupporter(tx, creatorId, row, -1);
   return { tip: toVoided(position.createdAt), sequence: position.sequence };
 }
 
@@ -52,9 +53,9 @@ async function voidTip(tx: Tx, voiding: Voiding): Promise<{ tip: Tip; sequence: 
 async function skipAlert(tx: Tx, tipId: string, event: PreparedEvent): Promise<boolean> {
   const reason: SkipReason = 'voided';
   const changed = await tx.run(
-    `UPDATE tips SET alert_status = 'skipped', alert_reason = $3
+    `UPDATE tips SET alert_status = 'skipped', held_by = ${heldBy}, alert_reason = $3, settled_at = $4
      WHERE creator_id = $1 AND id = $2 AND alert_status IN ('queued', 'held')`,
-    [event.creatorId, tipId, reason],
+    [event.creatorId, tipId, reason, event.now],
   );
   if (changed === 0) return false;
   await appendEvent(tx, event, () => JSON.stringify({ tip_id: tipId, alert_id: null, shown_at: null, reason }));

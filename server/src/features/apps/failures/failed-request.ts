@@ -6,14 +6,17 @@ import type { FailureRow } from './repo.ts';
 const maxPath = 300;
 const maxFields = 10;
 
-/** What the developer may see of a request that failed: no body, no value of the query, no credential. */
-export const toFailure = (request: FastifyRequest, reply: FastifyReply, at: number): FailureRow => ({
+/**
+ * What the developer may see of a request that failed: no body, no value of the query, no credential. `chaos`: it failed on
+ * purpose.
+ */
+export const toFailure = (request: FastifyRequest, reply: FastifyReply, at: number, chaos: boolean): FailureRow => ({
   id: request.id,
   at,
   method: request.method,
   path: cut(redactUrl(request.url)),
   status: reply.statusCode,
-  code: errorCodeOf(reply) ?? '',
+  code: `${errorCodeOf(reply) ?? ''}${chaos ? ' (chaos)' : ''}`,
   fields: JSON.stringify(
     [...new Set(reply.errorDetails?.map(({ field }) => field && plainName(field)))].slice(0, maxFields),
   ),

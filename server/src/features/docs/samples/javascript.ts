@@ -41,6 +41,7 @@ const sdkCalls: Readonly<Record<string, (call: Call) => string>> = {
   listTips: ({ query }) =>
     `for await (const tip of namjai.tips.list(${arguments_(query)})) console.log(tip.name, tip.amount);`,
   getTip: ({ path }) => `console.log(await namjai.tips.get(${lastOf(path)}));`,
+  getTipTrace: ({ path }) => `console.log(await namjai.tips.trace(${lastOf(path)}));`,
   getTipStats: () => 'console.log(await namjai.tips.stats());',
   createTip: ({ body, headers }) =>
     [

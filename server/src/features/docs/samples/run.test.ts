@@ -169,7 +169,7 @@ describe('samples', { concurrency: 3 }, () => {
     await server.http.listen({ port, host: '127.0.0.1' });
     const pages = [
       ...byTag(documentOf(server)).map(({ name }) => tagPath(name)),
-      ...readGuides().map(({ name }) => `/docs/${name}`),
+      ...(await readGuides()).map(({ name }) => `/docs/${name}`),
     ];
     shown = (await Promise.all(pages.map((page) => samplesOn(server, page)))).flat();
   });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Vault } from '../../../platform/secrets.ts';
+import type { Vault } from '../../../platform/vault.ts';
 import { openField, sealField } from '../../../platform/web/sealed-field.ts';
 import type { AppRow } from '../../apps/index.ts';
 import type { AuthorizeRequest } from './checks.ts';

@@ -322,15 +322,20 @@ test('the page shows the app, its scopes, the code and from where the device ask
     const headers = { 'x-forwarded-for': address };
     return (await post(http, '/v1/oauth/device_authorization', payload, headers)).json();
   };
-  const elsewhere = await from('203.0.113.9');
+  const elsewhere = await from('198.51.99.9');
   const page = await visitor.post('/device', { user_code: elsewhere.user_code });
   const { name } = await runtime.apps.byId(client.clientId);
-  for (const part of [name, elsewhere.user_code, '203.0.113.9', 'not the same as yours', 'Record tips', 'cannot prove'])
+  for (const part of [name, elsewhere.user_code, '198.51.99.9', 'not the same as yours', 'Record tips', 'cannot prove'])
     assert.ok(page.body.includes(part), part);
   assert.match(String(page.headers['content-security-policy']), /frame-ancestors 'none'/);
   assert.equal(page.headers['cache-control'], 'no-store');
-  const near = await visitor.post('/device', { user_code: (await from('127.0.0.1')).user_code });
+  const here = { 'x-forwarded-for': '198.51.99.9' };
+  const near = await visitor.post('/device', { user_code: (await from('198.51.99.9')).user_code }, here);
   assert.match(near.body, /is the same as yours/);
+  // Behind a proxy that is not trusted everybody has the proxy's address.
+  const proxied = await visitor.post('/device', { user_code: (await from('10.0.0.1')).user_code });
+  assert.match(proxied.body, /10\.0\.0\.1/);
+  assert.doesNotMatch(proxied.body, /the same as yours/);
   const thai = await signedInVisitor(app, creator.creatorId);
   const thaiPage = await thai.post('/device', { user_code: elsewhere.user_code }, { 'accept-language': 'th' });
   assert.match(thaiPage.body, /ไม่ตรงกับของคุณ/);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../../platform/addresses.ts';
+import { isPublic, networkOf } from '../../../platform/addresses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Times } from '../../../platform/web/format.ts';
@@ -128,7 +128,7 @@ export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): vo
       scopes: parseScopes(device.scope).scopes,
       userCode,
       address: device.address,
-      sameNetwork: networkOf(device.address) === networkOf(request.ip),
+      sameNetwork: isPublic(device.address) ? networkOf(device.address) === networkOf(request.ip) : null,
       asked: times.time(new Date(device.created_at), lang),
       csrf: pages.csrf(request, reply),
       ticket: sealField(vault, context(session.id), ticket),

@@ -31,7 +31,16 @@ export type Lookup =
 
 /** Devices that wait for the approval of a creator (RFC 8628). */
 export function createDevices({ db, clock, vault, limiter, authUrl }: DevicesParts) {
-  const hashUserCode = (code: string): string => vault.sign('device user code', code).toString('base64url');
+  const purpose = 'device user code';
+
+  /** Also a code that was issued before SECRET_KEY was replaced. */
+  async function deviceByUserCode(code: string): Promise<repo.DeviceRow | undefined> {
+    for (const mac of vault.signatures(purpose, code)) {
+      const device = await repo.deviceByUserCode(db, mac.toString('base64url'));
+      if (device) return device;
+    }
+    return undefined;
+  }
 
   async function insert(request: { clientId: string; scope: string; address: string }, deviceCode: string) {
     const now = clock();
@@ -39,7 +48,7 @@ export function createDevices({ db, clock, vault, limiter, authUrl }: DevicesPar
       const userCode = newUserCode();
       const device = {
         hash: hashSecret(deviceCode),
-        user_code_hash: hashUserCode(userCode),
+        user_code_hash: vault.sign(purpose, userCode).toString('base64url'),
         client_id: request.clientId,
         scope: request.scope,
         address: request.address,
@@ -81,7 +90,7 @@ export function createDevices({ db, clock, vault, limiter, authUrl }: DevicesPar
      */
     async find(creatorId: string, address: string, typed: string): Promise<Lookup> {
       const userCode = readUserCode(typed);
-      const device = userCode && (await repo.deviceByUserCode(db, hashUserCode(userCode)));
+      const device = userCode && (await deviceByUserCode(userCode));
       const waits = device && device.decision === null && device.expires_at > clock();
       for (const [key, rule] of guesses(creatorId, address)) {
         const { allowed, remaining, resetSeconds } = await limiter.take(key, rule, waits ? 0 : 1);

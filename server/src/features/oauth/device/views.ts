@@ -40,7 +40,8 @@ export interface DeviceConsentView {
   readonly userCode: string;
   /** From where the device asked. */
   readonly address: string;
-  readonly sameNetwork: boolean;
+  /** `null`: the address tells nothing, for instance because it is that of a proxy. */
+  readonly sameNetwork: boolean | null;
   readonly asked: Html;
   readonly csrf: string;
   readonly ticket: string;
@@ -60,7 +61,7 @@ export function consentPage(view: DeviceConsentView): Html {
     [t('asked'), view.asked],
     [t('from'), html`<span translate="no">${view.address}</span>`],
   ])}
-  <p class="hint">${t(view.sameNetwork ? 'sameNetwork' : 'otherNetwork')}</p>
+  !${view.sameNetwork === null ? '' : html`<p class="hint">${t(view.sameNetwork ? 'sameNetwork' : 'otherNetwork')}</p>`}
   !${isPublic ? html`<p>${c('publicApp', { app: app.name })}</p>` : ''}
   !${view.again ? notice('info', c(isPublic ? 'againPublic' : 'again')) : ''}
   <p>${c('willBeAble')}</p>

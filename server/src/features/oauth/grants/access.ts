@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { TokenSubject } from '../keys/tokens.ts';
 import { type GrantLimitGroup, limitKeysOf } from '../limits.ts';
 import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
-import { type AccessRow, accessByFamily } from './repo.ts';
+import { type AccessRow, accessByFamily } from './access-repo.ts';
 
 /**
  * What a token may do now. Grant, family, app and creator are checked on every request. Where the engine reports that none
@@ -16,6 +16,10 @@ export interface Access {
   readonly clientId: string;
   readonly appName: string;
   readonly scopes: readonly Scope[];
+  /** The account of the developer, if the creator is a sandbox creator. */
+  readonly sandboxOf: string | null;
+  /** Chaos of the sandbox creator answers as if the grant had ended. */
+  readonly paused: boolean;
   /** The keys under which the limiter counts this pair of app and creator. */
   readonly limitKeys: Readonly<Record<GrantLimitGroup, string>>;
   readonly creator: { username: string; displayName: string; avatarId: string | null; createdAt: number };
@@ -58,6 +62,8 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
     clientId: row.client_id,
     appName: row.app_name,
     scopes: intersectScopes(claims.scopes, parseScopes(row.grant_scope).scopes),
+    sandboxOf: row.sandbox_of,
+    paused: row.grant_paused_at !== null,
     limitKeys: limitKeysOf(row.client_id, claims.creatorId),
     creator: {
       username: row.username,

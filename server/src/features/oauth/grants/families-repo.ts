@@ -57,48 +57,64 @@ export async function insertRefreshToken(
 }
 
 export async function endFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {
-  const grantId = await publicGrantOf(tx, creatorId, familyId);
-  if (grantId !== undefined) await lockGrant(tx, creatorId, grantId);
+  const grant = await publicGrantOf(tx, creatorId, familyId);
+  if (grant) await lockGrant(tx, creatorId, grant.grantId);
   await setEnded(tx, creatorId, familyId, now);
-  if (grantId !== undefined) await updateDevices(tx, creatorId, grantId, now);
+  if (grant) await updateDevices(tx, creatorId, grant.grantId, now);
 }
 
 export async function deleteFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {
-  const grantId = await publicGrantOf(tx, creatorId, familyId);
-  if (grantId !== undefined) await lockGrant(tx, creatorId, grantId);
+  const grant = await publicGrantOf(tx, creatorId, familyId);
+  if (grant) await lockGrant(tx, creatorId, grant.grantId);
   await tx.run('DELETE FROM families WHERE creator_id = $1 AND id = $2', [creatorId, familyId]);
-  if (grantId !== undefined) await updateDevices(tx, creatorId, grantId, now);
+  if (grant) await updateDevices(tx, creatorId, grant.grantId, now);
 }
 
-/** Ends the family of a device. Returns the id of its grant if no other device is connected or about to be. */
-export async function endDevice(tx: Tx, creatorId: string, familyId: string, now: number): Promise<string | undefined> {
-  const grantId = await publicGrantOf(tx, creatorId, familyId);
-  if (grantId === undefined) return undefined;
+interface EndedDevice {
+  readonly grantId: string;
+  readonly clientId: string;
+  /** False if it had ended before. */
+  readonly hasEnded: boolean;
+  /** No other device is connected or about to be. */
+  readonly isLast: boolean;
+}
+
+/** Ends the family of a device. Returns nothing if there is no such family of a public app. */
+export async function endDevice(
+  tx: Tx,
+  creatorId: string,
+  familyId: string,
+  now: number,
+): Promise<EndedDevice | undefined> {
+  const grant = await publicGrantOf(tx, creatorId, familyId);
+  if (grant === undefined) return undefined;
+  const { grantId } = grant;
   await lockGrant(tx, creatorId, grantId);
-  await setEnded(tx, creatorId, familyId, now);
+  const hasEnded = await setEnded(tx, creatorId, familyId, now);
   const connected = await updateDevices(tx, creatorId, grantId, now);
-  if (connected > 0 || (await hasUnusedCode(tx, creatorId, grantId, now))) return undefined;
-  return grantId;
+  const isLast = connected === 0 && !(await hasUnusedCode(tx, creatorId, grantId, now));
+  return { ...grant, hasEnded, isLast };
 }
 
-async function setEnded(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {
-  await tx.run('UPDATE families SET ended_at = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL', [
-    creatorId,
-    familyId,
-    now,
-  ]);
+async function setEnded(tx: Tx, creatorId: string, familyId: string, now: number): Promise<boolean> {
+  const sql = 'UPDATE families SET ended_at = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL';
+  return (await tx.run(sql, [creatorId, familyId, now])) > 0;
 }
 
 /** The grant of a family, if it is of a public app. */
-async function publicGrantOf(tx: Tx, creatorId: string, familyId: string): Promise<string | undefined> {
-  const row = await tx.get<{ grant_id: string }>(
-    `SELECT f.grant_id FROM families f
+async function publicGrantOf(
+  tx: Tx,
+  creatorId: string,
+  familyId: string,
+): Promise<{ grantId: string; clientId: string } | undefined> {
+  const row = await tx.get<{ grant_id: string; client_id: string }>(
+    `SELECT f.grant_id, g.client_id FROM families f
      JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
      JOIN apps a ON a.id = g.client_id AND a.public = 1
      WHERE f.creator_id = $1 AND f.id = $2`,
     [creatorId, familyId],
   );
-  return row?.grant_id;
+  return row && { grantId: row.grant_id, clientId: row.client_id };
 }
 
 async function lockGrant(tx: Tx, creatorId: string, grantId: string): Promise<void> {

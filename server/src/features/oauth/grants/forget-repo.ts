@@ -71,6 +71,10 @@ export function familiesOf(db: Reader, creatorId: string, grantId: string, limit
   ]);
 }
 
+export function familiesOfCreator(db: Reader, creatorId: string, limit: number): Promise<FamilyKey[]> {
+  return db.all('SELECT creator_id, id FROM families WHERE creator_id = $1 LIMIT $2', [creatorId, limit]);
+}
+
 /** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
 async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
   const tokens = await tx.all<{ hash: string; successor_hash: string | null }>(

@@ -57,6 +57,10 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
       }
     },
 
+    /** All families of a creator whose account is being deleted. */
+    forgetFamiliesOf: (creatorId: string): Promise<void> =>
+      families(() => repo.familiesOfCreator(db, creatorId, deleteBatch)),
+
     async pruneCodes(): Promise<void> {
       const before = clock() - unusedCodesRetentionMs;
       while ((await db.write(writes.forgetUnusedCodes, before, deleteBatch)) > 0);

@@ -1,5 +1,5 @@
-import { defineWrites, type Reader, type Tx, type Write } from '../../../platform/db/database.ts';
-import { deleteApp } from '../../apps/index.ts';
+import { defineWrites, type Tx, type Write } from '../../../platform/db/database.ts';
+import type { Origin } from '../../../platform/origin.ts';
 import type { GrantEndReason } from '../../events/index.ts';
 import { setDeviceGrant } from '../device/repo.ts';
 import { endDevice, insertFamily, isPublicApp, type NewFamily } from './families-repo.ts';
@@ -10,13 +10,13 @@ import { endDevice, insertFamily, isPublicApp, type NewFamily } from './families
  */
 export interface GrantWrites {
   /** Returns the id of the live grant. */
-  readonly approveGrant: Write<[Approval], string>;
-  /** The same for the owner of the app; nothing if the creator does not own it, or it is suspended. */
-  readonly approveOwnGrant: Write<[Approval], string | undefined>;
+  readonly approveGrant: Write<[Origin, Approval], string>;
+  /** The same by the owner of the app, for the own account or a sandbox creator; nothing if app or creator is another's or suspended. */
+  readonly approveOwnGrant: Write<[Origin, Approval], string | undefined>;
   /** The same for the device of this hash; nothing if somebody has decided before, or its code has expired. */
-  readonly approveDevice: Write<[Approval, hash: string], string | undefined>;
-  /** Returns whether there was a live grant. */
-  readonly endGrant: Write<[GrantEnd], boolean>;
+  readonly approveDevice: Write<[Origin, Approval, hash: string], string | undefined>;
+  /** Returns the grant that has ended, or one of whose devices has. */
+  readonly endGrant: Write<[Origin, GrantEnd], EndedGrant | undefined>;
 }
 
 /** A grant, and the code or the refresh token family that is issued with it. */
@@ -27,7 +27,7 @@ export interface Approval {
   readonly newGrantId: string;
   readonly scope: string;
   readonly byOperator: boolean;
-  /** By the app's owner, for the own account. */
+  /** By the app's owner, for the own account or a sandbox creator. */
   readonly byOwner?: boolean;
   readonly now: number;
   readonly issue: { readonly code: NewCode } | { readonly family: NewFamily } | { readonly device: DeviceApproval };
@@ -113,9 +113,10 @@ export async function approveGrant(tx: Tx, approval: Approval): Promise<string> 
 }
 
 export interface EndedGrant {
-  readonly grantId: string;
   readonly clientId: string;
   readonly scope: string;
+  /** The only device that was disconnected: the grant lives on, because others are connected. */
+  readonly device?: string;
 }
 
 /** Ends a live grant, if there is one. Its families, codes and sockets are checked against it and so end with it. */
@@ -123,27 +124,19 @@ export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantE
   let [column, id]: [string, string | undefined] =
     'clientId' in grant ? ['client_id', grant.clientId] : ['id', undefined];
   if ('grantId' in grant) id = grant.grantId;
-  if ('familyId' in grant) id = await endDevice(tx, creatorId, grant.familyId, now);
+  if ('familyId' in grant) {
+    const device = await endDevice(tx, creatorId, grant.familyId, now);
+    if (device?.isLast === false)
+      return device.hasEnded ? { clientId: device.clientId, scope: '', device: grant.familyId } : undefined;
+    id = device?.grantId;
+  }
   if (id === undefined) return undefined;
-  const row = await tx.get<{ id: string; client_id: string; scope: string }>(
+  const row = await tx.get<{ client_id: string; scope: string }>(
     `UPDATE grants SET ended_at = $3, ended_reason = $4
-     WHERE creator_id = $1 AND ${column} = $2 AND ended_at IS NULL RETURNING id, client_id, scope`,
+     WHERE creator_id = $1 AND ${column} = $2 AND ended_at IS NULL RETURNING client_id, scope`,
     [creatorId, id, now, reason],
   );
-  return row && { grantId: row.id, clientId: row.client_id, scope: row.scope };
-}
-
-/** Returns whether the owner has such an app. */
-async function deleteAppAndGrants(tx: Tx, ownerId: string, clientId: string, now: number): Promise<boolean> {
-  if (!(await deleteApp(tx, ownerId, clientId, now))) return false;
-  await tx.run('UPDATE grants SET ended_at = $2, ended_reason = $3 WHERE client_id = $1 AND ended_at IS NULL', [
-    clientId,
-    now,
-    'app_deleted' satisfies GrantEndReason,
-  ]);
-  // Nobody's history names an app that nobody ever connected.
-  await tx.run('DELETE FROM apps WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM grants WHERE client_id = $1)', [clientId]);
-  return true;
+  return row && { clientId: row.client_id, scope: row.scope };
 }
 
 export interface LastUse {
@@ -157,128 +150,38 @@ const upsertLastUsesSql = (rows: string): string =>
    ON CONFLICT (creator_id, grant_id) DO UPDATE SET used_at = excluded.used_at
    WHERE grant_uses.used_at < excluded.used_at`;
 
-/** `uses` has each grant at most once. The clocks of nodes differ: the latest time wins. */
+/**
+ * `uses` has each grant at most once. The clocks of nodes differ: the latest time wins. A grant that was deleted since its
+ * use leaves nothing.
+ */
 async function upsertLastUses(tx: Tx, uses: readonly LastUse[]): Promise<void> {
   await tx.run(
     {
       sqlite: upsertLastUsesSql(
-        `SELECT value ->> 'creator_id', value ->> 'grant_id', value ->> 'used_at' FROM json_each($1) WHERE TRUE`,
+        `SELECT value ->> 'creator_id', value ->> 'grant_id', value ->> 'used_at' FROM json_each($1)
+         WHERE EXISTS (SELECT 1 FROM grants WHERE creator_id = value ->> 'creator_id' AND id = value ->> 'grant_id')`,
       ),
       // Sorted, so that two nodes cannot deadlock.
       postgres: upsertLastUsesSql(
         `SELECT creator_id, grant_id, used_at
-         FROM json_to_recordset($1) AS uses (creator_id TEXT, grant_id TEXT, used_at BIGINT) ORDER BY grant_id`,
+         FROM json_to_recordset($1) AS uses (creator_id TEXT, grant_id TEXT, used_at BIGINT)
+         WHERE EXISTS (SELECT 1 FROM grants WHERE grants.creator_id = uses.creator_id AND grants.id = uses.grant_id)
+         ORDER BY grant_id`,
       ),
     },
     [JSON.stringify(uses)],
   );
 }
 
-export const writes = defineWrites(import.meta.url, { deleteAppAndGrants, upsertLastUses });
-
-export interface AccessRow {
-  grant_id: string;
-  client_id: string;
-  grant_scope: string;
-  grant_ended_at: number | null;
-  family_ended_at: number | null;
-  app_name: string;
-  app_suspended_at: number | null;
-  app_deleted_at: number | null;
-  creator_suspended_at: number | null;
-  username: string;
-  display_name: string;
-  avatar_id: string | null;
-  creator_created_at: number;
-}
-
-export function accessByFamily(db: Reader, creatorId: string, familyId: string): Promise<AccessRow | undefined> {
-  return db.get<AccessRow>(
-    `SELECT g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
-       f.ended_at AS family_ended_at,
-       a.name AS app_name, a.suspended_at AS app_suspended_at, a.deleted_at AS app_deleted_at,
-       c.suspended_at AS creator_suspended_at, c.username, c.display_name, c.avatar_id, c.created_at AS creator_created_at
-     FROM families f
-     JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
-     JOIN apps a ON a.id = g.client_id
-     JOIN creators c ON c.id = f.creator_id
-     WHERE f.creator_id = $1 AND f.id = $2`,
-    [creatorId, familyId],
+/** While the live grant is paused, the app is answered as if it had ended. `null` ends the pause. */
+export async function setGrantPaused(tx: Tx, creatorId: string, clientId: string, at: number | null): Promise<void> {
+  await tx.run(
+    `UPDATE grants SET paused_at = CAST($3 AS BIGINT) WHERE creator_id = $1 AND client_id = $2 AND ended_at IS NULL
+       AND (paused_at IS NULL) <> (CAST($3 AS BIGINT) IS NULL)`,
+    [creatorId, clientId, at],
   );
 }
 
-export interface ConnectionRow {
-  client_id: string;
-  app_name: string;
-  app_suspended_at: number | null;
-  owner_username: string | null;
-  description: string | null;
-  homepage_url: string | null;
-  privacy_url: string | null;
-  logo_id: string | null;
-  scope: string;
-  by_operator: number;
-  by_owner: number;
-  created_at: number;
-  used_at: number | null;
-}
-
-/** The live grants of a creator with their apps, newest first. */
-export function connectionsOf(db: Reader, creatorId: string): Promise<ConnectionRow[]> {
-  return db.all<ConnectionRow>(
-    `SELECT g.client_id, a.name AS app_name, a.suspended_at AS app_suspended_at, o.username AS owner_username,
-       a.description, a.homepage_url, a.privacy_url, a.logo_id, g.scope, g.by_operator,
-       g.by_owner, g.created_at, u.used_at
-     FROM grants g
-     JOIN apps a ON a.id = g.client_id
-     LEFT JOIN creators o ON o.id = a.owner_id
-     LEFT JOIN grant_uses u ON u.creator_id = g.creator_id AND u.grant_id = g.id
-     WHERE g.creator_id = $1 AND g.ended_at IS NULL AND a.deleted_at IS NULL
-     ORDER BY g.created_at DESC, g.id DESC`,
-    [creatorId],
-  );
-}
-
-export interface ConnectedCreatorRow {
-  grant_id: string;
-  creator_id: string;
-  username: string;
-  display_name: string;
-  scope: string;
-  by_operator: number;
-  by_owner: number;
-  created_at: number;
-}
-
-/**
- * The live grants of an app whose id is less than `before`, newest first. Only those that work: of a suspended creator
- * the API tells the app nothing.
- */
-export function connectedCreators(
-  db: Reader,
-  clientId: string,
-  before: string,
-  limit: number,
-): Promise<ConnectedCreatorRow[]> {
-  return db.all<ConnectedCreatorRow>(
-    `SELECT g.id AS grant_id, g.creator_id, c.username, c.display_name, g.scope, g.by_operator, g.by_owner, g.created_at
-     FROM grants g JOIN creators c ON c.id = g.creator_id
-     WHERE g.client_id = $1 AND g.ended_at IS NULL AND g.id < $2 AND c.suspended_at IS NULL
-     ORDER BY g.id DESC LIMIT $3`,
-    [clientId, before, limit],
-  );
-}
-
-/** Every app that the creator ever connected, by name: only these can have recorded tips. */
-export function appsEver(db: Reader, creatorId: string): Promise<{ id: string; name: string }[]> {
-  return db.all(
-    `SELECT a.id, a.name FROM apps a WHERE a.id IN (SELECT client_id FROM grants WHERE creator_id = $1)
-     ORDER BY a.name, a.id`,
-    [creatorId],
-  );
-}
-
-export async function isConnected(db: Reader, creatorId: string, clientId: string): Promise<boolean> {
-  const sql = 'SELECT id FROM grants WHERE creator_id = $1 AND client_id = $2 AND ended_at IS NULL';
-  return (await db.get(sql, [creatorId, clientId])) !== undefined;
-}
+export const writes = defineWrites(import.meta.url, {
+  upsertLastUses,
+});

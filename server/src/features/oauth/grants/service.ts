@@ -1,17 +1,20 @@
+import type { Origin } from '../../../platform/origin.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { Accounts } from '../../accounts/index.ts';
-import type { Apps } from '../../apps/index.ts';
+import type { AppRow, Apps } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
+import * as appEnd from './app-end-repo.ts';
+import * as connections from './connections-repo.ts';
 import { createForgetting } from './forget.ts';
 import { familyPartsOf, type NewFamilyParts, newFamily } from './refresh-tokens.ts';
-import * as repo from './repo.ts';
+import type * as repo from './repo.ts';
 
-export interface GrantsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId'>, NewFamilyParts {
-  readonly accounts: Pick<Accounts, 'setSuspended'>;
+export interface GrantsParts extends Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'newId'>, NewFamilyParts {
+  readonly accounts: Pick<Accounts, 'setSuspended' | 'sandboxOf'>;
   readonly apps: Pick<Apps, 'byId' | 'setSuspended'>;
   readonly tokens: Tokens;
   readonly writes: repo.GrantWrites;
@@ -25,6 +28,8 @@ export interface CodeRequest {
   readonly codeChallenge: string | null;
 }
 
+type SandboxApp = Pick<AppRow, 'id' | 'public'>;
+
 export type Grants = ReturnType<typeof createGrants>;
 
 /** The topic of hints that a grant, an app or a creator has changed. The message is the creator's id, or `*` for many. */
@@ -36,25 +41,57 @@ const codeLifeMs = 5 * 60_000;
 /** Sorts after all ids. */
 const afterAllIds = '~';
 
-class ScopeError extends Error {
-  readonly code = 'scope_unknown';
+/** Grants that end in one write. Each leaves a row in the audit log. */
+const endBatch = 100;
+
+/** Called between two writes with the time that the last one took. */
+type BetweenWrites = (tookMs: number) => Promise<void>;
+
+/** To the creators who connected it, an app does what its developer does, and the developer's address is not theirs. */
+function byApp(origin: Origin, ownerId: string, clientId: string): Origin {
+  return origin.actor === ownerId ? { ...origin, actor: clientId, address: null } : origin;
+}
+
+class GrantError extends Error {
+  readonly code: 'scope_unknown' | 'app_not_of_developer';
+  constructor(code: GrantError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 export function createGrants(parts: GrantsParts) {
-  const { db, hub, clock, newId, accounts, apps, tokens, writes } = parts;
+  const { db, origins, hub, clock, newId, accounts, apps, tokens, writes } = parts;
 
   async function approve(approval: Omit<repo.Approval, 'newGrantId'>): Promise<string> {
-    const grantId = await db.write(writes.approveGrant, { ...approval, newGrantId: newId('grt') });
+    const grantId = await db.write(writes.approveGrant, origins.current(), { ...approval, newGrantId: newId('grt') });
     // The grant may have lost scopes, so open connections are rechecked.
     announce(approval.creatorId);
     return grantId;
   }
 
+  /** By the owner of the app, for the own account or a sandbox creator. The grant is marked so. */
+  async function approveOwn(approval: Omit<repo.Approval, 'newGrantId' | 'byOperator' | 'byOwner'>) {
+    const marked = { ...approval, newGrantId: newId('grt'), byOperator: false, byOwner: true };
+    const grantId = await db.write(writes.approveOwnGrant, origins.current(), marked);
+    if (grantId !== undefined) announce(approval.creatorId);
+    return grantId;
+  }
+
   async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
     const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
-    const found = await db.write(writes.endGrant, ended);
+    const found = await db.write(writes.endGrant, origins.current(), ended);
     announce(creatorId);
-    return found;
+    return found !== undefined;
+  }
+
+  async function endGrantsOf(clientId: string, origin: () => Origin, between?: BetweenWrites): Promise<void> {
+    for (;;) {
+      const started = performance.now();
+      const ended = await db.write(appEnd.writes.endGrantsOfApp, origin(), clientId, clock(), endBatch);
+      if (ended.length < endBatch) return;
+      await between?.(performance.now() - started);
+    }
   }
 
   const announce = (creatorId: string): void => hub.publish(accessTopic, creatorId);
@@ -83,7 +120,12 @@ export function createGrants(parts: GrantsParts) {
     ): Promise<boolean> {
       const { hash, clientId, scope } = device;
       const approval = { creatorId, clientId, newGrantId: newId('grt'), scope, byOperator: false, now: clock() };
-      const grantId = await db.write(writes.approveDevice, { ...approval, issue: { device: { hash } } }, hash);
+      const grantId = await db.write(
+        writes.approveDevice,
+        origins.current(),
+        { ...approval, issue: { device: { hash } } },
+        hash,
+      );
       announce(creatorId);
       return grantId !== undefined;
     },
@@ -91,11 +133,15 @@ export function createGrants(parts: GrantsParts) {
     /** Issues a grant without the consent page, for tests and the operator's tools. The creator's page marks it. */
     async addByOperator(creatorId: string, clientId: string, scopeText: string): Promise<TokenResponse> {
       const { scopes, unknown } = parseScopes(scopeText);
-      if (unknown.length > 0) throw new ScopeError(`There is no scope "${unknown[0]}".`);
+      if (unknown.length > 0) throw new GrantError('scope_unknown', `There is no scope "${unknown[0]}".`);
+      const app = await apps.byId(clientId);
+      const developer = await accounts.sandboxOf(creatorId);
+      if (developer !== null && app.owner_id !== developer)
+        throw new GrantError('app_not_of_developer', 'A sandbox creator connects only apps of its own developer.');
       const sign = await tokens.signer('access');
       const now = clock();
       const scope = formatScopes(scopes);
-      const { family, refreshToken } = newFamily(familyPartsOf(await apps.byId(clientId), parts), now);
+      const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
       const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
       const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
       return toTokenResponse(sign(subject), refreshToken, scope);
@@ -111,30 +157,57 @@ export function createGrants(parts: GrantsParts) {
       const scope = formatScopes(scopes);
       const lifeMs = parts.accessTokenSeconds * 1000;
       const { family } = newFamily({ newId, refreshIdleMs: lifeMs, refreshMaxMs: lifeMs }, now);
-      const approval = { creatorId, clientId, newGrantId: newId('grt'), scope, byOperator: false, byOwner: true, now };
-      const grantId = await db.write(writes.approveOwnGrant, { ...approval, issue: { family } });
+      const grantId = await approveOwn({ creatorId, clientId, scope, now, issue: { family } });
       if (grantId === undefined) return undefined;
-      announce(creatorId);
       return sign({ creatorId, clientId, grantId, familyId: family.familyId, scope });
+    },
+
+    /**
+     * Tokens of an app for a sandbox creator of its owner, which can be refreshed. Returns nothing if the app is not of
+     * that developer, or app or creator is suspended.
+     */
+    async issueForSandbox(creatorId: string, app: SandboxApp, scopes: readonly Scope[]) {
+      const sign = await tokens.signer('access');
+      const now = clock();
+      const scope = formatScopes(scopes);
+      const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
+      const grantId = await approveOwn({ creatorId, clientId: app.id, scope, now, issue: { family } });
+      if (grantId === undefined) return undefined;
+      const subject = { creatorId, clientId: app.id, grantId, familyId: family.familyId, scope };
+      return toTokenResponse(sign(subject), refreshToken, scope);
     },
 
     /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */
     announce,
 
-    isConnected: (creatorId: string, clientId: string) => repo.isConnected(db, creatorId, clientId),
+    isConnected: (creatorId: string, clientId: string) => connections.isConnected(db, creatorId, clientId),
 
-    connections: (creatorId: string) => repo.connectionsOf(db, creatorId),
+    connections: (creatorId: string) => connections.connectionsOf(db, creatorId),
 
     /** Creators who have connected the app, newest first; those before a grant, if its id is given. */
     connectedCreators: (clientId: string, before: string | null, limit: number) =>
-      repo.connectedCreators(db, clientId, before ?? afterAllIds, limit),
-    appsEver: (creatorId: string) => repo.appsEver(db, creatorId),
+      connections.connectedCreators(db, clientId, before ?? afterAllIds, limit),
+
+    connectedSandboxes: (developerId: string, clientId: string) =>
+      connections.connectedSandboxes(db, developerId, clientId),
+
+    appsEver: (creatorId: string) => connections.appsEver(db, creatorId),
 
     /** Returns whether the owner has such an app. */
-    async deleteApp(ownerId: string, clientId: string): Promise<boolean> {
-      const deleted = await db.write(repo.writes.deleteAppAndGrants, ownerId, clientId, clock());
-      if (deleted) announce('*');
-      return deleted;
+    async deleteApp(ownerId: string, clientId: string, between?: BetweenWrites): Promise<boolean> {
+      if (!(await db.write(appEnd.writes.deleteApp, origins.current(), ownerId, clientId, clock()))) return false;
+      announce('*');
+      await endGrantsOf(clientId, () => byApp(origins.current(), ownerId, clientId), between);
+      return true;
+    },
+
+    /** Ends the grants of deleted apps that a process has left, because it was killed. */
+    async endGrantsOfDeletedApps(): Promise<void> {
+      for (;;) {
+        const app = await appEnd.deletedAppWithGrants(db);
+        if (!app) return;
+        await endGrantsOf(app.id, origins.clock);
+      }
     },
 
     /** Ends the live grant with its families, codes and sockets. Returns whether there was one. */

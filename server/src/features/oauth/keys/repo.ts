@@ -1,4 +1,5 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { audited } from '../../audit/index.ts';
 
 export interface SigningKeyRow {
   kid: string;
@@ -23,7 +24,7 @@ async function lockKeys(tx: Tx): Promise<void> {
 }
 
 /** Retires all older keys. */
-async function insertKey(tx: Tx, row: NewSigningKey): Promise<void> {
+async function insertKey(tx: Tx, row: NewSigningKey): Promise<boolean> {
   await lockKeys(tx);
   await tx.run('UPDATE signing_keys SET retired_at = $1 WHERE retired_at IS NULL', [row.created_at]);
   await tx.run('INSERT INTO signing_keys (kid, public_jwk, sealed_private_jwk, created_at) VALUES ($1, $2, $3, $4)', [
@@ -32,16 +33,23 @@ async function insertKey(tx: Tx, row: NewSigningKey): Promise<void> {
     row.sealed_private_jwk,
     row.created_at,
   ]);
+  return true;
 }
 
-/** Of several nodes that find no key, one inserts it. */
-async function insertFirstKey(tx: Tx, row: NewSigningKey): Promise<void> {
+/** Of several nodes that find no key, one inserts it. Returns whether it was this one. */
+async function insertFirstKey(tx: Tx, row: NewSigningKey): Promise<boolean> {
   await lockKeys(tx);
-  if (!(await tx.get('SELECT kid FROM signing_keys LIMIT 1'))) await insertKey(tx, row);
+  return (await tx.get('SELECT kid FROM signing_keys LIMIT 1')) === undefined && insertKey(tx, row);
 }
 
 function deleteKeysRetiredBefore(tx: Tx, before: number): Promise<number> {
   return tx.run('DELETE FROM signing_keys WHERE retired_at < $1', [before]);
 }
 
-export const writes = defineWrites(import.meta.url, { insertKey, insertFirstKey, deleteKeysRetiredBefore });
+const aboutKey = (inserted: boolean, { kid }: NewSigningKey) => inserted && { details: { kid } };
+
+export const writes = defineWrites(import.meta.url, {
+  insertKey: audited('signing_key.created', insertKey, aboutKey),
+  insertFirstKey: audited('signing_key.created', insertFirstKey, aboutKey),
+  deleteKeysRetiredBefore,
+});

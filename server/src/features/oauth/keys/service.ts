@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Write } from '../../../platform/db/database.ts';
+import type { Origin } from '../../../platform/origin.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import * as repo from './repo.ts';
 
@@ -24,7 +25,7 @@ const retiredMs = 25 * 3_600_000;
 
 export type Keys = ReturnType<typeof createKeys>;
 
-export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' | 'clock'>) {
+export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 'origins' | 'vault' | 'clock'>) {
   let signing: SigningKey | undefined;
   let verifying = new Map<string, CryptoKey>();
   let loadedAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +58,7 @@ export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' |
     return signing;
   }
 
-  async function add(insert: Write<[repo.NewSigningKey], void>): Promise<string> {
+  async function add(insert: Write<[Origin, repo.NewSigningKey], boolean>): Promise<string> {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const kid = randomBytes(12).toString('base64url');
     const row = {
@@ -66,7 +67,7 @@ export function createKeys({ db, vault, clock }: Pick<Platform, 'db' | 'vault' |
       sealed_private_jwk: vault.seal(JSON.stringify(await exportJWK(privateKey)), sealContext(kid)),
       created_at: clock(),
     };
-    await db.write(insert, row);
+    await db.write(insert, origins.current(), row);
     loadedAt = Number.NEGATIVE_INFINITY;
     return kid;
   }

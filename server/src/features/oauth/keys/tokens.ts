@@ -144,8 +144,11 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
       });
     },
 
-    /** The app of a token that was verified to be ours, as an expired one is. */
-    clientOf: (token: string): string => String(decodeJwt(token).client_id),
+    /** App and creator of a token that was verified to be ours, as an expired one is. */
+    partiesOf(token: string): { clientId: string; creatorId: string } {
+      const { client_id, sub } = decodeJwt(token);
+      return { clientId: String(client_id), creatorId: String(sub) };
+    },
 
     /** The claims of an access token, also of an expired one; nothing for a token that we did not sign. */
     async identify(token: string): Promise<TokenClaims | undefined> {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret, sameText } from '../../../platform/secrets.ts';
+import { audited } from '../../audit/index.ts';
 import type { NewFamily } from '../grants/families-repo.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
 import {
+  aboutConnection,
   checkCreatorActive,
   checkGrantLives,
   checkUnused,
@@ -42,7 +44,9 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
 }
 
 /** @public The writing thread finds it by this name. */
-export const writes = defineWrites(import.meta.url, { redeemCode });
+export const writes = defineWrites(import.meta.url, {
+  redeemCode: audited('grant.connected', redeemCode, aboutConnection),
+});
 
 /**
  * The authorization_code grant (RFC 6749, section 4.1.3; RFC 7636).
@@ -72,7 +76,7 @@ export const authorizationCode = defineGrantType({
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };
   },
-  redeem: writes.redeemCode,
+  write: ({ db, origins }, ...redeeming) => db.write(writes.redeemCode, origins.current(), ...redeeming),
 });
 
 /** RFC 7636, section 4.1 */

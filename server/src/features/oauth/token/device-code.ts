@@ -1,11 +1,13 @@
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
+import { audited } from '../../audit/index.ts';
 import { type DeviceRow, deviceByHash, takeApproved } from '../device/repo.ts';
 import { pollsTooSoon } from '../device/service.ts';
 import { insertFamily, type NewFamily } from '../grants/families-repo.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
 import { required } from './client.ts';
 import {
+  aboutConnection,
   checkCreatorActive,
   checkGrantLives,
   defineGrantType,
@@ -41,7 +43,9 @@ async function consumeDevice(tx: Tx, device: DeviceRow, family: NewFamily, now: 
 }
 
 /** @public The writing thread finds it by this name. */
-export const writes = defineWrites(import.meta.url, { redeemDeviceCode });
+export const writes = defineWrites(import.meta.url, {
+  redeemDeviceCode: audited('grant.connected', redeemDeviceCode, aboutConnection),
+});
 
 /** The device_code grant (RFC 8628, section 3.4). */
 export const deviceCode = defineGrantType({
@@ -65,7 +69,7 @@ export const deviceCode = defineGrantType({
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };
   },
-  redeem: writes.redeemDeviceCode,
+  write: ({ db, origins }, ...redeeming) => db.write(writes.redeemDeviceCode, origins.current(), ...redeeming),
 });
 
 function checkNotExpired({ expires_at }: DeviceRow, _: Poll, now: number): Refusal | undefined {

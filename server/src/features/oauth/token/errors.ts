@@ -20,7 +20,7 @@ const table = {
   invalid_scope: [
     400,
     'validation_failed',
-    'More scopes than the creator granted. The refresh token can still be used.',
+    'A scope that does not exist, or more than the creator granted. A refresh token can still be used.',
   ],
   authorization_pending: [400, 'validation_failed', 'The creator has not decided yet. Ask again after the interval.'],
   slow_down: [400, 'validation_failed', 'Asked too soon. From now on wait five seconds longer between requests.'],

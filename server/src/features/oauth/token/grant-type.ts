@@ -12,9 +12,10 @@
  * - Anybody can call in the name of a public app. What its write would refuse is refused by a read before it, so that
  *   strangers do not fill the queue of writes.
  */
-import type { Reader, Tx, Write } from '../../../platform/db/database.ts';
+import type { Reader, Tx } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { AppRow } from '../../apps/index.ts';
+import type { Subject } from '../../audit/index.ts';
 import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
 import type { Tokens } from '../keys/tokens.ts';
@@ -23,7 +24,7 @@ import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { Consumption } from './repo.ts';
 import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
 
-export interface TokenParts extends Pick<Platform, 'db' | 'clock' | 'limiter'>, NewFamilyParts {
+export interface TokenParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'limiter'>, NewFamilyParts {
   readonly tokens: Tokens;
   readonly grants: Grants;
   /** A second use within this time counts as a concurrent request. */
@@ -52,8 +53,8 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   look?(db: Reader, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
-  /** Load → checks → consume. Its function calls `redeem`. */
-  readonly redeem: Write<[redeeming: Redeeming<Request>, values: New], Redemption>;
+  /** Load → checks → consume, in one write whose function calls `redeem`. */
+  write(parts: TokenParts, redeeming: Redeeming<Request>, values: New): Promise<Redemption>;
 }
 
 /** The request of an authenticated app, with what its write needs to know. */
@@ -74,6 +75,7 @@ interface Issue {
 export interface Refusal {
   readonly error: OAuthErrorName;
   readonly description: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** `undefined`: the app has no such code or token. */
@@ -124,6 +126,16 @@ export async function redeem<Request, Loaded extends { readonly client_id: strin
   return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
 }
 
+/** For the audit log: the tokens that were issued. */
+export const aboutConnection = (redeemed: Redemption, { clientId }: { readonly clientId: string }): Subject | false =>
+  redeemed !== undefined &&
+  !('error' in redeemed) &&
+  redeemed.consumption === 'consumed' && {
+    creatorId: redeemed.creatorId,
+    clientId,
+    details: { scope: redeemed.scope },
+  };
+
 /** The authenticated app. */
 export type Client = Pick<AppRow, 'id' | 'public'>;
 
@@ -147,13 +159,13 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         const clientId = client.id;
         const { db, clock, grants, raceMs } = parts;
         const waiting = await steps.wait?.(parts, request, clientId);
-        if (waiting) throw new OAuthError(waiting.error, waiting.description);
+        if (waiting) throw toError(waiting);
         const sign = await parts.tokens.signer('access');
         const now = clock();
         const redeeming = { request, clientId, now, raceMs };
         if (client.public === 1 && steps.look) requireFound(await steps.look(db, redeeming), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
-        const redeemed = requireFound(await db.write(steps.redeem, redeeming, values), credential);
+        const redeemed = requireFound(await steps.write(parts, redeeming, values), credential);
         const { consumption, creatorId, grantId, familyId, scope } = redeemed;
         if (consumption === 'reused') grants.announce(creatorId);
         if (consumption !== 'consumed') throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
@@ -165,9 +177,12 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
 
 function requireFound<Found extends object>(found: Found | Refusal | undefined, credential: string): Found {
   if (!found) throw new OAuthError('invalid_grant', `The ${credential} is unknown.`);
-  if ('error' in found) throw new OAuthError(found.error, found.description);
+  if ('error' in found) throw toError(found);
   return found;
 }
+
+const toError = ({ error, description, headers }: Refusal): OAuthError =>
+  new OAuthError(error, description, { ...headers });
 
 export const checkUnused = ({ used_at }: { used_at: number | null }): 'used' | undefined =>
   used_at === null ? undefined : 'used';

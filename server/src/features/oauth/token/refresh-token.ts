@@ -1,4 +1,5 @@
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
+import { chaosHeader } from '../chaos.ts';
 import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
@@ -30,7 +31,7 @@ interface NextToken {
 
 const readSteps: ReadSteps<Refresh, RefreshTokenRow> = {
   load: (db, { key }) => refreshTokenByKey(db, key),
-  checks: [checkNotRevoked, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
+  checks: [checkNotRevoked, checkNotPaused, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
 };
 
 async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: NextToken) {
@@ -85,8 +86,15 @@ export const refreshToken = defineGrantType({
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
   },
-  redeem: writes.redeemRefreshToken,
+  write: ({ db }, ...redeeming) => db.write(writes.redeemRefreshToken, ...redeeming),
 });
+
+/** Chaos of a sandbox creator. Nothing is used up, so that the token works again when chaos is switched off. */
+function checkNotPaused({ grant_paused_at }: RefreshTokenRow): Refusal | undefined {
+  return grant_paused_at === null
+    ? undefined
+    : { ...invalidGrant('The refresh token has been revoked.'), headers: { [chaosHeader]: 'revoked' } };
+}
 
 function checkNotRevoked({ grant_ended_at, family_ended_at }: RefreshTokenRow): Refusal | undefined {
   return grant_ended_at === null && family_ended_at === null

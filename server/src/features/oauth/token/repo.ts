@@ -82,6 +82,7 @@ export interface RefreshTokenRow {
   client_id: string;
   grant_scope: string;
   grant_ended_at: number | null;
+  grant_paused_at: number | null;
   creator_suspended_at: number | null;
   username: string;
 }
@@ -91,7 +92,7 @@ export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshToken
     `SELECT r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at, r.repeat_hash,
        f.scope AS family_scope, f.expires_at AS family_expires_at, f.ended_at AS family_ended_at,
        g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
-       c.suspended_at AS creator_suspended_at, c.username
+       g.paused_at AS grant_paused_at, c.suspended_at AS creator_suspended_at, c.username
      FROM refresh_tokens r
      JOIN families f ON f.creator_id = r.creator_id AND f.id = r.family_id
      JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id

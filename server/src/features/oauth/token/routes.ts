@@ -1,5 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { actAs } from '../../../platform/http/act-as.ts';
 import {
   idempotencyKey,
   idempotencyKeyHeader,
@@ -7,6 +8,7 @@ import {
   isIdempotencyKeyForm,
 } from '../../../platform/http/idempotency-key.ts';
 import { Type } from '../../../platform/http/type.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import type { Apps } from '../../apps/index.ts';
 import { deviceRoute } from '../device/routes.ts';
 import type { Devices } from '../device/service.ts';
@@ -23,7 +25,7 @@ import {
 } from './schemas.ts';
 import { grantTypes, type TokenEndpoint } from './service.ts';
 
-export interface OAuthRoutesParts {
+export interface OAuthRoutesParts extends Pick<Platform, 'origins'> {
   readonly apps: Apps;
   readonly devices: Devices;
   readonly tokenEndpoint: TokenEndpoint;
@@ -52,6 +54,10 @@ export function oauthRoutes(instance: FastifyInstance, parts: OAuthRoutesParts):
       reply.header('pragma', 'no-cache');
       done(queryProblem(request));
     });
+    scope.addHook(
+      'preHandler',
+      actAs(parts.origins, ({ clientId }) => clientId),
+    );
     deviceRoute(scope, parts);
     routes(scope, parts);
   });

@@ -33,6 +33,7 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
     const claims = await tokens.verify('access', token);
     if (typeof claims === 'string' || claims.clientId !== clientId) return undefined;
     const now = await access(claims);
+    if (now?.paused) return undefined;
     return (
       now && {
         active: true,
@@ -52,7 +53,13 @@ export function createTokenEndpoint(parts: TokenEndpointParts) {
   const introspectRefresh = async (clientId: string, token: string): Promise<Introspection | undefined> => {
     const row = await refreshTokenByKey(db, refreshKey(token));
     if (!row || row.client_id !== clientId || row.expires_at <= clock()) return undefined;
-    const endedAt = [row.used_at, row.family_ended_at, row.grant_ended_at, row.creator_suspended_at];
+    const endedAt = [
+      row.used_at,
+      row.family_ended_at,
+      row.grant_ended_at,
+      row.grant_paused_at,
+      row.creator_suspended_at,
+    ];
     if (endedAt.some((at) => at !== null)) return undefined;
     return {
       active: true,

@@ -1,6 +1,6 @@
 import { displayText } from '../../platform/web/browser/text.ts';
 import type { Zone } from '../../platform/zone.ts';
-import type { Tip } from '../tips/index.ts';
+import type { Tip } from './schemas.ts';
 
 /** Excel needs it to read the file as UTF-8. */
 const byteOrderMark = '\ufeff';

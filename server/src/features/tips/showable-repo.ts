@@ -1,0 +1,67 @@
+/** Tips whose alert may be shown, now or again: by the time of their alert, which is that of their approval if they were held. */
+import type { Reader, Sql } from '../../platform/db/database.ts';
+import type { StoredSkipReason } from '../events/index.ts';
+import { columns, type TipRow } from './repo.ts';
+
+const neverShown = ['rejected', 'held_too_long', 'blocked', 'voided'] satisfies StoredSkipReason[];
+
+/** The alert is neither held nor was refused, and has words: a condition of SQL on `tips`. */
+export const showable = `voided_at IS NULL AND erased_at IS NULL AND alert_status <> 'held'
+  AND (alert_reason IS NULL OR alert_reason NOT IN (${neverShown.map((reason) => `'${reason}'`).join(', ')}))`;
+
+export async function mayBeShown(db: Reader, creatorId: string, tipId: string): Promise<boolean> {
+  const row = await db.get(`SELECT id FROM tips WHERE creator_id = $1 AND id = $2 AND ${showable}`, [creatorId, tipId]);
+  return row !== undefined;
+}
+
+/** The alert of a tip, and when it came. */
+export interface ShowableRow {
+  id: string;
+  sequence: number;
+  at: number;
+}
+
+const after = (at: string, condition: string): string => `
+SELECT * FROM (SELECT id, sequence, ${at} AS at FROM tips
+  WHERE creator_id = $1 AND approved_at IS ${condition} AND ${showable} AND (${at}, sequence) > ($2, $3) AND ${at} <= $4
+  ORDER BY ${at}, sequence LIMIT $5) AS ${at}_after`;
+const afterSql = `${after('created_at', 'NULL')} UNION ALL ${after('approved_at', 'NOT NULL')} ORDER BY at, sequence LIMIT $5`;
+
+/** In the order of their alerts, those after a position and up to an instant. */
+export function showableAfter(
+  db: Reader,
+  creatorId: string,
+  position: Pick<ShowableRow, 'at' | 'sequence'>,
+  until: number,
+  limit: number,
+): Promise<ShowableRow[]> {
+  return db.all<ShowableRow>(afterSql, [creatorId, position.at, position.sequence, until, limit]);
+}
+
+const times = (at: string, condition: string): string => `
+SELECT * FROM (SELECT ${at} AS at FROM tips
+  WHERE creator_id = $1 AND approved_at IS ${condition} AND ${showable} AND ${at} >= $2 AND ${at} < $3
+  ORDER BY ${at} DESC LIMIT $4) AS ${at}_times`;
+const timesSql = `${times('created_at', 'NULL')} UNION ALL ${times('approved_at', 'NOT NULL')} ORDER BY at DESC LIMIT $4`;
+
+/** When alerts came in [from, before), the newest first. */
+export async function showableTimes(
+  db: Reader,
+  creatorId: string,
+  from: number,
+  before: number,
+  limit: number,
+): Promise<number[]> {
+  return (await db.all<{ at: number }>(timesSql, [creatorId, from, before, limit])).map(({ at }) => at);
+}
+
+const byIds: Sql = {
+  sqlite: `SELECT ${columns} FROM tips WHERE id IN (SELECT value FROM json_each($2)) AND creator_id = $1 AND ${showable}`,
+  postgres: `SELECT ${columns} FROM tips WHERE id = ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))
+    AND creator_id = $1 AND ${showable}`,
+};
+
+/** In no order; those that may not be shown are left out. */
+export function showableByIds(db: Reader, creatorId: string, ids: readonly string[]): Promise<TipRow[]> {
+  return db.all<TipRow>(byIds, [creatorId, JSON.stringify(ids)]);
+}

@@ -1,0 +1,86 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { Database } from '../../platform/db/database.ts';
+import type { WorkQueue } from '../../platform/work-queue.ts';
+import { toTip } from './repo.ts';
+import type { Tip } from './schemas.ts';
+import * as repo from './showable-repo.ts';
+
+/** A stretch of alerts without a long silence: an evening. Both instants are those of alerts. */
+export interface Evening {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+export interface EveningOptions {
+  readonly since: number;
+  readonly before: number;
+  /** A silence of this length separates two evenings. */
+  readonly silenceMs: number;
+  readonly longestMs: number;
+  readonly limit: number;
+}
+
+const pageSize = 2_000;
+/** A history of very many alerts offers fewer evenings. */
+const maxPages = 20;
+
+export function createShowable({ db, queue }: { readonly db: Database; readonly queue: WorkQueue }) {
+  const timesOf = (creatorId: string, from: number, before: number): Promise<number[]> =>
+    queue.goOn(creatorId, async () => {
+      await nextIteration();
+      return repo.showableTimes(db, creatorId, from, before, pageSize);
+    });
+
+  return {
+    /** Whether the creator's rules and choices let the tip be shown, now or before. */
+    mayBeShown: (creatorId: string, id: string): Promise<boolean> => repo.mayBeShown(db, creatorId, id),
+
+    /** Alerts after a position and up to an instant, in the order in which they came. */
+    showableAfter: (
+      creatorId: string,
+      position: Pick<repo.ShowableRow, 'at' | 'sequence'>,
+      until: number,
+      limit: number,
+    ): Promise<repo.ShowableRow[]> => repo.showableAfter(db, creatorId, position, until, limit),
+
+    /** Those of these tips that may be shown, as they are now. */
+    async showable(creatorId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Tip>> {
+      if (ids.length === 0) return new Map();
+      const rows = await repo.showableByIds(db, creatorId, ids);
+      return new Map(rows.map((row) => [row.id, toTip(row)]));
+    },
+
+    /** How many alerts came in a span, both ends included: `most` stands for as many or more. */
+    async countShowable(creatorId: string, { from, to }: Omit<Evening, 'count'>, most: number): Promise<number> {
+      let count = 0;
+      for (let before = to + 1; before > from && count < most; ) {
+        const times = await timesOf(creatorId, from, before);
+        count += times.length;
+        before = times.length < pageSize ? from : (times.at(-1) ?? from);
+      }
+      return Math.min(count, most);
+    },
+
+    /** The newest evenings, the newest first. It may read a long history. */
+    async evenings(creatorId: string, { since, before, silenceMs, longestMs, limit }: EveningOptions) {
+      const evenings: Evening[] = [];
+      let current: Evening | undefined;
+      let until = before;
+      for (let pages = 0; pages < maxPages && evenings.length < limit; pages++) {
+        const times = await timesOf(creatorId, since, until);
+        for (const at of times) {
+          const goesOn = current && current.from - at < silenceMs && current.to - at <= longestMs;
+          if (current && !goesOn) evenings.push(current);
+          current =
+            current && goesOn ? { ...current, from: at, count: current.count + 1 } : { from: at, to: at, count: 1 };
+        }
+        // Alerts of the same millisecond at a page's end are counted once too few.
+        until = times.at(-1) ?? since;
+        if (times.length < pageSize) break;
+      }
+      if (current) evenings.push(current);
+      return evenings.slice(0, limit);
+    },
+  };
+}
