@@ -198,3 +198,22 @@ test('the operator deletes after seven days or at once, and is asked for the nam
   assert.equal(await accounts.byId(id), undefined);
   assert.equal(await json('show', 'malee'), 'creator_unknown');
 });
+
+test('an owner who restores the account while the operator deletes it at once keeps it, and the operator is told', async (t) => {
+  const app = await buildApp(t);
+  const { accounts, db, leaving } = app.runtime;
+  const { id } = await accounts.add({ username: 'malee', password });
+  const write = db.write.bind(db);
+  let begun = 0;
+  t.mock.method(db, 'write', async (...args: Parameters<typeof write>) => {
+    if (args[0].name === 'beginErasure') {
+      assert.equal(++begun, 1, 'it is not tried again');
+      assert.equal(await leaving.restore(id, 'owner'), true);
+    }
+    return write(...args);
+  });
+  await assert.rejects(leaving.eraseNow(id), { code: 'creator_restored', message: /owner.* has restored it/ });
+  t.mock.restoreAll();
+  const kept = await accounts.byId(id);
+  assert.deepEqual([kept?.delete_at, kept?.removed_at, kept?.suspended_at], [null, null, null]);
+});

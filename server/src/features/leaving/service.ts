@@ -41,6 +41,12 @@ const cleanedAgainMs = 86_400_000;
 
 class LeaseLost extends Error {}
 
+/** Somebody restored the account before its deletion began. */
+class Restored extends Error {
+  readonly code = 'creator_restored';
+  override readonly message = 'The account was not deleted: its owner, or an operator, has restored it.';
+}
+
 export function createLeaving(parts: LeavingParts) {
   const { db, origins, clock, wait, newId, log, accounts, grants, audit, erase, sandbox, takenNames, file } = parts;
   const { writes } = repo;
@@ -160,10 +166,15 @@ export function createLeaving(parts: LeavingParts) {
       return restored;
     },
 
-    /** Deletes an account now, in this process or with another one that has begun. */
+    /** Deletes an account now, in this process or with another one that has begun. Rejects if it is restored first. */
     async eraseNow(creatorId: string): Promise<void> {
-      await ask(creatorId, true);
-      while (!(await eraseAccount(creatorId))) await wait(1000);
+      const deleteAt = await ask(creatorId, true);
+      while (!(await eraseAccount(creatorId))) {
+        const { delete_at } = (await accounts.byId(creatorId)) ?? { delete_at: deleteAt };
+        // A later time is that of another request, made after the account was restored.
+        if (delete_at === null || delete_at > deleteAt) throw new Restored();
+        await wait(1000);
+      }
       await cleanFiles();
     },
 
