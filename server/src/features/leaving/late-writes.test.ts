@@ -1,9 +1,11 @@
 /** Requests that were under way while an account was deleted: what they write comes late. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pg from 'pg';
 import { until } from '../../../../sdk/test/until.ts';
-import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { buildApp, onNodes, type TestApp } from '../../../test/build-app.ts';
 import { makeApp, makeCreator } from '../../../test/factories.ts';
+import { connect, parties, refresh } from '../../../test/oauth.ts';
 import { rowsWith } from '../../../test/rows-with.ts';
 import { execute } from '../../../test/sql.ts';
 
@@ -53,6 +55,37 @@ test('security 53: what a late request had told the audit log is taken out with 
   app.clock.advance(20_000);
   await leaving.tick();
   assert.deepEqual([...(await rowsWith(app, address)), ...(await rowsWith(app, 'latemark'))], []);
+});
+
+test('security 53: a refresh that is under way while an account is deleted leaves no token', {
+  skip: onNodes ? false : 'the embedded store runs one write at a time',
+}, async (t) => {
+  const app = await buildApp(t);
+  const { db, leaving } = app.runtime;
+  const { creator, client } = await parties(app);
+  const { refresh_token } = await connect(app, creator, client);
+  const other = new pg.Client({ connectionString: app.env.DATABASE_URL });
+  other.on('error', () => {}); // its database is dropped after the test
+  await other.connect();
+  // A refresh stops after it has rotated its token, before it inserts the next one.
+  await other.query(`
+    CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+    CREATE TRIGGER waits BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION wait_for_the_test();
+    SELECT pg_advisory_lock(1)`);
+  const waiting = async () => {
+    const sql = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
+    return (await other.query(sql)).rows.length;
+  };
+  const refreshed = refresh(app.http, client, refresh_token);
+  await until('the refresh waits', async () => (await waiting()) === 1);
+  const erased = leaving.eraseNow(creator.creatorId);
+  await until('the deletion waits for it', async () => (await waiting()) === 2);
+  await other.query('SELECT pg_advisory_unlock(1)');
+  assert.equal((await refreshed).statusCode, 200);
+  await erased;
+  assert.deepEqual(await db.all('SELECT hash FROM refresh_tokens'), []);
+  await other.end();
 });
 
 test('an account that waits for its deletion, or is gone, gets no app and no sandbox creator', async (t) => {

@@ -29,20 +29,26 @@ export function tokensBetween(db: Reader, after: string, before: string, limit: 
   );
 }
 
-const inList = (start: string): Sql => ({
-  sqlite: `${start} (SELECT value FROM json_each($1))`,
-  postgres: `${start} (SELECT jsonb_array_elements_text(CAST($1 AS jsonb)))`,
+const inList = (start: string, end = ''): Sql => ({
+  sqlite: `${start} (SELECT value FROM json_each($1)) ${end}`,
+  postgres: `${start} (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) ${end}`,
 });
-const deleteTokens = inList('DELETE FROM refresh_tokens WHERE hash IN');
+const deleteTokens = inList('DELETE FROM refresh_tokens WHERE hash IN', 'RETURNING successor_hash');
 const makeFirst = inList('UPDATE refresh_tokens SET parent_hash = NULL WHERE parent_hash IS NOT NULL AND hash IN');
 
-async function removeTokens(tx: Tx, tokens: readonly { hash: string; successor_hash: string | null }[]) {
-  const list = (hashes: readonly (string | null)[]) => [JSON.stringify(hashes.filter((hash) => hash !== null))];
-  await tx.run(deleteTokens, list(tokens.map(({ hash }) => hash)));
-  await tx.run(makeFirst, list(tokens.map(({ successor_hash }) => successor_hash)));
+/**
+ * Returns how many successors are left. The deletion tells them, because it waits for a refresh that is rotating one of
+ * the tokens: no earlier statement sees the successor that this refresh inserts.
+ */
+async function removeTokens(tx: Tx, tokens: readonly { hash: string }[]): Promise<number> {
+  const removed = await tx.all<{ successor_hash: string | null }>(deleteTokens, [
+    JSON.stringify(tokens.map(({ hash }) => hash)),
+  ]);
+  const successors = removed.map(({ successor_hash }) => successor_hash).filter((hash) => hash !== null);
+  return tx.run(makeFirst, [JSON.stringify(successors)]);
 }
 
-const rotated = inList('SELECT hash, successor_hash FROM refresh_tokens WHERE used_at IS NOT NULL AND hash IN');
+const rotated = inList('SELECT hash FROM refresh_tokens WHERE used_at IS NOT NULL AND hash IN');
 
 /** Removes those of these tokens that were rotated. */
 async function forgetRotated(tx: Tx, hashes: readonly string[]): Promise<void> {
@@ -77,7 +83,7 @@ export function familiesOfCreator(db: Reader, creatorId: string, limit: number):
 
 /** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
 async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
-  const tokens = await tx.all<{ hash: string; successor_hash: string | null }>(
+  const tokens = await tx.all<{ hash: string }>(
     `WITH RECURSIVE chain (hash, successor_hash, place) AS (
        SELECT hash, successor_hash, 1 FROM refresh_tokens
        WHERE creator_id = $1 AND family_id = $2 AND parent_hash IS NULL
@@ -85,11 +91,11 @@ async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number
        SELECT r.hash, r.successor_hash, chain.place + 1 FROM chain
        JOIN refresh_tokens r ON r.hash = chain.successor_hash WHERE chain.place < $3
      )
-     SELECT hash, successor_hash FROM chain LIMIT $3`,
+     SELECT hash FROM chain LIMIT $3`,
     [creator_id, id, limit],
   );
-  await removeTokens(tx, tokens);
-  if (tokens.length >= limit) return false;
+  const left = await removeTokens(tx, tokens);
+  if (left > 0 || tokens.length >= limit) return false;
   await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND family_id = $2', [creator_id, id]);
   await deleteFamily(tx, creator_id, id, now);
   return true;
