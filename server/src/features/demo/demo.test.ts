@@ -55,3 +55,19 @@ test('removing the demo leaves nothing of it, and everything of others', async (
   assert.equal(await demo.remove(), 0);
   assert.equal((await http.inject({ url: '/v1/me', headers: other.headers })).statusCode, 200);
 });
+
+test('whoever has connected the demo app finds in the audit log that its grant ended', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { audit, demo } = runtime;
+  await demo.ensure();
+  const world = await demo.world();
+  assert.ok(world);
+  const { creatorId } = await makePair(runtime, { app: world });
+  await demo.remove();
+  const rows = await audit.list({ action: 'grant.ended' }, { limit: 10 });
+  assert.deepEqual(
+    rows.map(({ creator_id, client_id, details }) => ({ creator_id, client_id, details })),
+    [{ creator_id: creatorId, client_id: world.clientId, details: { reason: 'app_deleted' } }],
+  );
+  assert.deepEqual(await audit.list({ action: 'app.deleted' }, { limit: 10 }), []);
+});

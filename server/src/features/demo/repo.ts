@@ -31,6 +31,14 @@ export async function familyOf(
   );
 }
 
+/** The demo apps that may act for somebody. */
+export function connectedApps(db: Reader): Promise<{ id: string; owner_id: string }[]> {
+  return db.all(
+    `SELECT id, owner_id FROM apps WHERE demo = 1
+       AND EXISTS (SELECT 1 FROM grants WHERE grants.client_id = apps.id AND grants.ended_at IS NULL)`,
+  );
+}
+
 async function removeDemo(tx: Tx): Promise<number> {
   for (const { table, column } of creatorTables)
     if (table !== 'creators' && table !== 'apps')

@@ -142,6 +142,10 @@ export function createDemo(parts: DemoParts) {
       return token;
     },
 
-    remove: (): Promise<number> => db.write(repo.writes.removeDemo, origins.current()),
+    /** Its apps are deleted first, as others are: who has connected one finds in the audit log that the grant ended. */
+    async remove(): Promise<number> {
+      for (const { owner_id, id } of await repo.connectedApps(db)) await grants.deleteApp(owner_id, id);
+      return db.write(repo.writes.removeDemo, origins.current());
+    },
   };
 }
