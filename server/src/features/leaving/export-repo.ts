@@ -9,6 +9,8 @@ export interface ExportedTable {
   /** A unique key: the order of the rows. */
   readonly key: readonly string[];
   readonly columns: readonly string[];
+  /** Whether the rows name an app by its id alone: `nextRows` then adds `app_name`. */
+  readonly addsAppName: boolean;
   /** Columns with pictures and sounds, which become files of their own. */
   readonly files: readonly string[];
 }
@@ -22,11 +24,13 @@ export async function exportedTables(db: Reader): Promise<ExportedTable[]> {
     if (!owner || (typeof exported === 'object' && 'not' in exported)) continue;
     const without = exported === 'all' ? [] : exported.without;
     const columns = (await columnsOf(db, name)).filter(({ column }) => !without.includes(column));
+    const has = (wanted: string): boolean => columns.some(({ column }) => column === wanted);
     found.push({
       name,
       where: ownedBy(owner),
       key: await keyOf(db, name, owner.creator ?? ''),
       columns: columns.filter(({ bytes }) => bytes === 0).map(({ column }) => column),
+      addsAppName: has('client_id') && !has('app_name'),
       files: columns.filter(({ bytes }) => bytes === 1).map(({ column }) => column),
     });
   }
@@ -76,13 +80,14 @@ async function keyOf(db: Reader, table: string, creator: string): Promise<string
 /** The next rows after `last`, which is a row with the columns of the key. */
 export function nextRows(
   db: Reader,
-  { name, where, key }: ExportedTable,
+  { name, where, key, addsAppName }: ExportedTable,
   columns: readonly string[],
   creatorId: string,
   last: Row | undefined,
   limit: number,
 ): Promise<Row[]> {
-  const selected = [...new Set([...columns, ...key])].join(', ');
+  const appName = `(SELECT apps.name FROM apps WHERE apps.id = ${name}.client_id) AS app_name`;
+  const selected = [...new Set([...columns, ...key]), ...(addsAppName ? [appName] : [])].join(', ');
   const order = key.join(', ');
   if (!last)
     return db.all(`SELECT ${selected} FROM ${name} WHERE ${where} ORDER BY ${order} LIMIT $2`, [creatorId, limit]);

@@ -80,8 +80,13 @@ test('a creator gets it as one file after a recent sign-in: JSON as such, times 
   assert.deepEqual([goal.title, goal.starts_at, goal.ends_at], ['A chair', null, null]);
   const [avatar] = read('avatars.json');
   assert.ok((files.get(avatar.bytes)?.length ?? 0) > 0, avatar.bytes);
-  assert.equal(read('grants.json')[0].client_id, pair.clientId);
-  for (const { at } of read('audit.json')) assert.match(at, /^2026-11-15T.*Z$/);
+  const [grant] = read('grants.json');
+  const { name: appName } = await app.runtime.apps.byId(pair.clientId);
+  assert.deepEqual([grant.client_id, grant.app_name], [pair.clientId, appName]);
+  for (const { at, client_id, app_name } of read('audit.json')) {
+    assert.match(at, /^2026-11-15T.*Z$/);
+    assert.equal(app_name, client_id === null ? null : appName);
+  }
   assert.ok(read('audit.json').length > 0);
   const explained = files.get('README.txt')?.toString() ?? '';
   for (const name of files.keys())

@@ -120,7 +120,8 @@ export const jsonColumns: ReadonlySet<string> = new Set([
 
 /** A row for people and programs: times as RFC 3339, JSON as such, files by their name in the archive. */
 function readable(row: Row, table: ExportedTable): Record<string, unknown> {
-  const fields = table.columns.map((column): [string, unknown] => [column, readableValue(column, row[column] ?? null)]);
+  const columns = [...table.columns, ...(table.addsAppName ? ['app_name'] : [])];
+  const fields = columns.map((column): [string, unknown] => [column, readableValue(column, row[column] ?? null)]);
   return Object.fromEntries([...fields, ...table.files.map((column) => [column, fileName(table, row)])]);
 }
 

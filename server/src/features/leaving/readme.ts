@@ -33,8 +33,8 @@ Namjai: the data of the account "${username}", as stored at ${at}
 
 tips.csv opens in any spreadsheet. Every other file is JSON, one for each table of the database that holds something about
 you: one object a line, in UTF-8. Amounts in columns that end in _minor are satang (100 satang = 1 baht), times in JSON are
-UTC, 1 is yes and 0 is no. Pictures and sounds that you uploaded are in folders named after their table; "bytes" is the name
-of the file.
+UTC, 1 is yes and 0 is no. "client_id" is the id of an app, "app_name" its name. Pictures and sounds that you uploaded are in
+folders named after their table; "bytes" is the name of the file.
 
 Passwords, keys, tokens and secrets are not part of it: nobody should find them in a file. What is counted from other
 tables (lists of supporters, logs of deliveries) and your sandbox creators are left out.
@@ -46,7 +46,8 @@ Namjai: ข้อมูลของบัญชี "${username}" ที่บั
 
 tips.csv เปิดได้ด้วยโปรแกรมตารางคำนวณทุกชนิด ไฟล์อื่นเป็น JSON หนึ่งไฟล์ต่อหนึ่งตารางของฐานข้อมูลที่มีข้อมูลของคุณ
 หนึ่งรายการต่อบรรทัด เข้ารหัส UTF-8 จำนวนเงินในคอลัมน์ที่ลงท้ายด้วย _minor มีหน่วยเป็นสตางค์ เวลาใน JSON เป็น UTC
-1 คือใช่ 0 คือไม่ใช่ รูปภาพและเสียงที่คุณอัปโหลดอยู่ในโฟลเดอร์ตามชื่อตาราง โดย "bytes" คือชื่อไฟล์
+1 คือใช่ 0 คือไม่ใช่ "client_id" คือรหัสของแอป "app_name" คือชื่อแอป
+รูปภาพและเสียงที่คุณอัปโหลดอยู่ในโฟลเดอร์ตามชื่อตาราง โดย "bytes" คือชื่อไฟล์
 
 ไม่มีรหัสผ่าน คีย์ โทเคน และความลับใด ๆ เพราะไม่ควรมีใครพบสิ่งเหล่านี้ในไฟล์ ข้อมูลที่นับจากตารางอื่น
 (รายชื่อผู้สนับสนุน บันทึกการส่ง) และครีเอเตอร์ทดลองของคุณไม่รวมอยู่ด้วย
