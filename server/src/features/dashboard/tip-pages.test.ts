@@ -178,6 +178,37 @@ test('a held tip says so, shows what the public would see, and leads to live con
   assert.doesNotMatch(blocked, /Held for approval/);
 });
 
+test('an alert that was not shown because its words were erased says so, and one that was skipped before says that', async (t) => {
+  const { app, creator, visitor, tip } = await open(t);
+  const { creatorId } = creator;
+  const { erasure, overlays } = app.runtime;
+  const pair = await makePair(app.runtime, { creator });
+  const erased = await tip();
+  await erasure.one(creatorId, erased.id);
+  const skipped = await tip();
+  await overlays.skip(creatorId, skipped.id);
+  app.clock.advance(1000);
+  await erasure.one(creatorId, skipped.id);
+  const page = async (id: string, language: string) =>
+    (await visitor.get(`/dashboard/tips/${id}`, { 'accept-language': language })).body;
+  const [byErasing, byCreator] = [/Its name and message were erased first\./, /The creator skipped it\./];
+  assert.match(await page(erased.id, 'en'), byErasing);
+  assert.doesNotMatch(await page(erased.id, 'en'), byCreator);
+  assert.match(await page(erased.id, 'th'), /ชื่อและข้อความถูกลบก่อนแสดง/);
+  assert.match(await page(skipped.id, 'en'), byCreator);
+  assert.doesNotMatch(await page(skipped.id, 'en'), byErasing);
+  const { steps } = (await app.http.inject({ url: `/v1/tips/${erased.id}/trace`, headers: pair.headers })).json();
+  assert.deepEqual(
+    steps.find(({ kind }: { kind: string }) => kind === 'overlay'),
+    {
+      at: '2026-11-15T04:00:00.000Z',
+      kind: 'overlay',
+      outcome: 'skipped',
+      detail: { reason: 'by_creator', overlay_open: false },
+    },
+  );
+});
+
 test('a tip that waits for something leads to where the creator can do it', async (t) => {
   const { app, creator, visitor, tip } = await open(t);
   const { overlays } = app.runtime;

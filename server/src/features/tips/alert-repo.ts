@@ -180,12 +180,14 @@ export interface Decision {
   readonly approvedAt: number | null;
   readonly settledAt: number | null;
   readonly reason: StoredSkipReason | null;
+  /** When the words of the tip were erased: at `settledAt` if that skipped the alert. */
+  readonly erasedAt: number | null;
 }
 
 export function decisionOf(db: Reader, creatorId: string, tipId: string): Promise<Decision | undefined> {
   return db.get<Decision>(
     `SELECT request_id AS "requestId", ${heldBy} AS "heldBy", approved_at AS "approvedAt", settled_at AS "settledAt",
-       CASE WHEN alert_status = 'skipped' THEN alert_reason END AS reason
+       CASE WHEN alert_status = 'skipped' THEN alert_reason END AS reason, erased_at AS "erasedAt"
      FROM tips WHERE creator_id = $1 AND id = $2`,
     [creatorId, tipId],
   );

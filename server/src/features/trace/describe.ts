@@ -6,7 +6,7 @@ import type { HoldReason, StoredSkipReason } from '../events/index.ts';
 import type { Lane, LaneMissing, LaneStep, TraceView } from './model.ts';
 import type { TraceT } from './words.ts';
 
-export const skipped = {
+const skipped = {
   by_creator: 'becauseByCreator',
   below_minimum: 'becauseBelowMinimum',
   rejected: 'becauseRejected',
@@ -14,6 +14,12 @@ export const skipped = {
   voided: 'becauseVoided',
   blocked: 'becauseBlocked',
 } as const satisfies Record<StoredSkipReason, string>;
+
+/** Why an alert was skipped; nothing if it was shown or has expired. */
+export function skippedBecause(step: Extract<LaneStep, { kind: 'overlay' }>, t: TraceT): string | undefined {
+  const { reason } = step.detail;
+  return step.erased ? t('becauseErased') : reason === null ? undefined : t(skipped[reason]);
+}
 
 const held = {
   word_list: 'byWordList',

@@ -1,5 +1,5 @@
 /** A trace as plain text, for the command line. */
-import { duration, laneNames, missing, missingLabel, skipped, stepText } from './describe.ts';
+import { duration, laneNames, missing, missingLabel, skippedBecause, stepText } from './describe.ts';
 import type { LaneMissing, LaneStep, TraceView } from './model.ts';
 import type { MissingStep, TraceStep } from './schemas.ts';
 import { type TraceT, traceWords } from './words.ts';
@@ -76,8 +76,8 @@ function more(step: LaneStep, t: TraceT): string[] {
     case 'recorded':
       return step.detail.request_id === null ? [] : [`(${step.detail.request_id})`];
     case 'overlay': {
-      const { reason, overlay_open } = step.detail;
-      return [...(reason ? [t(skipped[reason])] : []), ...(overlay_open === false ? [t('noOverlayThen')] : [])];
+      const because = skippedBecause(step, t);
+      return [...(because ? [because] : []), ...(step.detail.overlay_open === false ? [t('noOverlayThen')] : [])];
     }
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;

@@ -14,8 +14,11 @@ export interface Lane extends Pick<Receiver, 'id' | 'kind'> {
   readonly url: string | null;
 }
 
-/** `lane`: `server`, `overlay`, or the id of a receiver. */
-export type LaneStep = (TraceStep | ProgramStep) & { readonly lane: string };
+/**
+ * `lane`: `server`, `overlay`, or the id of a receiver. `erased`: the alert was skipped because the words of its tip were
+ * erased; of this the API tells only that it was skipped.
+ */
+export type LaneStep = (TraceStep | ProgramStep) & { readonly lane: string; readonly erased?: boolean };
 export interface LaneMissing extends Omit<MissingStep, 'kind' | 'reason'> {
   readonly kind: MissingStep['kind'] | 'program';
   readonly reason: MissingReason | 'no_program';
@@ -89,6 +92,7 @@ export interface AlertFacts {
   readonly approvedAt: number | null;
   readonly settledAt: number | null;
   readonly reason: StoredSkipReason | null;
+  readonly erasedAt: number | null;
 }
 
 export function readEvent({ sequence, type, body, screened }: StoredEvent): ReadEvent {

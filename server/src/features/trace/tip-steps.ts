@@ -66,13 +66,14 @@ const isOpenAt = ({ spans }: OverlayFacts, at: number): boolean =>
   spans.some(({ from, to }) => from <= at && (to === null || to >= at));
 
 function outcome(facts: AlertFacts, later: readonly ReadEvent[], overlay: OverlayFacts): LaneStep[] {
-  const { tip, reason } = facts;
+  const { tip, reason, erasedAt } = facts;
   const { status, shown_at } = tip.alert;
   if (status === 'queued' || status === 'held') return [];
   const queued = queuedAt(facts);
   const overlay_open = queued === null ? null : isOpenAt(overlay, queued);
   const at = status === 'shown' && shown_at !== null ? shown_at : settledAt(facts, later);
-  return [{ lane: 'overlay', at, kind: 'overlay', outcome: status, detail: { reason, overlay_open } }];
+  const erased = status === 'skipped' && erasedAt !== null && erasedAt === facts.settledAt;
+  return [{ lane: 'overlay', at, kind: 'overlay', outcome: status, detail: { reason, overlay_open }, erased }];
 }
 
 /** Why the alert has not been shown yet, if nothing is decided about it. */

@@ -3,7 +3,16 @@ import { badge, definitions, notice, table, webAddress, written } from '../../pl
 import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
-import { duration, laneNames, missing, missingLabel, missingTone, skipped, stepText, toneOf } from './describe.ts';
+import {
+  duration,
+  laneNames,
+  missing,
+  missingLabel,
+  missingTone,
+  skippedBecause,
+  stepText,
+  toneOf,
+} from './describe.ts';
 import type { LaneMissing, LaneStep, TraceView } from './model.ts';
 import { tracePicture } from './picture.ts';
 import { type TraceT, traceWords } from './words.ts';
@@ -71,9 +80,9 @@ function more(step: LaneStep, { lang, times }: ShownTrace, t: TraceT): Html {
       return request_id ? line(html`${t('requestId')} <code translate="no">${request_id}</code>`) : '';
     }
     case 'overlay': {
-      const { reason, overlay_open } = step.detail;
-      const because = reason === null ? '' : line(html`${t(skipped[reason])}`);
-      return html`!${because}!${overlay_open === false ? line(html`${t('noOverlayThen')}`) : ''}`;
+      const because = skippedBecause(step, t);
+      const why = because === undefined ? '' : line(html`${because}`);
+      return html`!${why}!${step.detail.overlay_open === false ? line(html`${t('noOverlayThen')}`) : ''}`;
     }
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;

@@ -65,6 +65,7 @@ export const traceWords = messages({
     becauseHeldTooLong: 'Nobody approved it within a day.',
     becauseBlocked: 'The supporter is blocked.',
     becauseVoided: 'The tip was voided first.',
+    becauseErased: 'Its name and message were erased first.',
 
     missingHeld: 'It waits for approval.',
     missingNoOverlay: 'No overlay has been open since it came.',
@@ -165,6 +166,7 @@ export const traceWords = messages({
     becauseHeldTooLong: 'ไม่มีใครอนุมัติภายในหนึ่งวัน',
     becauseBlocked: 'ผู้สนับสนุนคนนี้ถูกบล็อก',
     becauseVoided: 'ทิปถูกยกเลิกก่อนแสดง',
+    becauseErased: 'ชื่อและข้อความถูกลบก่อนแสดง',
 
     missingHeld: 'กำลังรออนุมัติ',
     missingNoOverlay: 'ไม่มีโอเวอร์เลย์เปิดอยู่เลยตั้งแต่ทิปเข้ามา',
