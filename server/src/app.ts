@@ -245,7 +245,7 @@ export function createApp(runtime: Runtime): App {
       zone,
       times,
     });
-    docsPages(scope, { pages, document });
+    docsPages(scope, { pages, document, limiter });
   });
 
   let documentBytes: Buffer | undefined;

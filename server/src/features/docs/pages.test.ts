@@ -93,6 +93,21 @@ test('whatever the single page of the reference had is still found under its old
   assert.equal((await http.inject('/docs/reference')).headers.location, '/docs#reference');
 });
 
+test('one address gets 120 pages of results a minute, and all other pages; another address is not counted with it', async (t) => {
+  const { http, clock } = await buildApp(t);
+  const ask = async (remoteAddress: string, url = '/docs/search?q=tip') => {
+    const { statusCode, headers } = await http.inject({ url, remoteAddress, headers: { accept: 'text/html' } });
+    return [statusCode, headers['retry-after']];
+  };
+  for (let i = 0; i < 120; i += 1) assert.deepEqual(await ask('192.0.2.1'), [200, undefined]);
+  assert.deepEqual(await ask('192.0.2.1'), [429, '60']);
+  assert.deepEqual(await ask('192.0.2.2'), [200, undefined]);
+  for (const url of ['/docs', '/docs/webhooks', '/docs/search.json'])
+    assert.deepEqual(await ask('192.0.2.1', url), [200, undefined], url);
+  clock.advance(60_000);
+  assert.deepEqual(await ask('192.0.2.1'), [200, undefined]);
+});
+
 test('the search finds endpoints, fields, events, errors, scopes and guides, and what it finds is there', async (t) => {
   const { http } = await buildApp(t);
   const find = async (query: string) => {

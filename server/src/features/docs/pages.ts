@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
+import { networkOf } from '../../platform/addresses.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { type Entry, search } from './browser/search.ts';
 import { searchEntries } from './entries.ts';
@@ -13,11 +16,14 @@ import { type SitePage, sitePages } from './site.ts';
 import { docsBody, resultsPage } from './views.ts';
 import { words } from './words.ts';
 
-export interface DocsParts {
+export interface DocsParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   /** The API document; complete once every route is registered. */
   readonly document: () => object;
 }
+
+/** Pages of results for one address. The other pages are made once; a search is made for whoever asks. */
+const searchLimit = { limit: 120, windowMs: 60_000 };
 
 /** The docs in one language. */
 interface Site {
@@ -30,7 +36,7 @@ interface Site {
 }
 
 /** `/docs`: the guides, and the reference, made from the API document that this server serves. */
-export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts): void {
+export function docsPages(scope: FastifyInstance, { pages, document, limiter }: DocsParts): void {
   const style = pages.assets.add(new URL('./docs.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/docs.ts', import.meta.url));
   const pictures = new Map([...pictureFiles()].map(([name, file]) => [name, pages.assets.add(file)]));
@@ -98,6 +104,8 @@ export function docsPages(scope: FastifyInstance, { pages, document }: DocsParts
   );
 
   scope.get('/docs/search', async (request, reply) => {
+    const { allowed, resetSeconds } = await limiter.take(`docs-search:${networkOf(request.ip)}`, searchLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const lang = pages.lang(request);
     const t = words(lang);
     const site = await siteOf(lang);
