@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { networkOf } from '../../platform/addresses.ts';
+import { queryOf } from '../../platform/http/query.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
@@ -109,7 +110,7 @@ export function docsPages(scope: FastifyInstance, { pages, document, limiter }: 
     const lang = pages.lang(request);
     const t = words(lang);
     const site = await siteOf(lang);
-    const query = new URLSearchParams(request.url.split('?')[1]).get('q')?.slice(0, 100).trim() ?? '';
+    const query = queryOf(request).get('q')?.slice(0, 100).trim() ?? '';
     const text = resultsPage(query, search(site.entries, query), t);
     return pages.show(request, reply, {
       ...chrome(),

@@ -2,6 +2,7 @@ import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSigned, type Vault } from '../vault.ts';
 import type { Tone } from './blocks.ts';
+import { cookieValue } from './cookies.ts';
 
 /** One message for the page that follows a redirect, carried by a signed cookie. */
 export interface Flash {
@@ -20,7 +21,7 @@ export function createFlash({ vault, secure }: { vault: Vault; secure: boolean }
     },
     /** Returns the message once: the response removes the cookie. */
     take(request: FastifyRequest, reply: FastifyReply): Flash | undefined {
-      const [text, signature] = fastifyCookie.parse(request.headers.cookie ?? '')[name]?.split('.') ?? [];
+      const [text, signature] = cookieValue(request.headers.cookie, name)?.split('.') ?? [];
       if (!text || !signature) return undefined;
       reply.header('set-cookie', fastifyCookie.serialize(name, '', { ...options, maxAge: 0 }));
       return isSigned(vault, 'flash', text, signature)

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { queryOf } from '../http/query.ts';
 import { withinSentence } from './browser/text.ts';
+import { cookieValue } from './cookies.ts';
 import { keepWordsWhole } from './whole-words.ts';
 
 export const languages = ['en', 'th'] as const;
@@ -37,10 +39,16 @@ const fill = (text: string, params: Record<string, string | number> = {}) =>
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort().join();
 
+const found = new WeakMap<FastifyRequest, Lang>();
+
 /** The reader's language: the switch just used, else the one chosen before, else what an app asks for or the browser. */
 export function languageOf(request: FastifyRequest): Lang {
+  const known = found.get(request);
+  if (known) return known;
   const { cookie, 'accept-language': header } = request.headers;
-  return chosen(request) ?? remembered(cookie) ?? asked(request) ?? preferred(header);
+  const lang = chosen(request) ?? remembered(cookie) ?? asked(request) ?? preferred(header);
+  found.set(request, lang);
+  return lang;
 }
 
 /** Remembers a choice made by `?lang=` on any page of this scope, so that the switch is a plain link. */
@@ -66,13 +74,13 @@ const maxLength = 400;
 const isLanguage = (value: unknown): value is Lang => languages.some((lang) => lang === value);
 
 function chosen(request: FastifyRequest): Lang | undefined {
-  const value = new URLSearchParams(request.url.split('?')[1]).get('lang');
+  const value = queryOf(request).get('lang');
   return isLanguage(value) ? value : undefined;
 }
 
 /** `ui_locales` as in OpenID Connect: our metadata says which there are. */
 function asked(request: FastifyRequest): Lang | undefined {
-  const tags = new URLSearchParams(request.url.split('?')[1]).get('ui_locales') ?? '';
+  const tags = queryOf(request).get('ui_locales') ?? '';
   return tags
     .slice(0, maxLength)
     .toLowerCase()
@@ -81,8 +89,8 @@ function asked(request: FastifyRequest): Lang | undefined {
     .find(isLanguage);
 }
 
-function remembered(cookie = ''): Lang | undefined {
-  const value = /(?:^|;\s*)lang=(\w+)/.exec(cookie)?.[1];
+function remembered(cookie: string | undefined): Lang | undefined {
+  const value = cookieValue(cookie, 'lang');
   return isLanguage(value) ? value : undefined;
 }
 

@@ -31,9 +31,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { readOn, toHttpError } from '../http/errors.ts';
 import { HttpError } from '../http/http-error.ts';
+import { queryOf } from '../http/query.ts';
 import type { Log } from '../log.ts';
 import { isSigned, type Vault } from '../vault.ts';
 import type { Assets } from './assets.ts';
+import { cookieValue } from './cookies.ts';
 import { errorPage } from './error-page.ts';
 import { createFlash, type Flash } from './flash.ts';
 import { formText, useFormBodies } from './form-body.ts';
@@ -116,7 +118,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
   };
 
   function tokenIn(cookies: string | undefined): string | undefined {
-    const token = fastifyCookie.parse(cookies ?? '')[cookieName];
+    const token = cookieValue(cookies, cookieName);
     return token && /^[\w-]{43}$/.test(token) ? token : undefined;
   }
 
@@ -238,7 +240,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     },
 
     returnTo: (request: FastifyRequest, fallback = '/dashboard'): string =>
-      safeReturn(new URLSearchParams(request.url.split('?')[1]).get('return_to'), authUrl, fallback),
+      safeReturn(queryOf(request).get('return_to'), authUrl, fallback),
 
     /** Whether the session of this request is still valid, for responses that stay open for long. */
     async stillSignedIn(request: FastifyRequest): Promise<boolean> {
@@ -261,7 +263,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
     register(app: FastifyInstance, build: (scope: FastifyInstance) => void): void {
       assets.register(app);
       app.register(async (scope) => {
-        // Registered for its parser and serializer only: a hook of ours reads the cookie.
+        // Registered for its serializer only: a hook of ours reads the cookie.
         await scope.register(fastifyCookie, { hook: false });
         useFormBodies(scope);
         scope.setErrorHandler(writeError);

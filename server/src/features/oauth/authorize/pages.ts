@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { queryOf } from '../../../platform/http/query.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
@@ -98,9 +99,6 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
     };
   }
 }
-
-const queryOf = (request: FastifyRequest): URLSearchParams =>
-  new URLSearchParams(request.url.slice(`${request.url}?`.indexOf('?') + 1));
 
 function checkDecision(decision: string, authorization: AuthorizeRequest): void {
   if (decision === 'deny') throw new AuthorizeError('access_denied', 'The creator did not approve.', authorization);
