@@ -49,8 +49,8 @@ export function parseJson(body: Buffer): unknown {
   // Only an escape can bring NUL or half a surrogate pair into valid UTF-8, or disguise a key.
   if (text.includes('\\u') || text.includes('__proto__')) {
     const problems: ErrorDetail[] = [];
-    for (const problem of unsafeParts(value, null)) if (problems.push(problem) === maxProblems) break;
-    if (problems.length > 0) throw validationFailed(...problems);
+    findUnsafe(value, null, problems);
+    if (problems.length > 0) throw validationFailed(...problems.slice(0, maxProblems));
   }
   return value;
 }
@@ -82,14 +82,18 @@ function depth(text: string): number {
   return deepest;
 }
 
-function* unsafeParts(value: unknown, field: string | null): Generator<ErrorDetail> {
+/** A plain function: a body has room for 30,000 arrays, and a generator for each of them took 20 ms. */
+function findUnsafe(value: unknown, field: string | null, problems: ErrorDetail[]): void {
+  if (problems.length >= maxProblems) return;
   if (typeof value === 'string') {
-    if (value.includes('\0')) yield { field, message: 'must not contain the character NUL' };
-    if (!value.isWellFormed()) yield { field, message: 'must not contain half of a surrogate pair' };
+    if (value.includes('\0')) problems.push({ field, message: 'must not contain the character NUL' });
+    if (!value.isWellFormed()) problems.push({ field, message: 'must not contain half of a surrogate pair' });
+  } else if (Array.isArray(value)) {
+    for (const inner of value) findUnsafe(inner, field, problems);
   } else if (value !== null && typeof value === 'object') {
     for (const [key, inner] of Object.entries(value)) {
-      if (key === '__proto__') yield { field: field ?? key, message: 'must not have a field named __proto__' };
-      yield* unsafeParts(inner, field ?? (Array.isArray(value) ? null : key));
+      if (key === '__proto__') problems.push({ field: field ?? key, message: 'must not have a field named __proto__' });
+      findUnsafe(inner, field ?? key, problems);
     }
   }
 }

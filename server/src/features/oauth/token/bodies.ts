@@ -40,10 +40,25 @@ function refuseDuplicates(names: readonly string[]): void {
 function topLevelKeys(text: string): string[] {
   const keys: string[] = [];
   let level = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs)) {
-    if (token === '{' || token === '[') level += 1;
-    else if (token === '}' || token === ']') level -= 1;
-    else if (level === 1 && token.endsWith(':')) keys.push(JSON.parse(token.slice(0, -1)));
+  // The last text of the top level, which is a key if a colon follows it.
+  let last = '';
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '{' || character === '[') level += 1;
+    else if (character === '}' || character === ']') level -= 1;
+    else if (character === ':' && level === 1) keys.push(last.includes('\\') ? JSON.parse(last) : last.slice(1, -1));
+    else if (character === '"') {
+      const start = at;
+      at = endOfText(text, at);
+      if (level === 1) last = text.slice(start, at + 1);
+    }
   }
   return keys;
+}
+
+/** Where the quotation mark is that ends the text. */
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
 }
