@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
@@ -68,6 +69,28 @@ test('security 25: of thousands of query parameters the first hundred count', as
   assert.equal(await ask(`${others(99)}&limit=wrong`), 422);
   assert.equal(await ask(`${others(100)}&limit=wrong`), 200);
   assert.equal(await ask(others(10_000)), 200);
+});
+
+test('security 25: of a content type of thousands of parameters the first characters count', async (t) => {
+  const app = await buildApp(t);
+  const { headers } = await makePair(app.runtime);
+  const port = await listen(app);
+  const requests: IncomingMessage[] = [];
+  app.http.server.on('request', (request) => void requests.push(request));
+  const parameters = Array.from({ length: 6000 }, (_, i) => `;a${i}=b`).join('');
+  const types = ['application/json; charset=utf-8', `application/json${parameters}`];
+  for (const type of types) {
+    const sent = { ...headers, 'content-type': type };
+    const body = '{"amount":5,"name":"SOMCHAI"}';
+    assert.equal(
+      (await fetch(`http://127.0.0.1:${port}/v1/tips`, { method: 'POST', headers: sent, body })).status,
+      201,
+    );
+  }
+  assert.deepEqual(
+    requests.map((request) => request.headers['content-type']),
+    types.map((type) => type.slice(0, 256)),
+  );
 });
 
 test('paths that nobody can decode wait in the queue like all others', async (t) => {

@@ -110,6 +110,7 @@ export function createHttp({
     // The client may have gone while the request waited.
     if (request.raw.destroyed) return void reply.hijack();
     if (!namesOneHost(request)) return void refuseRaw(request, reply);
+    cutContentType(request);
     setCommonHeaders(request, reply);
     if (headLength(request) > largeHead) reply.header('connection', 'close');
     // Before the body is read, so that an unknown path is 404 whatever the body is.
@@ -165,6 +166,14 @@ function cutQuery(url: string): string {
   let end = url.indexOf('?');
   for (let count = 0; end >= 0 && count < maxParameters; count += 1) end = url.indexOf('&', end + 1);
   return end < 0 ? url : url.slice(0, end);
+}
+
+const maxContentType = 256;
+
+/** The type and its boundary are short. Of 60,000 characters each parameter would be parsed, twice, in 12 ms. */
+function cutContentType({ raw: { headers } }: FastifyRequest): void {
+  const type = headers['content-type'];
+  if (type !== undefined && type.length > maxContentType) headers['content-type'] = type.slice(0, maxContentType);
 }
 
 /**
