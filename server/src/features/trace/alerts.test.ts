@@ -5,7 +5,10 @@ import { makePair } from '../../../test/factories.ts';
 import { listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
 import { absent, openOverlay, readTrace, sendTip, told } from '../../../test/trace.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
+import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { noRules } from '../screening/rules.ts';
+import { traceLines } from './lines.ts';
 
 const [second, hour, day] = [1000, 3_600_000, 86_400_000];
 const start = ['recorded', 'event tip.created'];
@@ -161,6 +164,35 @@ test('a held tip tells which rule held it, and whether it was approved, rejected
   const end = (reason: string) => [`overlay skipped ${reason}`, 'event alert.skipped'];
   assert.deepEqual(told(await trace(rejected.id)), [...held, 'rejected', ...end('rejected')]);
   assert.deepEqual(told(await trace(forgotten.id)), [...held, ...end('held_too_long')]);
+});
+
+test('a replay is a step of its own on the overlay, which says if none was open; apps have its event', async (t) => {
+  const { app, creatorId, send, trace, overlay } = await open(t);
+  const page = await overlay();
+  const { id } = await send();
+  await page.shown(1);
+  app.clock.advance(second);
+  await app.runtime.overlays.replayTip(creatorId, id);
+  await page.close();
+  app.clock.advance(20 * second);
+  await app.runtime.overlays.replayTip(creatorId, id);
+  const [first, again] = ['Shown on the overlay', 'Sent to the overlay to be played again'];
+  const lines = traceLines(await app.runtime.traces.ofTip(creatorId, id, 'creator'));
+  const onOverlay = lines.filter((line) => line.includes('  Overlay  '));
+  assert.deepEqual(
+    onOverlay.map((line) => line.split('  Overlay  ')[1]),
+    [first, again, `${again} No overlay was open then.`],
+  );
+  const visitor = await signedInVisitor(app, creatorId);
+  for (const [language, text] of [
+    ['en', again],
+    ['th', keepWordsWhole('ส่งให้โอเวอร์เลย์แสดงอีกครั้ง')],
+  ] as const) {
+    const { body } = await visitor.get(`/dashboard/tips/${id}`, { 'accept-language': language });
+    assert.equal(body.split(`>${text}<`).length - 1, 2, language);
+  }
+  const replayed = 'event alert.replayed';
+  assert.deepEqual(told(await trace(id)), [...start, 'overlay shown', 'event alert.shown', replayed, replayed]);
 });
 
 test('a voided tip: before it is shown, after, and while it is held', async (t) => {

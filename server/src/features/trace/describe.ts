@@ -131,6 +131,8 @@ export function stepText(step: LaneStep, t: TraceT): string {
     }
     case 'program':
       return t('sentToProgram', { type: step.detail.type });
+    case 'replay':
+      return t('replayed');
     case 'approved':
     case 'rejected':
     case 'voided':
@@ -149,6 +151,8 @@ export function shortText(step: LaneStep, t: TraceT): string {
       return step.detail.status_code === null ? t('shortNoAnswer') : String(step.detail.status_code);
     case 'program':
       return t('shortSent');
+    case 'replay':
+      return t('shortReplayed');
     case 'recorded':
       return t('shortRecorded');
     case 'held':

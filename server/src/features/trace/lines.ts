@@ -79,6 +79,8 @@ function more(step: LaneStep, t: TraceT): string[] {
       const because = skippedBecause(step, t);
       return [...(because ? [because] : []), ...(step.detail.overlay_open === false ? [t('noOverlayThen')] : [])];
     }
+    case 'replay':
+      return step.detail.overlay_open ? [] : [t('noOverlayForReplay')];
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;
       return [...(error ? [`(${error})`] : []), ...(next ? [`${t('nextAttempt')} ${next}`] : [])];

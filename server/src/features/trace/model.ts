@@ -18,7 +18,7 @@ export interface Lane extends Pick<Receiver, 'id' | 'kind'> {
  * `lane`: `server`, `overlay`, or the id of a receiver. `erased`: the alert was skipped because the words of its tip were
  * erased; of this the API tells only that it was skipped.
  */
-export type LaneStep = (TraceStep | ProgramStep) & { readonly lane: string; readonly erased?: boolean };
+export type LaneStep = (TraceStep | ProgramStep | ReplayStep) & { readonly lane: string; readonly erased?: boolean };
 export interface LaneMissing extends Omit<MissingStep, 'kind' | 'reason'> {
   readonly kind: MissingStep['kind'] | 'program';
   readonly reason: MissingReason | 'no_program';
@@ -31,6 +31,17 @@ interface ProgramStep {
   readonly kind: 'program';
   readonly outcome: 'sent';
   readonly detail: { readonly type: string; readonly sequence: number };
+}
+
+/**
+ * The creator asked the overlay to show the alert again. Whether it did is not stored. The API has the event
+ * `alert.replayed` instead.
+ */
+interface ReplayStep {
+  readonly at: string;
+  readonly kind: 'replay';
+  readonly outcome: null;
+  readonly detail: { readonly overlay_open: boolean };
 }
 
 /** A stream key, and when a program with it was sent certain events. */

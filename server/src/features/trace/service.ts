@@ -173,7 +173,9 @@ const inOrder = (steps: readonly LaneStep[], since: number): LaneStep[] =>
 /** As the API answers it. */
 export const toTrace = ({ id, steps, missing }: TraceView): Trace => ({
   tip_id: id,
-  steps: steps.flatMap(({ lane: _, erased: __, ...step }): TraceStep[] => (step.kind === 'program' ? [] : [step])),
+  steps: steps.flatMap(({ lane: _, erased: __, ...step }): TraceStep[] =>
+    step.kind === 'program' || step.kind === 'replay' ? [] : [step],
+  ),
   missing: missing.flatMap(({ lane: _, kind, reason, ...step }): MissingStep[] =>
     kind === 'program' || reason === 'no_program' ? [] : [{ ...step, kind, reason }],
   ),

@@ -38,7 +38,13 @@ export function tipSteps(
     const detail = { reason: tip.void_reason };
     steps.push({ lane: 'server', at: tip.voided_at, kind: 'voided', outcome: null, detail });
   }
-  return [...steps, ...later.map(eventStep)];
+  return [...steps, ...later.flatMap((event) => [eventStep(event), ...replayStep(event, overlay)])];
+}
+
+function replayStep({ type, at }: ReadEvent, overlay: OverlayFacts): LaneStep[] {
+  if (type !== 'alert.replayed') return [];
+  const detail = { overlay_open: isOpenAt(overlay, at) };
+  return [{ lane: 'overlay', at: toTimestamp(at), kind: 'replay', outcome: null, detail }];
 }
 
 function recorded({ tip, requestId }: AlertFacts, reader: Reader): LaneStep {

@@ -84,6 +84,8 @@ function more(step: LaneStep, { lang, times }: ShownTrace, t: TraceT): Html {
       const why = because === undefined ? '' : line(html`${because}`);
       return html`!${why}!${step.detail.overlay_open === false ? line(html`${t('noOverlayThen')}`) : ''}`;
     }
+    case 'replay':
+      return step.detail.overlay_open ? '' : line(html`${t('noOverlayForReplay')}`);
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;
       const why = error ? line(html`<code class="written" translate="no">${error}</code>`) : '';
