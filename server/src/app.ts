@@ -221,7 +221,7 @@ export function createApp(runtime: Runtime): App {
       limiter,
       config,
     });
-    chaosPages(scope, { pages, sandbox: runtime.sandbox, apps, grants, chaos: runtime.chaos, times });
+    chaosPages(scope, { pages, sandbox: runtime.sandbox, apps, grants, chaos: runtime.chaos, times, limiter });
     sandboxPages(scope, {
       pages,
       sandbox: runtime.sandbox,

@@ -106,3 +106,12 @@ test('the pages speak Thai', async (t) => {
   const { body } = await visitor.get(url, { 'accept-language': 'th' });
   assert.match(body, /ความปั่นป่วนปิดอยู่.*คืนที่เลวร้าย/s);
 });
+
+test('security 41: pages with a report are shown 60 times a minute to a developer', async (t) => {
+  const { visitor, url, clock } = await setup(t);
+  for (let looks = 0; looks < 60; looks += 1) assert.equal((await visitor.get(url)).statusCode, 200);
+  const refused = await visitor.get(url);
+  assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '60']);
+  clock.advance(60_000);
+  assert.equal((await visitor.get(url)).statusCode, 200);
+});

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../errors.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Times } from '../../../platform/web/format.ts';
+import { PageError } from '../../../platform/web/page-error.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { AppRow, Apps } from '../../apps/index.ts';
 import type { Grants } from '../../oauth/index.ts';
@@ -20,7 +22,7 @@ import {
 } from './views.ts';
 import { chaosWords } from './words.ts';
 
-export interface ChaosPagesParts {
+export interface ChaosPagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly sandbox: { ownedBy(developerId: string, creatorId: string): Promise<Named | undefined> };
   readonly apps: Pick<Apps, 'ownedBy' | 'ofOwner'>;
@@ -28,6 +30,9 @@ export interface ChaosPagesParts {
   readonly chaos: Chaos;
   readonly times: Times;
 }
+
+/** Of one developer. Each page reads the list of faults several times, and the tips that follow them. */
+const reportLimit = { limit: 60, windowMs: 60_000 };
 
 interface CreatorRoute {
   Params: { id: string };
@@ -39,7 +44,7 @@ interface PairRoute {
 
 /** /developers/sandbox/{id}/chaos. Creators and apps of another developer are answered with 404. */
 export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void {
-  const { pages, sandbox, apps, grants, chaos, times } = parts;
+  const { pages, sandbox, apps, grants, chaos, times, limiter } = parts;
   const words = (request: FastifyRequest) => chaosWords(pages.lang(request));
 
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
@@ -59,11 +64,13 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
     const { creator, developerId } = await ownCreator(request);
     const app: AppRow | undefined = await apps.ownedBy(developerId, request.params.clientId);
     if (!app) throw new ApiError('not_found');
-    return { creator, app, pair: { creatorId: creator.id, clientId: app.id } };
+    return { creator, app, developerId, pair: { creatorId: creator.id, clientId: app.id } };
   }
 
   async function show(request: FastifyRequest<PairRoute>, reply: FastifyReply, typed?: Typed) {
-    const { creator, app, pair } = await ownPair(request);
+    const { creator, app, developerId, pair } = await ownPair(request);
+    const { allowed, resetSeconds } = await limiter.take(`chaos-report:${developerId}`, reportLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const [settings, report, faults, connected] = await Promise.all([
       chaos.of(pair),
       chaos.report(pair),

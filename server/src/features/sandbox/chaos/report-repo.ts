@@ -46,27 +46,40 @@ export function lostKeys(db: Reader, { creatorId, clientId }: Pair, limit: numbe
   );
 }
 
-const unasked = `f.creator_id = $1 AND f.client_id = $2 AND f.tip_id IS NOT NULL AND f.repeated_n IS NULL`;
-
-/** Tips whose answer was replaced, and that the app never asked for again with the same key. */
-export function unconfirmedTips(db: Reader, { creatorId, clientId }: Pair, limit: number): Promise<{ id: string }[]> {
-  return db.all(`SELECT f.tip_id AS id FROM chaos_faults f WHERE ${unasked} ORDER BY f.number LIMIT $3`, [
-    creatorId,
-    clientId,
-    limit,
-  ]);
+/** What tells a tip apart from another one: its place in the history, and its words. */
+export interface WordsRow {
+  id: string;
+  client_id: string | null;
+  sequence: number;
+  created_at: number;
+  amount_minor: number;
+  name: string;
+  display_name: string | null;
+  message: string | null;
 }
 
-/** Of these: the app recorded a tip with the same words and amount later. */
-export function doubledTips(db: Reader, { creatorId, clientId }: Pair, limit: number): Promise<{ id: string }[]> {
-  return db.all(
-    `SELECT f.tip_id AS id FROM chaos_faults f JOIN tips a ON a.id = f.tip_id AND a.creator_id = f.creator_id
-     WHERE ${unasked} AND EXISTS (SELECT 1 FROM tips b
-       WHERE b.creator_id = a.creator_id AND b.created_at >= a.created_at AND b.sequence > a.sequence
-         AND b.client_id = a.client_id AND b.amount_minor = a.amount_minor AND b.name = a.name
-         AND COALESCE(b.display_name, '') = COALESCE(a.display_name, '')
-         AND COALESCE(b.message, '') = COALESCE(a.message, ''))
+const wordsColumns = 'a.id, a.client_id, a.sequence, a.created_at, a.amount_minor, a.name, a.display_name, a.message';
+
+/** Tips whose answer was replaced, and that the app never asked for again with the same key. */
+export function unconfirmedTips(db: Reader, { creatorId, clientId }: Pair, limit: number): Promise<WordsRow[]> {
+  return db.all<WordsRow>(
+    `SELECT ${wordsColumns} FROM chaos_faults f JOIN tips a ON a.id = f.tip_id AND a.creator_id = f.creator_id
+     WHERE f.creator_id = $1 AND f.client_id = $2 AND f.tip_id IS NOT NULL AND f.repeated_n IS NULL
      ORDER BY f.number LIMIT $3`,
     [creatorId, clientId, limit],
+  );
+}
+
+/** The tips that a creator got after this one, oldest first. */
+export function tipsAfter(
+  db: Reader,
+  creatorId: string,
+  { created_at, sequence }: Pick<WordsRow, 'created_at' | 'sequence'>,
+  limit: number,
+): Promise<WordsRow[]> {
+  return db.all<WordsRow>(
+    `SELECT ${wordsColumns} FROM tips a
+     WHERE a.creator_id = $1 AND (a.created_at, a.sequence) > ($2, $3) ORDER BY a.created_at, a.sequence LIMIT $4`,
+    [creatorId, created_at, sequence, limit],
   );
 }

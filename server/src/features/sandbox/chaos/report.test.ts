@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { buildApp } from '../../../../test/build-app.ts';
+import { makeManyTips } from '../../../../test/many-tips.ts';
 import { makeSandboxPair } from '../../../../test/sandbox-pair.ts';
+import { execute } from '../../../../test/sql.ts';
 import { runs } from './runs.ts';
 
 const shares = { ...runs.bad_evening, upstream_failed: 300, rate_limited: 200 };
@@ -122,4 +125,36 @@ test('an app that goes on after the grant was revoked fails, and one that stops 
     [(await runtime.chaos.report(pair))?.afterRevoked, (await runtime.chaos.report(pair))?.passed],
     [11, false],
   );
+});
+
+test('security 41: a report of many lost answers reads the history after them once, in pieces', async (t) => {
+  const { runtime } = await buildApp(t);
+  const pair = await makeSandboxPair(runtime);
+  const { creatorId, clientId } = pair;
+  await runtime.chaos.save(pair, 'seed', { upstream_failed: 1000 });
+  await makeManyTips(runtime, creatorId, 5_000);
+  await execute(runtime.db, 'UPDATE tips SET client_id = $2 WHERE creator_id = $1', [creatorId, clientId]);
+  await execute(
+    runtime.db,
+    `INSERT INTO chaos_faults (creator_id, client_id, number, n, kind, at, subject, key, tip_id)
+     SELECT creator_id, client_id, sequence, sequence, 'upstream_failed', created_at, 'POST /v1/tips', id, id FROM tips
+     WHERE creator_id = $1 AND sequence <= 1000`,
+    [creatorId],
+  );
+  // The last of all has the words of the first.
+  await execute(
+    runtime.db,
+    `UPDATE tips SET amount_minor = 101, name = 'TIP 1' WHERE creator_id = $1 AND sequence = 5000`,
+    [creatorId],
+  );
+  const all = t.mock.method(runtime.db, 'all');
+  let iterations = 0;
+  let done = false;
+  const report = runtime.chaos.report(pair).finally(() => (done = true));
+  for (; !done; iterations += 1) await nextIteration();
+  assert.deepEqual((await report)?.doubled, ['tip_1']);
+  assert.equal((await report)?.unconfirmed.length, 100);
+  const reads = all.mock.calls.filter(({ arguments: [sql] }) => /FROM tips/.test(JSON.stringify(sql))).length;
+  assert.ok(reads >= 50 && reads <= 51, `${reads} reads of the history`);
+  assert.ok(iterations >= reads, `others were let in ${iterations} times`);
 });

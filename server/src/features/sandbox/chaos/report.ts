@@ -1,8 +1,17 @@
 /** What an app made of its faults: which calls it repeated rightly, what it lost and what it recorded twice. */
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Reader } from '../../../platform/db/database.ts';
 import { type ChaosKind, chaosKinds } from './decide.ts';
 import { type ChaosRow, mostFaults, type Pair } from './repo.ts';
-import { countByKind, doubledTips, lostKeys, type TipCallsRow, tipCalls, unconfirmedTips } from './report-repo.ts';
+import {
+  countByKind,
+  lostKeys,
+  type TipCallsRow,
+  tipCalls,
+  tipsAfter,
+  unconfirmedTips,
+  type WordsRow,
+} from './report-repo.ts';
 import type { RunName } from './runs.ts';
 
 export interface ChaosReport {
@@ -24,7 +33,7 @@ export interface ChaosReport {
   readonly lost: readonly string[];
   /** Tips that were recorded, but whose answer the app never asked for again. */
   readonly unconfirmed: readonly string[];
-  /** Of these, tips that were recorded once more under another key. */
+  /** Of these, tips that were recorded once more under another key, among the creator's next 10,000. */
   readonly doubled: readonly string[];
   /** Calls after the grant was revoked. The first of them tells the app. */
   readonly afterRevoked: number;
@@ -33,6 +42,9 @@ export interface ChaosReport {
 }
 
 const mostListed = 100;
+/** Tips of one read. Other requests run between two of them. */
+const batchSize = 100;
+const maxRead = 10_000;
 /** An app may have some calls in flight when the first one tells it that the grant is gone. */
 const toleratedAfterRevoked = 10;
 
@@ -43,15 +55,29 @@ export const isFresh = ({ stopped_at }: ChaosRow, now: number): boolean =>
   stopped_at !== null && now - stopped_at < graceMs;
 
 export function createReports({ db }: { readonly db: Reader }) {
+  /** Those after which the app recorded another tip of the same words. The history is read once, however many they are. */
+  async function recordedAgain({ creatorId, clientId }: Pair, tips: readonly WordsRow[]): Promise<WordsRow[]> {
+    const last = new Map(tips.map((tip) => [wordsOf(tip), 0]));
+    let position = [...tips].sort((a, b) => a.sequence - b.sequence)[0];
+    for (let read = 0; position && read < maxRead; read += batchSize) {
+      const batch = await tipsAfter(db, creatorId, position, batchSize);
+      for (const tip of batch)
+        if (tip.client_id === clientId && last.has(wordsOf(tip))) last.set(wordsOf(tip), tip.sequence);
+      position = batch.length === batchSize ? batch.at(-1) : undefined;
+      await yieldToOthers();
+    }
+    return tips.filter((tip) => (last.get(wordsOf(tip)) ?? 0) > tip.sequence);
+  }
+
   async function make(row: ChaosRow): Promise<ChaosReport> {
     const pair: Pair = { creatorId: row.creator_id, clientId: row.client_id };
-    const [kinds, tips, lost, unconfirmed, doubled] = await Promise.all([
+    const [kinds, tips, lost, unconfirmed] = await Promise.all([
       countByKind(db, pair),
       tipCalls(db, pair),
       lostKeys(db, pair, mostListed),
       unconfirmedTips(db, pair, mostListed),
-      doubledTips(db, pair, mostListed),
     ]);
+    const doubled = await recordedAgain(pair, unconfirmed);
     const faults = Object.fromEntries(
       chaosKinds.map((kind) => [kind, kinds.find((row) => row.kind === kind)?.count ?? 0]),
     ) as Record<ChaosKind, number>;
@@ -85,3 +111,6 @@ export function createReports({ db }: { readonly db: Reader }) {
       row.report === null || isFresh(row, now) ? make(row) : (JSON.parse(row.report) as ChaosReport),
   };
 }
+
+const wordsOf = ({ amount_minor, name, display_name, message }: WordsRow): string =>
+  JSON.stringify([amount_minor, name, display_name ?? '', message ?? '']);
