@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
-import { makePair } from '../../../test/factories.ts';
+import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
 import { sendTip } from '../../../test/trace.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
 import { textFor } from '../../platform/db/statement.ts';
+import type { Trace } from './schemas.ts';
 
 /** Tables that grow with every tip. */
 const large = ['tips', 'events', 'webhook_deliveries'];
@@ -66,4 +68,55 @@ test('a trace is found by keys among many tips, events and deliveries, never by 
     if (/WHERE subject_id/.test(text)) assert.match(plan, /events_subject/);
     if (/d\.event_id/.test(text)) assert.match(plan, /endpoint_id/, plan);
   }
+});
+
+test('security 41: a tip that was replayed often, to many webhooks and by many attempts, has a trace of bounded length', async (t) => {
+  const app = await buildApp(t);
+  const { runtime, http } = app;
+  const { db, webhooks, newId } = runtime;
+  const creator = await makeCreator(runtime);
+  const { creatorId } = creator;
+  const pairs = [];
+  for (let n = 0; n < 6; n += 1)
+    pairs.push(await makePair(runtime, { creator, app: await makeApp(runtime, `App ${n}`, creatorId) }));
+  for (const { clientId } of pairs)
+    for (let n = 0; n < 10; n += 1)
+      await webhooks.add(clientId, { url: 'https://app.example/hook', types: null, description: null });
+  app.clock.advance(1000);
+  const { id } = await sendTip(app, pairs[0]!);
+  for (let sequence = 2; sequence <= 31; sequence += 1)
+    await execute(
+      db,
+      `INSERT INTO events (creator_id, sequence, created_at, id, type, body, subject_id)
+       SELECT creator_id, $2, created_at, $3, 'alert.replayed', REPLACE(body, id, $3), $4 FROM events
+       WHERE creator_id = $1 AND sequence = 1`,
+      [creatorId, sequence, newId('evt'), id],
+    );
+  const attempt = { at: '2026-11-15T04:00:02.000Z', status_code: 500, duration_ms: 12, error: 'answered 500' };
+  await execute(
+    db,
+    `INSERT INTO webhook_deliveries
+       (creator_id, endpoint_id, event_id, id, event_type, sequence, status, due_at, created_at, attempts)
+     SELECT v.creator_id, e.id, v.id, 'dlv_' || (1000 + v.sequence) || e.id, v.type, v.sequence, 'pending', v.created_at,
+       v.created_at, $1 FROM events v CROSS JOIN webhook_endpoints e`,
+    [JSON.stringify(Array.from({ length: 20 }, () => ({ ...attempt, response_body: 'x' })))],
+  );
+
+  const trace: Trace = (await http.inject({ url: `/v1/tips/${id}/trace`, headers: pairs[0]!.headers })).json();
+  const attempts = trace.steps.filter((step) => step.kind === 'webhook');
+  const told = new Map(attempts.map(({ detail }) => [detail.delivery_id, detail]));
+  assert.equal(told.size, 10 * 21, 'each webhook, of the tip and of twenty replays');
+  assert.ok(attempts.length <= 2 * told.size, `${attempts.length} attempts`);
+  for (const { attempt, next_attempt_at } of told.values()) assert.ok(attempt === 20 && next_attempt_at !== null);
+  assert.deepEqual(
+    trace.missing.filter(({ kind }) => kind === 'webhook'),
+    [],
+  );
+
+  const all = t.mock.method(db, 'all');
+  const page = await (await signedInVisitor(app, creatorId)).get(`/dashboard/tips/${id}`);
+  const rows = await Promise.all(all.mock.calls.map(({ result }) => result));
+  assert.ok(Math.max(...rows.map((read) => read?.length ?? 0)) <= 400);
+  assert.ok(page.body.length < 400_000, `${page.body.length} characters`);
+  assert.equal(page.statusCode, 200);
 });

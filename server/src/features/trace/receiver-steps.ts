@@ -14,11 +14,17 @@ export function receiverLane({ id, kind, name, url }: Receiver, reader: Reader):
   return { id, kind, name, url: reader === 'creator' ? null : url };
 }
 
+/** As many as ten webhooks make of three events. Of more, the newest of each delivery are told. */
+const maxAttempts = 300;
+
 /** The last attempt that is kept tells when the next one comes. */
 export function attemptSteps({ deliveries }: ReceiverFacts, events: readonly ReadEvent[], reader: Reader): LaneStep[] {
   const types = new Map(events.map(({ id, type }) => [id, type]));
-  return deliveries.flatMap(({ endpointId, eventId, id, status, attempts, nextAttemptAt }) =>
-    attempts.map(
+  const made = deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0);
+  const ofEach = made > maxAttempts ? Math.ceil(maxAttempts / deliveries.length) : maxAttempts;
+  return deliveries.flatMap(({ endpointId, eventId, id, status, attempts, nextAttemptAt }) => {
+    const first = Math.max(0, attempts.length - ofEach);
+    return attempts.slice(first).map(
       ({ at, status_code, duration_ms, error }, index): LaneStep => ({
         lane: endpointId,
         at,
@@ -29,17 +35,17 @@ export function attemptSteps({ deliveries }: ReceiverFacts, events: readonly Rea
           delivery_id: id,
           event_id: eventId,
           event_type: types.get(eventId) ?? '',
-          attempt: index + 1,
+          attempt: first + index + 1,
           status_code,
           duration_ms,
           // It may name the address of the app.
           error: reader === 'creator' ? null : error,
           next_attempt_at:
-            index === attempts.length - 1 && status === 'pending' ? toTimestampOrNull(nextAttemptAt) : null,
+            first + index === attempts.length - 1 && status === 'pending' ? toTimestampOrNull(nextAttemptAt) : null,
         },
       }),
-    ),
-  );
+    );
+  });
 }
 
 /**

@@ -22,7 +22,8 @@ export function traceRoutes(instance: FastifyInstance, { traces, protect }: Trac
       summary: 'What happened to a tip',
       description:
         'From the request that recorded it to the overlay and to each attempt of your own webhooks, in order of time; and what has ' +
-        'not happened, with the reason. Other apps’ deliveries are not told. After 30 days `recorded`, the alert’s outcome and ' +
+        'not happened, with the reason. Of more than 20 later events the first are told, of more than 300 attempts the newest of ' +
+        'each delivery. Other apps’ deliveries are not told. After 30 days `recorded`, the alert’s outcome and ' +
         '`voided` are left.',
       tags: ['Tips'],
       params: Type.Object({ id: Type.String({ description: 'Id of the tip' }) }),

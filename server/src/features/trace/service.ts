@@ -42,8 +42,8 @@ export interface TracesParts {
 export type Traces = ReturnType<typeof createTraces>;
 
 const keptMs = 30 * 86_400_000;
-/** A creator can replay an alert without end. */
-const maxEvents = 50;
+/** A creator can replay an alert without end, and each of them goes to every webhook. */
+const maxEvents = 20;
 const tipId = /^tip_\w{26}$/;
 const eventId = /^evt_\w{26}$/;
 
@@ -168,7 +168,8 @@ const kept: readonly LaneStep['kind'][] = ['recorded', 'overlay', 'voided'];
 const inOrder = (steps: readonly LaneStep[], since: number): LaneStep[] =>
   steps
     .filter(({ kind, at }) => kept.includes(kind) || Date.parse(at) >= since)
-    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    // Timestamps have one form, so their order is that of their texts.
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 /** As the API answers it. */
 export const toTrace = ({ id, steps, missing }: TraceView): Trace => ({

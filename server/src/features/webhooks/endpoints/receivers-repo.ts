@@ -67,7 +67,7 @@ export interface EventDeliveryRow {
 const deliveriesSql = (endpoints: string, events: string): string =>
   `SELECT d.endpoint_id, d.event_id, d.id, d.status, d.attempts, d.due_at, d.created_at, g.ended_at
    FROM webhook_deliveries d LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
-   WHERE d.creator_id = $1 AND d.endpoint_id ${endpoints} AND d.event_id ${events} ORDER BY d.id`;
+   WHERE d.creator_id = $1 AND d.endpoint_id ${endpoints} AND d.event_id ${events} ORDER BY d.id LIMIT $4`;
 
 /** Every endpoint with every event is one probe of the unique key of deliveries. */
 const deliveriesOfEventsSql: Sql = {
@@ -78,12 +78,14 @@ const deliveriesOfEventsSql: Sql = {
   ),
 };
 
+/** Oldest first. */
 export function deliveriesOfEvents(
   db: Reader,
   creatorId: string,
   endpointIds: readonly string[],
   eventIds: readonly string[],
+  limit: number,
 ): Promise<EventDeliveryRow[]> {
   const lists = [JSON.stringify(endpointIds), JSON.stringify(eventIds)];
-  return db.all<EventDeliveryRow>(deliveriesOfEventsSql, [creatorId, ...lists]);
+  return db.all<EventDeliveryRow>(deliveriesOfEventsSql, [creatorId, ...lists, limit]);
 }

@@ -42,6 +42,8 @@ export interface EventDelivery {
 
 /** A creator connects far fewer apps. */
 const maxReceivers = 200;
+/** Of one trace: a new tip and its approval, to every receiver. What follows them is told as far as there is room. */
+const maxDeliveries = 2 * maxReceivers;
 
 /** Who gets the events of a creator, and what became of them. With a `clientId`, of that app alone. */
 export const createReceivers = (db: Database) => ({
@@ -67,7 +69,7 @@ export const createReceivers = (db: Database) => ({
   ): Promise<EventDelivery[]> {
     const ids = receivers.map(({ id }) => id);
     if (ids.length === 0 || eventIds.length === 0) return [];
-    const rows = await repo.deliveriesOfEvents(db, creatorId, ids, eventIds);
+    const rows = await repo.deliveriesOfEvents(db, creatorId, ids, eventIds, maxDeliveries);
     return rows.map((row) => ({
       endpointId: row.endpoint_id,
       eventId: row.event_id,
