@@ -5,6 +5,7 @@ import { buildApp } from '../../../../test/build-app.ts';
 import { makeApp, makeCreator, type Pair } from '../../../../test/factories.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { connect, listen, socketToken } from '../../../../test/sockets.ts';
+import { execute } from '../../../../test/sql.ts';
 import { signedInVisitor } from '../../../../test/visitor.ts';
 import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { eventTypes } from '../../events/index.ts';
@@ -240,4 +241,32 @@ test('what happened tells of each webhook and each attempt', async (t) => {
   await until('the success is listed', async () =>
     /Goal Bot http:\S+ Delivered 1. attempt.* 2. attempt: 204/.test(await happened()),
   );
+});
+
+test('security 41: with many webhooks, tried many times, the console lists fewer events and the newest attempts', async (t) => {
+  const { runtime, developer, id, client, visitor, path } = await setup(t);
+  const clients = [client];
+  for (let n = 0; n < 4; n += 1) {
+    clients.push(await makeApp(runtime, `Bot ${n}`, developer.creatorId));
+    await runtime.sandbox.connect(developer.creatorId, id, clients.at(-1)?.clientId ?? '', allScopes);
+  }
+  for (const { clientId } of clients)
+    for (let n = 0; n < 10; n += 1)
+      await runtime.webhooks.add(clientId, { url: 'https://app.example/hook', types: null, description: null });
+  const tipOf = { creatorId: id, app: null, amount: 1, name: 'SOMCHAI', displayName: null, message: null };
+  for (let n = 0; n < 20; n += 1) await runtime.tips.record(tipOf);
+  const attempt = { at: '2026-11-15T04:00:02.000Z', status_code: 500, duration_ms: 12, error: 'answered 500' };
+  await execute(
+    runtime.db,
+    `INSERT INTO webhook_deliveries
+       (creator_id, endpoint_id, event_id, id, event_type, sequence, status, due_at, created_at, attempts)
+     SELECT v.creator_id, e.id, v.id, 'dlv_' || v.sequence || e.id, v.type, v.sequence, 'pending', v.created_at,
+       v.created_at, $1 FROM events v CROSS JOIN webhook_endpoints e`,
+    [JSON.stringify(Array.from({ length: 20 }, () => ({ ...attempt, response_body: 'x' })))],
+  );
+  const page = (await visitor.get(`${path}/happened`)).body;
+  const count = (found: RegExp) => page.match(found)?.length;
+  assert.equal(count(/data-key="evt_/g), 4);
+  assert.equal(count(/\/deliveries\/dlv_/g), 200);
+  assert.deepEqual([count(/>16\. attempt/g), count(/>20\. attempt/g), count(/>15\. attempt/g)], [200, 200, undefined]);
 });

@@ -66,7 +66,9 @@ export interface EventDelivery {
   /** `null` for a listener. */
   readonly url: string | null;
   readonly status: DeliveryStatus;
+  /** The newest ones, and how many were before them. */
   readonly attempts: Delivery['attempts'];
+  readonly earlierAttempts: number;
   readonly nextAttemptAt: number | null;
 }
 
@@ -76,7 +78,8 @@ export interface NextAction {
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-const listed = 20;
+/** The newest events, fewer of them if each goes to many receivers: a page of thousands of deliveries takes seconds. */
+const most = { events: 20, deliveries: 200, attempts: 5 };
 
 /** Reads what is known of each receiver. Apps, webhooks and bodies are the developer's own, so nothing is left out. */
 export function createReport({ db, events, tips, overlays, presence, streams, webhooks }: ReportParts) {
@@ -91,10 +94,11 @@ export function createReport({ db, events, tips, overlays, presence, streams, we
 
   return async ({ id: creatorId, developerId }: Sender): Promise<Report> => {
     const head = (await events.head(creatorId))?.sequence ?? 0;
+    const receivers = await webhooks.receivers(creatorId, null);
+    const listed = Math.min(most.events, Math.ceil(most.deliveries / Math.max(1, receivers.length)));
     const stored = (await events.after(creatorId, Math.max(0, head - listed), listed)).map(parse).reverse();
     const oldest = stored.map(({ id }) => id).sort()[0];
     // Before the deliveries: what is dispatched by then is among them. Without webhooks nothing is.
-    const receivers = await webhooks.receivers(creatorId, null);
     const dispatched = receivers.length === 0 ? head : await webhooks.dispatchedUpTo(creatorId);
     const [known, deliveries, overlay, open] = await Promise.all([
       tipsOf(creatorId, stored),
@@ -188,13 +192,17 @@ function nextActions(event: Parsed, known: KnownTip | undefined, overlay: Overla
   return overlay?.state === 'shown' || overlay?.state === 'expired' ? [replay, voiding] : [voiding];
 }
 
-const toDelivery = (row: ConsoleDelivery): EventDelivery => ({
-  id: row.id,
-  webhookId: row.endpoint_id,
-  clientId: row.client_id,
-  appName: row.app_name,
-  url: row.kind === 'listener' ? null : row.url,
-  status: row.status,
-  attempts: JSON.parse(row.attempts),
-  nextAttemptAt: row.due_at,
-});
+function toDelivery(row: ConsoleDelivery): EventDelivery {
+  const attempts: Delivery['attempts'] = JSON.parse(row.attempts);
+  return {
+    id: row.id,
+    webhookId: row.endpoint_id,
+    clientId: row.client_id,
+    appName: row.app_name,
+    url: row.kind === 'listener' ? null : row.url,
+    status: row.status,
+    attempts: attempts.slice(-most.attempts),
+    earlierAttempts: Math.max(0, attempts.length - most.attempts),
+    nextAttemptAt: row.due_at,
+  };
+}

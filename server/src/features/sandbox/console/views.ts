@@ -215,10 +215,10 @@ const tones: Readonly<Record<DeliveryStatus, Tone | 'plain'>> = {
 };
 
 function deliveryWords({ times, lang }: ConsoleView, t: ConsoleT, delivery: EventDelivery): Html {
-  const { clientId, webhookId, id, status, attempts, nextAttemptAt } = delivery;
+  const { clientId, webhookId, id, status, attempts, earlierAttempts, nextAttemptAt } = delivery;
   const made = attempts.map(({ status_code, error, duration_ms }, index) => {
     const result = error ?? status_code ?? '';
-    return html`<li>${t('attempt', { count: index + 1, result, ms: duration_ms })}</li>`;
+    return html`<li>${t('attempt', { count: earlierAttempts + index + 1, result, ms: duration_ms })}</li>`;
   });
   const next =
     status === 'pending' && attempts.length > 0 && nextAttemptAt !== null
