@@ -40,7 +40,8 @@ export function tipRoutes(instance: FastifyInstance, { tips, protect, vault, zon
       summary: 'Tip history',
       description:
         'Newest first, in the order of recording. A tip recorded while you page never shifts or repeats what follows. ' +
-        'A cursor carries `from`, `to` and `status` of its first page; repeat them unchanged or leave them out.',
+        'A cursor carries `from`, `to` and `status` of its first page; repeat them unchanged or leave them out. ' +
+        'With `status=recorded` a page may have fewer tips than `limit`, or none, where many were voided: only `next_cursor` tells the end.',
       tags: ['Tips'],
       querystring: TipQuery,
       response: { 200: Type.Unsafe<string>({ ...TipPage }), ...protectedErrors('tips.read', 'validation_failed') },

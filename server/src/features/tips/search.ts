@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
 import { everything, type Selection } from './range.ts';
-import { sourceType, type TipRow, tipsPage, toTip } from './repo.ts';
+import { isSelected, sourceType, type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
 /** A tip matches if every condition holds; `null` and an empty text match every tip. */
@@ -124,11 +124,12 @@ const keptBack: readonly string[] = ['held', 'skipped'];
 const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);
 const positionOf = (row: TipRow): EventPosition => ({ createdAt: row.created_at, sequence: row.sequence });
 
-function matcher({ text, minMinor, maxMinor, source }: TipFilter): (row: TipRow) => boolean {
+function matcher(filter: TipFilter): (row: TipRow) => boolean {
+  const { text, minMinor, maxMinor, source } = filter;
   const words = normalize(text).split(/\s+/).filter(Boolean);
   const [least, most] = [minMinor ?? 0, maxMinor ?? Number.POSITIVE_INFINITY];
   return (row) => {
-    if (row.amount_minor < least || row.amount_minor > most) return false;
+    if (!isSelected(row, filter) || row.amount_minor < least || row.amount_minor > most) return false;
     if (source !== null && (row.client_id ?? sourceType(row)) !== source) return false;
     if (words.length === 0) return true;
     const inside = normalize(`${row.name}\n${row.display_name ?? ''}\n${row.message ?? ''}`);

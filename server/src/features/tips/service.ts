@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { ApiError, validationFailed } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -78,6 +79,10 @@ const pruneBatch = 500;
 const maxSkipped = 500;
 /** How many of the newest tips are searched for those that may stand in public lists: the most if the first are too few. */
 const searched = { first: 1000, most: 20_000 };
+
+/** How many tips one page of recorded ones may read, and how many at once after the first. */
+const maxPageRead = 1_000;
+const passedOverAtOnce = 100;
 
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
@@ -192,19 +197,35 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       }
     },
 
-    /** One page, newest first, and the cursor of the next one. */
+    /**
+     * One page, newest first, and the cursor of the next one. A page of recorded tips has fewer than `limit` if it would
+     * have to pass over too many voided ones.
+     */
     async page(
       creatorId: string,
       selection: Selection,
       before: Cursor | null,
       limit: number,
     ): Promise<{ tips: Tip[]; next: Cursor | null }> {
-      const rows = await repo.tipsPage(db, creatorId, selection, before, limit + 1);
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
-      return {
-        tips: rows.slice(0, limit).map(repo.toTip),
-        next: last ? { ...selection, createdAt: last.created_at, sequence: last.sequence } : null,
-      };
+      const cursorAt = (row: repo.TipRow): Cursor => ({
+        ...selection,
+        createdAt: row.created_at,
+        sequence: row.sequence,
+      });
+      const rows: repo.TipRow[] = [];
+      let next = before;
+      for (let read = 0; read < maxPageRead; ) {
+        const wanted = read === 0 ? limit + 1 : passedOverAtOnce;
+        const batch = await repo.tipsPage(db, creatorId, selection, next, wanted);
+        rows.push(...batch.filter((row) => repo.isSelected(row, selection)));
+        const [end, last] = [rows[limit - 1], batch.at(-1)];
+        if (end && rows.length > limit) return { tips: rows.slice(0, limit).map(repo.toTip), next: cursorAt(end) };
+        if (!last || batch.length < wanted) return { tips: rows.map(repo.toTip), next: null };
+        read += batch.length;
+        next = cursorAt(last);
+        await yieldToOthers();
+      }
+      return { tips: rows.map(repo.toTip), next };
     },
 
     async stats(creatorId: string): Promise<TipStats> {

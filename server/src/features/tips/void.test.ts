@@ -4,7 +4,10 @@ import { apiTable, guardCases, send } from '../../../test/api-cases.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { assertLedger } from '../../../test/ledger.ts';
+import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
+import { everything } from './range.ts';
+import type { TipPage } from './schemas.ts';
 
 const day = 86_400_000;
 
@@ -247,6 +250,45 @@ test('GET /v1/tips?status= lists what is recorded or voided, and the cursor hold
     const refused = await list(wrong);
     assert.deepEqual([refused.statusCode, refused.json().error.details[0].field], [422, 'status'], wrong);
   }
+});
+
+test('security 41: a page of recorded tips passes over few voided ones, and its cursor leads to the rest', async (t) => {
+  const { app, pair } = await open(t);
+  const { runtime } = app;
+  await makeManyTips(runtime, pair.creatorId, 2_500);
+  await execute(runtime.db, 'UPDATE tips SET voided_at = created_at WHERE creator_id = $1 AND sequence > 60', [
+    pair.creatorId,
+  ]);
+  const all = t.mock.method(runtime.db, 'all');
+  const rowsRead = async () => {
+    const results = await Promise.all(all.mock.calls.map(({ result }) => result ?? []));
+    all.mock.resetCalls();
+    return results.map(({ length }) => length);
+  };
+  const ids: string[] = [];
+  let pages = 0;
+  for (let cursor: string | null = ''; cursor !== null; pages += 1) {
+    const query = cursor === '' ? 'status=recorded' : `cursor=${encodeURIComponent(cursor)}`;
+    const answer = await send(app, pair, { url: `/v1/tips?${query}` });
+    assert.equal(answer.statusCode, 200);
+    const read = await rowsRead();
+    assert.ok(Math.max(...read) <= 101 && read.reduce((sum, rows) => sum + rows) <= 1_100, read.join(' '));
+    const { data, next_cursor }: TipPage = answer.json();
+    ids.push(...data.map(({ id }) => id));
+    cursor = next_cursor;
+  }
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 60 }, (_, i) => `tip_${60 - i}`),
+  );
+  assert.equal(pages, 4);
+  const found = await runtime.tips.search(
+    pair.creatorId,
+    { ...everything, status: 'recorded', text: 'TIP 60', minMinor: null, maxMinor: null, source: null },
+    null,
+    50,
+  );
+  assert.deepEqual([found.tips.map(({ id }) => id), Math.max(...(await rowsRead()))], [['tip_60'], 50]);
 });
 
 test('the totals of days follow a void at once, also where they were read before', async (t) => {
