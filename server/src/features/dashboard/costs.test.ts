@@ -116,3 +116,21 @@ test('security 41: searches and exports read two at a time; when too many wait t
   assert.equal(statuses.filter((status) => status === 429).length, 18);
   assert.equal((await creators[0]!.visitor.get(noHit)).statusCode, 200, 'later there is room again');
 });
+
+test('security 41: texts that cost much to compare or to write let others run between two of them', async (t) => {
+  const { runtime, visitor, creator } = await open(t, 1);
+  assert.equal((await visitor.get(noHit)).statusCode, 200);
+  const { visitor: other, creatorId } = await creator(500);
+  await execute(runtime.db, 'UPDATE tips SET message = $2 WHERE creator_id = $1', [creatorId, '\ufdfa'.repeat(255)]);
+  // Whatever is measured takes a millisecond.
+  let time = performance.now();
+  const mock = t.mock.method(performance, 'now', () => (time += 1));
+  for (const url of [noHit, '/dashboard/tips.csv']) {
+    let [iterations, done] = [0, false];
+    const answer = other.get(url).finally(() => (done = true));
+    for (; !done; iterations += 1) await nextTurn();
+    assert.equal((await answer).statusCode, 200);
+    assert.ok(iterations >= 500, `${url}: ${iterations} iterations of the event loop for 500 tips`);
+  }
+  mock.mock.restore();
+});

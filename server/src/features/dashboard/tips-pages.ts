@@ -9,7 +9,7 @@ import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
-import { csvHead, csvLine, type Tip, type TipFilter, type Tips } from '../tips/index.ts';
+import { csvHead, csvLines, type Tip, type TipFilter, type Tips } from '../tips/index.ts';
 import { tipsHome } from './tip-paths.ts';
 import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
 import { searchView } from './tips-views.ts';
@@ -100,7 +100,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   async function* csv(first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>): AsyncGenerator<string> {
     yield csvHead;
     for (let batch = first; !batch.done; batch = await batches.next())
-      if (batch.value.length > 0) yield batch.value.map((tip) => csvLine(tip, zone)).join('');
+      if (batch.value.length > 0) yield await csvLines(batch.value, zone);
   }
 }
 

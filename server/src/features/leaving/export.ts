@@ -9,7 +9,7 @@ import type { Value } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import { type ZipEntry, zip } from '../../platform/zip.ts';
-import { csvHead, csvLine, type Tips } from '../tips/index.ts';
+import { csvHead, csvLines, type Tips } from '../tips/index.ts';
 import { type ExportedTable, exportedTables, nextRows, type Row } from './export-repo.ts';
 import { readme } from './readme.ts';
 import { writes } from './repo.ts';
@@ -61,7 +61,7 @@ export function createExport({ db, origins, clock, zone, tips }: ExportParts) {
 
   async function* csv(creatorId: string): AsyncGenerator<string> {
     yield csvHead;
-    for await (const batch of tips.matching(creatorId)) yield batch.map((tip) => csvLine(tip, zone)).join('');
+    for await (const batch of tips.matching(creatorId)) yield await csvLines(batch, zone);
   }
 
   /** Pictures and sounds, one at a time. */

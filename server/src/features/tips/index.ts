@@ -1,5 +1,5 @@
 export { approveAlert, expireAlerts, replayAlert, settleAlert } from './alert-repo.ts';
-export { csvHead, csvLine } from './csv.ts';
+export { csvHead, csvLines } from './csv.ts';
 export type { DayTotal } from './days.ts';
 export { eraseTip } from './erase-repo.ts';
 export { everything, parseBound } from './range.ts';

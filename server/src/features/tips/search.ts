@@ -1,6 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { canonicalText } from '../../platform/db/canonical.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
 import { everything, type Selection } from './range.ts';
@@ -17,7 +18,10 @@ export interface TipFilter extends Selection {
   readonly source: string | null;
 }
 
-/** A batch takes about a millisecond. Other requests run between two batches. */
+/**
+ * To read a batch takes about a millisecond, to compare its texts up to ten: a letter can stand for eighteen. Other
+ * requests run between two batches, and while texts are compared.
+ */
 const batchSize = 50;
 /** A page ends after so many tips were read, with a link that continues the search. */
 const maxRead = 10_000;
@@ -48,9 +52,14 @@ export function createSearch({ db, queue }: SearchParts) {
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
       position = last ? positionOf(last) : position;
-      const batch = { found: rows.filter(matches), read: rows.length, position };
+      const found: TipRow[] = [];
+      const pause = createPauses();
+      for (const row of rows) {
+        if (matches(row)) found.push(row);
+        await pause();
+      }
       await yieldToOthers();
-      return batch;
+      return { found, read: rows.length, position };
     }
     let batch = await queue.run(creatorId, next);
     while (batch.read === batchSize) {
