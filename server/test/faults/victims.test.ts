@@ -75,11 +75,11 @@ const lines: Record<string, Line> = {
     assertHarmless(async () => () => flood({ port, connections, ...strangersPings }, 200)),
   '37: wrong sign-ins from fifty addresses': (shape) => {
     let network = 0;
-    // More connections than may wait for a hash, so that the rest is refused and asks again.
+    // More connections than may wait for a hash, so that the rest is refused, a second later, and asks again.
     return shape.assertHarmless(
       requests(
         { ...shape, connections: 150 },
-        600,
+        300,
         () => wrongSignIns(shape.url, network++, 20),
         (answers) => {
           answeredOnly([401, 429])(answers);

@@ -27,7 +27,7 @@ for (const [path, form] of Object.entries(forms))
       assert.match(String(answer.headers['retry-after']), /^\d+$/);
       assert.match(String(answer.headers['content-type']), /^text\/html/);
     });
-    // The queue of hashes is full as soon as the first is refused.
+    // All of them have asked by the time the first hash is made.
     await Promise.race(attack);
     const { headers } = await makePair(app.runtime, { creator: pair, app: pair });
     const before = hashed(statuses);
@@ -81,7 +81,7 @@ test('security 37: an owner signs in while fifty addresses guess passwords as fa
 
 test('security 37: before an address’s turn at most one hash of each other address is begun', async () => {
   const begun: string[] = [];
-  const passwords = createPasswords(undefined, {
+  const passwords = createPasswords({}, {
     ...argon2,
     verify(stored, password) {
       begun.push(String(password));
@@ -109,4 +109,15 @@ test('security 37: before an address’s turn at most one hash of each other add
   assert.ok(right);
   const ahead = begun.indexOf('correct horse battery') - before;
   assert.ok(ahead <= others, `${ahead} guesses were begun before the owner's password`);
+});
+
+test('security 37: who is refused hears of it half a second later or more, not all at once', async () => {
+  const waits: number[] = [];
+  const passwords = createPasswords({ wait: async (ms) => void waits.push(ms) });
+  const asked = Array.from({ length: 150 }, () => passwords.verify('192.0.2.1', undefined, 'wrong'));
+  const refused = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
+  assert.equal(refused.length, 48);
+  assert.equal(waits.length, refused.length);
+  assert.ok(Math.min(...waits) >= 500 && Math.max(...waits) <= 1_500, waits.join(' '));
+  assert.ok(new Set(waits).size > 1);
 });

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import * as argon2 from '@node-rs/argon2';
 import { Gauge, type Registry } from 'prom-client';
 import { networkOf } from '../../platform/addresses.ts';
-import { createWorkQueue } from '../../platform/work-queue.ts';
+import { systemWait, type Wait } from '../../platform/clock.ts';
+import { createWorkQueue, QueueFull } from '../../platform/work-queue.ts';
 
 /**
  * Two at a time: a hash takes a thread of the pool in which signatures are verified too, and the pool has four. A hundred
@@ -11,14 +12,31 @@ import { createWorkQueue } from '../../platform/work-queue.ts';
  */
 const queueOptions = { atOnce: 2, maxWaiting: 100 };
 
+/**
+ * Whoever is refused hears of it after this time, give or take half of it. Else a hundred connections that ask again at
+ * once keep the event loop busy with refusals alone: each costs as much as ten calls of the API.
+ */
+const refuseAfterMs = 1_000;
+
 export type Passwords = ReturnType<typeof createPasswords>;
 
 /**
  * Hashes of passwords, for whoever asks: an address, or an account that has signed in. Both functions reject with
  * `QueueFull` while too many wait. A test counts the calls of the library.
  */
-export function createPasswords(registry?: Registry, { hash, verify } = argon2) {
+export function createPasswords(
+  { registry, wait = systemWait }: { readonly registry?: Registry; readonly wait?: Wait } = {},
+  { hash, verify } = argon2,
+) {
   const queue = createWorkQueue(queueOptions);
+  async function run<T>(asker: string, task: () => Promise<T>): Promise<T> {
+    try {
+      return await queue.run(networkOf(asker), task);
+    } catch (error) {
+      if (error instanceof QueueFull) await wait(refuseAfterMs * (0.5 + Math.random()));
+      throw error;
+    }
+  }
   if (registry)
     new Gauge({
       name: 'namjai_password_hashes_waiting',
@@ -32,11 +50,11 @@ export function createPasswords(registry?: Registry, { hash, verify } = argon2) 
   let unknownCreatorHash: string | undefined;
 
   return {
-    hash: (asker: string, password: string): Promise<string> => queue.run(networkOf(asker), () => hash(password)),
+    hash: (asker: string, password: string): Promise<string> => run(asker, () => hash(password)),
 
     /** Without a hash the result is false, after the same time. */
     verify: (asker: string, passwordHash: string | undefined, password: string): Promise<boolean> =>
-      queue.run(networkOf(asker), async () => {
+      run(asker, async () => {
         unknownCreatorHash ??= await hash(randomBytes(32));
         return (await verify(passwordHash ?? unknownCreatorHash, password)) && passwordHash !== undefined;
       }),
