@@ -61,6 +61,8 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   'no-break spaces': long('\u00a0'),
   'wide spaces': long('\u3000'),
   'no-break letters': long('W\u2060'),
+  'no-break Thai letters': long('ก\u2060'),
+  'no-break Thai marks': long('ก่\u2060่'),
   'control characters': long('\u0007\u0008\u001b[31mx'),
   'variation selectors': marked('a', '\ufe0f'),
   'tag characters': long('x\u{e0041}\u{e0042}'),

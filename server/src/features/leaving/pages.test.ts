@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createAuthenticator } from '../../../test/authenticator.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { createVisitor, signedInVisitor } from '../../../test/visitor.ts';
+import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 
 const day = 86_400_000;
 const password = 'correct horse battery';
@@ -90,4 +91,14 @@ test('whom the operator has suspended for another reason cannot restore the acco
   assert.match((await visitor.post('/login', { username: 'malee', password })).body, /This account is suspended/);
   assert.equal(await leaving.restore(id, 'owner'), false);
   assert.equal(await leaving.restore(id, 'operator'), true);
+});
+
+test('no line of the Thai page ends within a word that browsers do not know', async (t) => {
+  const app = await buildApp(t);
+  const { id } = await app.runtime.accounts.add({ username: 'malee', password });
+  const visitor = await signedInVisitor(app, id);
+  const { body } = await visitor.get('/account/data', { 'accept-language': 'th' });
+  const main = body.slice(body.indexOf('<main'), body.indexOf('</main>'));
+  assert.match(main, /เชื่อม\u2060ต่อ/);
+  assert.equal(main, keepWordsWhole(main));
 });

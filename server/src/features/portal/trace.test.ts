@@ -42,7 +42,7 @@ test('a developer finds a tip or an event by its id, with their own webhooks and
     for (const secret of ['/hook/theirs', 'receiver’s words', theirs.requestId])
       assert.ok(!body.includes(secret), `${id}: ${secret}`);
   }
-  assert.match((await find(` ${mine.id} `, 'th')).body, /การแจ้งเตือนยังไม่ได้แสดง/);
+  assert.match((await find(` ${mine.id} `, 'th')).body, /การแจ้ง\u2060เตือนยังไม่ได้แสดง/);
   assert.match((await visitor.get(path)).body, new RegExp(`action="${path}/trace"`));
   const [delivery] = (await call('GET', `/${await webhookOf(app, client)}/deliveries`, undefined, pair)).json().data;
   const log = await visitor.get(`${path}/webhooks/${await webhookOf(app, client)}/deliveries/${delivery.id}`);

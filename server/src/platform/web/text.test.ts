@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostileTexts } from '../../../test/hostile-texts.ts';
 import { displayName, displayText, isBlank, withinSentence } from './browser/text.ts';
+import { keepWordsWhole } from './whole-words.ts';
 
 test('what people write in earnest is shown as it is', () => {
   for (const text of [
@@ -30,6 +31,16 @@ test('security 43: a text for show has few marks, few line breaks, no control an
     assert.equal(displayText(shown), shown, `${name}: once is enough`);
     assert.ok(!isBlank(displayName(text)), name);
   }
+});
+
+test('a Thai word that no line may end within stays so, and nothing else is joined', () => {
+  const word = keepWordsWhole('การเชื่อมต่อ โอเวอร์เลย์');
+  assert.match(word, /เชื่อม\u2060ต่อ/);
+  assert.equal(displayText(word), word);
+  // Cut right after the joiner.
+  assert.equal(displayText(word, { length: word.indexOf('\u2060') + 2 }), 'การเชื่อม…');
+  for (const text of ['W\u2060W', 'ก่\u2060่', 'ก\u2060', '\u2060ก', 'ก\u2060\u2060ก', 'ก\u2060 ก'])
+    assert.doesNotMatch(displayText(text), /\u2060/);
 });
 
 test('a text that is too long ends with an ellipsis', () => {

@@ -16,6 +16,7 @@ const words = [
   'เป้า|หมาย',
   'แจ้ง|เตือน',
   'เชื่อม|ต่อ',
+  'อัป|โหลด',
 ];
 
 /** U+2060, an invisible character at which no line ends. */

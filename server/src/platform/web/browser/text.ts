@@ -5,7 +5,7 @@
  * - It is in NFC and has at most four combining marks in a row, so that no letter grows over its neighbours.
  * - It has at most two line breaks in all; a further one is a space. White space does not repeat.
  * - It has no control and no bidi control characters, and no invisible ones but joiners, variation selectors, tags of
- *   flags and the zero-width space, none of them twice in a row.
+ *   flags and the zero-width space, none of them twice in a row, and the word joiner before a Thai letter.
  * - It can be broken into lines: a browser never breaks within a grapheme, and one person can join a hundred characters
  *   to one.
  * - It ends with an ellipsis if it was longer than allowed.
@@ -28,9 +28,11 @@ export const oneLine: Fit = { breaks: 0 };
 
 /** Invisible characters that a script or an emoji may need. */
 const needed = '\\u200b-\\u200d\\ufe00-\\ufe0f\\u{e0020}-\\u{e007f}\\u{e0100}-\\u{e01ef}';
+/** With it whole-words.ts keeps our own Thai words whole. Before a mark it would hide that too many follow each other. */
+const thaiWordJoiner = '(?<=[\\u0e01-\\u0e4e])\\u2060(?=[\\u0e01-\\u0e2e\\u0e40-\\u0e44])';
 const lineBreaks = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
 const hidden = new RegExp(
-  `(?![\\n${needed}])[\\p{Cc}\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]`,
+  `(?![\\n${needed}]|${thaiWordJoiner})[\\p{Cc}\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]`,
   'gu',
 );
 const repeated = /([\u200b-\u200d])[\u200b-\u200d]+|([\ufe00-\ufe0f])[\ufe00-\ufe0f]+/g;
@@ -89,7 +91,7 @@ function fewMarks(run: string): string {
 }
 
 /** Only Latin and Thai, whose graphemes are short once their marks are few. */
-const shortGraphemes = /^[\0-\u02ff\u0e00-\u0e32\u0e34-\u0e7f\u2010-\u2027]*$/;
+const shortGraphemes = /^[\0-\u02ff\u0e00-\u0e32\u0e34-\u0e7f\u2010-\u2027\u2060]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
@@ -127,5 +129,5 @@ function cut(text: string, length: number): string {
   const characters = [...text];
   if (characters.length <= length) return text;
   const start = characters.slice(0, length - 1).join('');
-  return `${start.replace(/[\u200b-\u200d]+$/u, '').trimEnd()}…`;
+  return `${start.replace(/[\u200b-\u200d\u2060]+$/u, '').trimEnd()}…`;
 }
