@@ -45,6 +45,18 @@ test('security 45: a picture of more than 40 megapixels is refused before it is 
   assert.ok((await pictures.encodeAnew('owner', await solid(6000, 6000).png().toBuffer(), 512)).bytes.length < 10_000);
 });
 
+test('security 45: a picture whose lines take gigabytes is refused before it is decoded', async () => {
+  const pictures = createPictures();
+  for (const [width, height] of [
+    [20_000_000, 2],
+    [2, 20_000_000],
+    [16_385, 2],
+  ] as const)
+    for (const encode of [pictures.encodeAnew, pictures.encodeAnimated])
+      await assert.rejects(encode('owner', bomb(width, height), 512), refusedFor('pixels'), `${width} x ${height}`);
+  assert.ok((await pictures.encodeAnew('owner', bomb(16_384, 2), 512)).bytes.length > 0);
+});
+
 test('an animation of few pixels in countless frames is refused before one is decoded', async () => {
   const pictures = createPictures();
   const started = performance.now();

@@ -21,7 +21,7 @@ export interface Picture {
 
 export type PictureProblem = 'kind' | 'pixels';
 
-/** Why a picture is refused: it is none of the kinds, or broken; or it has too many pixels. */
+/** Why a picture is refused: it is none of the kinds, or broken; or it has too many pixels, in all or in a line. */
 export class PictureError extends Error {
   readonly problem: PictureProblem;
   constructor(problem: PictureProblem) {
@@ -31,6 +31,8 @@ export class PictureError extends Error {
 }
 
 const maxPixels = 40_000_000;
+/** The decoder has some hundred lines in memory: of two lines with twenty million pixels each, gigabytes. */
+const maxEdge = 16_384;
 /** A frame counts as at least so many pixels: each has a cost of its own, and one of a few bytes would be free. */
 const leastFramePixels = 40_000;
 const maxSeconds = 10;
@@ -53,7 +55,7 @@ export function createPictures() {
     try {
       const { width, height, format } = await open(bytes, options).metadata();
       if (format !== formats[type]) throw new PictureError('kind');
-      if (width * height > maxPixels) throw new PictureError('pixels');
+      if (isTooLarge(width, height)) throw new PictureError('pixels');
       const small = open(bytes, { ...options, limitInputPixels: maxPixels })
         .autoOrient()
         .resize(edge, edge, { fit: 'inside', withoutEnlargement: true })
@@ -73,7 +75,7 @@ export function createPictures() {
     try {
       const { width, height, pages = 1, pageHeight = height, format } = await open(bytes, options).metadata();
       if (format !== animatedFormats[type]) throw new PictureError('kind');
-      if (Math.max(width * pageHeight, leastFramePixels) * pages > maxPixels) throw new PictureError('pixels');
+      if (isTooLarge(width, pageHeight, pages)) throw new PictureError('pixels');
       const small = open(bytes, { ...options, limitInputPixels: maxPixels })
         .autoOrient()
         .resize(edge, edge, { fit: 'inside', withoutEnlargement: true })
@@ -125,6 +127,9 @@ async function load(): Promise<typeof sharp> {
   });
   return open;
 }
+
+const isTooLarge = (width: number, height: number, frames = 1): boolean =>
+  Math.max(width, height) > maxEdge || Math.max(width * height, leastFramePixels) * frames > maxPixels;
 
 const isGif = (bytes: Uint8Array): boolean => /^GIF8[79]a/.test(Buffer.from(bytes.subarray(0, 6)).toString('latin1'));
 

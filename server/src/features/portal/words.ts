@@ -31,7 +31,7 @@ export const words = messages({
     logoNone: 'Choose a picture first.',
     logoLarge: 'The picture is larger than 2 MB.',
     logoKind: 'This is no PNG, JPEG or WebP picture, or it is broken.',
-    logoPixels: 'The picture has more than 40 megapixels.',
+    logoPixels: 'The picture has more than 40 megapixels, or an edge of more than 16,384.',
     redirectUris: 'Redirect URIs',
     redirectHint:
       'One on each line. After consent the browser returns to one of them, compared character by character. They begin with https://.',
@@ -121,7 +121,7 @@ export const words = messages({
     logoNone: 'กรุณาเลือกรูปภาพก่อน',
     logoLarge: 'รูปภาพใหญ่เกิน 2 MB',
     logoKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG หรือ WebP หรือไฟล์เสียหาย',
-    logoPixels: 'รูปภาพมีมากกว่า 40 ล้านพิกเซล',
+    logoPixels: 'รูปภาพมีมากกว่า 40 ล้านพิกเซล หรือมีด้านที่ยาวเกิน 16,384 พิกเซล',
     redirectUris: 'Redirect URI',
     redirectHint: 'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https://',
     redirectHintDevelopment:

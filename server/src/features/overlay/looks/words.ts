@@ -55,7 +55,8 @@ export const looksWords = messages({
     pictureNow: 'The present picture',
     pictureRemove: 'Show no picture',
     pictureKind: 'This is not a PNG, JPEG, WebP or GIF picture.',
-    picturePixels: 'This picture has more than 40 megapixels over all its frames. Choose a smaller one.',
+    picturePixels:
+      'This picture has more than 40 megapixels over all its frames, or an edge of more than 16,384. Choose a smaller one.',
     pictureLarge: 'This picture is larger than 5 MB. Choose a smaller one.',
     sound: 'Sound',
     chime: 'Chime',
@@ -188,7 +189,7 @@ export const looksWords = messages({
     pictureNow: 'รูปปัจจุบัน',
     pictureRemove: 'ไม่แสดงรูป',
     pictureKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG, WebP หรือ GIF',
-    picturePixels: 'รูปนี้มีความละเอียดรวมทุกเฟรมเกิน 40 ล้านพิกเซล กรุณาเลือกรูปที่เล็กกว่านี้',
+    picturePixels: 'รูปนี้มีความละเอียดรวมทุกเฟรมเกิน 40 ล้านพิกเซล หรือมีด้านที่ยาวเกิน 16,384 พิกเซล กรุณาเลือกรูปที่เล็กกว่านี้',
     pictureLarge: 'รูปนี้มีขนาดเกิน 5 MB กรุณาเลือกรูปที่เล็กกว่านี้',
     sound: 'เสียง',
     chime: 'เสียงกังวาน',
