@@ -81,13 +81,16 @@ test('security 37: an owner signs in while fifty addresses guess passwords as fa
 
 test('security 37: before an address’s turn at most one hash of each other address is begun', async () => {
   const begun: string[] = [];
-  const passwords = createPasswords({}, {
-    ...argon2,
-    verify(stored, password) {
-      begun.push(String(password));
-      return argon2.verify(stored, password);
+  const passwords = createPasswords(
+    {},
+    {
+      ...argon2,
+      verify(stored, password) {
+        begun.push(String(password));
+        return argon2.verify(stored, password);
+      },
     },
-  });
+  );
   const known = await passwords.hash('operator', 'correct horse battery');
   const others = 50;
   let [verified, refused, attacking] = [0, 0, true];
