@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { verifyWebhook } from '@namjai/sdk/webhooks';
+import { buildApp } from '../../../../test/build-app.ts';
 import { basic, makePair } from '../../../../test/factories.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { makeSandboxPair } from '../../../../test/sandbox-pair.ts';
+import { execute } from '../../../../test/sql.ts';
 import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { decide, noShares } from './decide.ts';
+import { wasLate } from './repo.ts';
 
 async function setup(t: TestContext) {
   const receiver = await startReceiver(t);
@@ -96,4 +99,25 @@ test('a receiver that fails once more is tried again by the schedule, and chaos 
   app.clock.advance(10_000);
   await app.worker.pass();
   assert.deepEqual([receiver.requests.length, await statuses()], [3, ['succeeded']]);
+});
+
+test('security 39: whether a delivery was late is found by a key, among the 2,000 faults that are kept', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { db } = runtime;
+  const pair = await makeSandboxPair(runtime);
+  await execute(
+    db,
+    `WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+     INSERT INTO chaos_faults (creator_id, client_id, number, n, kind, at, subject)
+     SELECT $1, $2, i, i, 'webhook_late', 1, 'dlv_' || i FROM n`,
+    [pair.creatorId, pair.clientId],
+  );
+  if (db.engine === 'postgres') await execute(db, 'ANALYZE chaos_faults');
+  const get = t.mock.method(db, 'get');
+  assert.deepEqual([await wasLate(db, pair, 'dlv_7'), await wasLate(db, pair, 'dlv_2001')], [true, false]);
+  const [sql, params] = get.mock.calls[0]?.arguments ?? [];
+  get.mock.restore();
+  assert.ok(typeof sql === 'string');
+  const explain = db.engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  assert.match(JSON.stringify(await db.all(`${explain} ${sql}`, params)), /chaos_faults_late/);
 });
