@@ -61,6 +61,24 @@ test('a client that asks for much and reads nothing is cut off', { timeout: 30_0
   await closed.promise;
 });
 
+test('a client that asks for an upgrade and does not read the answer is cut off too', {
+  timeout: 60_000,
+}, async (t) => {
+  const app = await buildApp(t);
+  app.http.server.timeout = 500;
+  const closed = Promise.withResolvers<void>();
+  app.http.server.once('upgrade', (_request, ours) => {
+    // As if the client had stopped reading before the first byte.
+    ours.write = () => false;
+    ours.once('close', () => closed.resolve());
+  });
+  const port = await listen(app);
+  const socket = connect(port, '127.0.0.1').pause();
+  t.after(() => socket.destroy());
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  await closed.promise;
+});
+
 test('security 25: of thousands of query parameters the first hundred count', async (t) => {
   const app = await buildApp(t);
   const { headers } = await makePair(app.runtime);

@@ -80,6 +80,8 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
   app.server.on('upgrade', (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
     const socket = duplex as Socket;
     socket.on('error', destroy);
+    // Node has taken its own listener away. A client that does not read an answer is cut off like any other.
+    socket.setTimeout(app.server.timeout).on('timeout', destroy);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
@@ -111,7 +113,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
         reply.raw.assignSocket(socket);
         throw upgradeRequired();
       }
-      socket.off('error', destroy);
+      socket.off('error', destroy).off('timeout', destroy).setTimeout(0);
       reply.hijack();
       parseInSlices(webSocket, socket);
       return acceptedWebSocket(webSocket, socket, destroyInTurn);
