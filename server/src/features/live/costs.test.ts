@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
+import { makeManyTips } from '../../../test/many-tips.ts';
+import { execute } from '../../../test/sql.ts';
 import { createVisitor, signedInVisitor } from '../../../test/visitor.ts';
 import { liveView } from './views.ts';
 import { liveWords } from './words.ts';
@@ -43,4 +45,19 @@ test('looks at live control are counted by what they list, the moderators’ apa
   }
   app.clock.advance(60_000);
   assert.equal((await visitor.get('/dashboard/live')).statusCode, 200);
+});
+
+test('security 41: what waits is looked for among the newest 5,000 tips, however many were shown in a day', async (t) => {
+  const { runtime } = await buildApp(t);
+  const waiting = async (tips: number) => {
+    const { creatorId } = await makeCreator(runtime);
+    await makeManyTips(runtime, creatorId, tips);
+    await execute(runtime.db, `UPDATE tips SET alert_status = 'shown' WHERE creator_id = $1 AND sequence > 2`, [
+      creatorId,
+    ]);
+    const found = await runtime.tips.queuedSince(creatorId, 0, 50);
+    return found.map(({ id }) => id);
+  };
+  assert.deepEqual(await waiting(5_000), ['tip_1', 'tip_2']);
+  assert.deepEqual(await waiting(5_001), ['tip_2']);
 });

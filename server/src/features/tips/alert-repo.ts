@@ -94,18 +94,32 @@ export async function countHeld(db: Reader, creatorId: string, { from, before }:
   return row?.count ?? 0;
 }
 
-/** Each kind is limited before they are merged: all that is queued would be read and sorted otherwise. */
+/**
+ * Each kind is limited before they are merged: all that is queued would be read and sorted otherwise. No index leaves out
+ * what was shown, so only the newest tips are looked through.
+ */
 const queuedSql = (column: 'created_at' | 'approved_at', more = ''): string =>
   `SELECT * FROM (SELECT ${columns}, ${column} AS queued_at FROM tips
-     WHERE creator_id = $1 AND ${column} >= $2 AND alert_status = 'queued' ${more}
+     WHERE creator_id = $1 AND alert_status = 'queued' ${more} AND ${column} >= COALESCE(
+       (SELECT ${column} FROM tips WHERE creator_id = $1 AND ${column} >= $2
+        ORDER BY ${column} DESC LIMIT 1 OFFSET CAST($4 AS BIGINT)), $2)
      ORDER BY ${column}, sequence LIMIT $3) AS ${column}_queued`;
 
 const allQueuedSql = `${queuedSql('created_at', 'AND approved_at IS NULL')}
   UNION ALL ${queuedSql('approved_at')} ORDER BY queued_at, sequence LIMIT $3`;
 
-/** Tips whose alerts were queued at or after an instant and still are, in the order in which they are shown. */
-export function queuedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<TipRow[]> {
-  return db.all<TipRow>(allQueuedSql, [creatorId, since, limit]);
+/**
+ * Of a creator's last `searched` tips: those whose alerts were queued at or after an instant and still are, in the order in
+ * which they are shown.
+ */
+export function queuedSince(
+  db: Reader,
+  creatorId: string,
+  since: number,
+  limit: number,
+  searched: number,
+): Promise<TipRow[]> {
+  return db.all<TipRow>(allQueuedSql, [creatorId, since, limit, searched - 1]);
 }
 
 /** Held tips of all creators that were recorded before an instant. */

@@ -77,6 +77,8 @@ const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
 /** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
 const maxSkipped = 500;
+/** How many of the newest tips are searched for those whose alert still waits: more than are shown in a day. */
+const maxQueued = 5_000;
 /** How many of the newest tips are searched for those that may stand in public lists: the most if the first are too few. */
 const searched = { first: 1000, most: 20_000 };
 
@@ -292,9 +294,12 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     /** Held tips of all creators that were recorded at or before this instant. */
     heldBefore: (before: number, limit: number) => alertRepo.heldBefore(db, before, limit),
 
-    /** Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown. */
+    /**
+     * Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown: of the
+     * newest `maxQueued` tips.
+     */
     queuedSince: async (creatorId: string, since: number, limit: number): Promise<Tip[]> =>
-      (await alertRepo.queuedSince(db, creatorId, since, limit)).map(repo.toTip),
+      (await alertRepo.queuedSince(db, creatorId, since, limit, maxQueued)).map(repo.toTip),
 
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
