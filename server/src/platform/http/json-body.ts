@@ -8,6 +8,8 @@ import { type ErrorDetail, type HttpError, httpError, validationFailed } from '.
  * surrogates, absurd nesting) is refused here, before any schema sees it.
  */
 const maxDepth = 32;
+/** A body has room for 30,000, which take 10 ms with all that is done to them. Ours have fewer than a hundred. */
+const maxBrackets = 1000;
 /** A body has room for 8,000. */
 const maxProblems = 50;
 
@@ -38,7 +40,9 @@ export const isJson = (contentType: string): boolean => /^application\/json\s*(;
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('must be UTF-8');
   const text = body.toString('utf8');
-  if (hasManyBrackets(text) && depth(text) > maxDepth)
+  const brackets = countBrackets(text);
+  if (brackets > maxBrackets) throw malformed(`must not have more than ${maxBrackets} arrays and objects`);
+  if (brackets > maxDepth && depth(text) > maxDepth)
     throw malformed(`must not be nested deeper than ${maxDepth} levels`);
   let value: unknown;
   try {
@@ -58,12 +62,12 @@ export function parseJson(body: Buffer): unknown {
 const malformed = (message: string): HttpError => validationFailed({ field: null, message });
 
 /** Counting brackets is faster than measuring the depth, and hardly any body has enough brackets to be too deep. */
-function hasManyBrackets(text: string): boolean {
+function countBrackets(text: string): number {
   let count = 0;
   for (const bracket of ['{', '['])
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))
-      if (++count > maxDepth) return true;
-  return false;
+    for (let at = text.indexOf(bracket); at !== -1 && count <= maxBrackets; at = text.indexOf(bracket, at + 1))
+      count += 1;
+  return count;
 }
 
 function depth(text: string): number {
