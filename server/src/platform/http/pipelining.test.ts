@@ -177,42 +177,6 @@ test('security 42: of long heads an iteration reads those of few connections, an
   assert.ok(Math.min(...begun) >= before + 3, 'a head of 12 KiB takes more than three iterations');
 });
 
-test('security 42: of large bodies an iteration reads parts of few connections', async (t) => {
-  let [read, most, bodies] = [0, 0, 0];
-  const server = createServer(async (request, response) => {
-    const { push } = request;
-    request.push = (chunk, ...args) => {
-      read += chunk?.length ?? 0;
-      most = Math.max(most, read);
-      return push.call(request, chunk, ...args);
-    };
-    for await (const _ of request);
-    bodies += 1;
-    response.end();
-  });
-  readRequestsSingly(server);
-  let timer = setImmediate(function count() {
-    read = 0;
-    timer = setImmediate(count);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1').resume());
-  t.after(() => {
-    clearImmediate(timer);
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const bytes = 2_000_000;
-  for (const socket of sockets) {
-    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`);
-    socket.write(Buffer.alloc(bytes));
-  }
-  await until('all bodies are read', () => bodies === sockets.length);
-  // Eight parts of 64 KiB, twice where an iteration of the test begins between two of the server's, and the smaller ones.
-  assert.ok(most <= 2 * 8 * 65_536 + sockets.length * 16_384, `${most} bytes in an iteration`);
-});
-
 test('security 42: what waits of an address, and heads that do not end, take a bounded amount of memory', async (t) => {
   const server = createServer((_request, response) => response.end());
   readRequestsSingly(server, { maxOfAddress: 256 * 1024, isExempt: (address) => address === '127.0.0.3' });

@@ -6,8 +6,7 @@
  *   no memory but that of a chunk.
  * - An iteration of the event loop reads a bounded part of a connection: one request, 4 KiB of a head, or a few lines of
  *   a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000, each as costly as a large one. Of
- *   what is longer than a usual request, and of large bodies, it reads such parts of few connections, in rotation between
- *   addresses: Node.js would read 2 MiB of each connection, also of bodies that are only dropped.
+ *   what is longer than a usual request, it reads such parts of few connections, in rotation between addresses.
  * - What waits to be read, and heads that do not end, take a bounded amount of memory for each address.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -26,7 +25,6 @@ const maxLines = 96;
 const maxHeadBytes = 4096;
 /** A usual request is parsed without a turn: to put it back, and to read it again, costs as much as to parse it. */
 const maxFreeBytes = 2048;
-const maxFreeBodyBytes = 16 * 1024;
 /** What follows a head in the same bytes is parsed with it, unless it is longer: it may be many chunks. */
 const maxAfterHead = 1024;
 /** What waits on a connection and is shorter is not counted. */
@@ -156,7 +154,7 @@ export function readRequestsSingly(
       // Whoever reads a body resumes its socket, also before its turn.
       if (reading.waits) return putBack(socket, chunk);
       if (isAnswerDue(reading)) return waitFor('answer', chunk);
-      if (!reading.hasTurn && needsTurn(chunk, reading) && !turns.mayBegin()) {
+      if (!reading.hasTurn && chunk.length - reading.bodyLeft > maxFreeBytes && !turns.mayBegin()) {
         waitFor('turn', chunk);
         if (reading.waits === 'turn') turns.enter(socket, takeTurn);
         return;
@@ -205,12 +203,9 @@ export function readRequestsSingly(
 /** The newest request has come whole, and is not answered. */
 const isAnswerDue = ({ unanswered, newest }: Reading): boolean => unanswered > 0 && newest?.complete === true;
 
-/** More than a usual request, or a large part of a body. */
-const needsTurn = ({ length }: Buffer, { bodyLeft }: Reading): boolean =>
-  length - bodyLeft > maxFreeBytes || length > maxFreeBodyBytes;
-
 /** How many bytes of the chunk are read in one turn. */
 function lengthOfTurn(chunk: Buffer, { bodyLeft, chunked }: Reading): number {
+  // A body of known length is read without a turn, and what follows it in the next one.
   if (bodyLeft > 0) return bodyLeft;
   return chunked ? endOfLines(chunk) : maxHeadBytes;
 }
