@@ -2,8 +2,8 @@
  * What one address and one connection may take. Invariants:
  *
  * - An address has a bounded number of connections open. One more is closed before anything is read from it.
- * - A connection has a bounded number of requests that are not answered. One is read when the one before it is answered
- *   (see pipelining.ts); whoever found a way around that is closed here.
+ * - A connection has a bounded number of requests that are not answered (HTTP pipelining). Node.js goes on reading
+ *   requests while the answers to earlier ones are being made, so nothing else bounds how many of them are in memory.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,7 +23,7 @@ export interface ConnectionLimits {
 
 /** Enough for an app with thousands of sockets; a stranger's idle connections cost about 10 KiB each. */
 const defaultMaxOfAddress = 10_000;
-const maxUnanswered = 4;
+const maxUnanswered = 64;
 
 export function limitConnections(
   server: Server,

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { listen } from '../../../test/sockets.ts';
 import { readRequestsSingly } from './pipelining.ts';
-
-/** So many KiB. */
-const longHeaders = (count: number): string => `a: ${'b'.repeat(1019)}\r\n`.repeat(count);
 
 /** A server that notes in which iteration of the event loop each request began, and what it sent. */
 async function open(t: TestContext) {
@@ -82,133 +79,6 @@ test('the server itself reads them so', async (t) => {
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(50));
   await until('all have arrived', () => arrived.length === 50);
   assert.equal(new Set(arrived).size, 50, 'each in an iteration of its own');
-});
-
-test('security 42: requests behind one that is not answered are not read, and all are answered in order', async (t) => {
-  const app = await buildApp(t);
-  const { mock } = t.mock.method(app.runtime.db, 'get', () => answered.promise);
-  const answered = Promise.withResolvers<undefined>();
-  await app.http.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = app.http.server.address() as AddressInfo;
-  const seen: string[] = [];
-  app.http.server.prependListener('request', ({ url = '' }) => void seen.push(url.replace(/\D/g, '')));
-  const socket = connect(port, '127.0.0.1');
-  t.after(() => socket.destroy());
-  let received = '';
-  socket.on('data', (chunk) => (received += chunk));
-  const paths = Array.from({ length: 100 }, (_, i) => `/avatars/avt_${String(i).padStart(26, '0')}`);
-  for (const path of paths) socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-  await until('the first has begun', () => mock.callCount() > 0);
-  // On another connection there is no need to wait.
-  for (let i = 0; i < 5; i++) assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
-  assert.deepEqual(
-    seen.filter((path) => path.length > 0),
-    ['0'.repeat(26)],
-  );
-  answered.resolve(undefined);
-  await until('all are answered', () => received.split('HTTP/1.1 404').length > 100);
-  assert.deepEqual(
-    seen.filter((path) => path.length > 0),
-    paths.map((path) => path.replace(/\D/g, '')),
-  );
-});
-
-for (const [name, headers, body] of [
-  ['of known length', 'Content-Length: 5', '12345'],
-  ['in chunks', 'Transfer-Encoding: chunked', '5\r\n12345\r\n0\r\n\r\n'],
-] as const)
-  test(`requests behind a body ${name} wait for its answer, wherever the bytes are cut`, async (t) => {
-    let most = 0;
-    const open = new Set<ServerResponse>();
-    const server = createServer(async (request, response) => {
-      open.add(response.once('close', () => open.delete(response)));
-      most = Math.max(most, open.size);
-      for await (const _ of request);
-      setTimeout(() => response.end('done'), 1);
-    });
-    readRequestsSingly(server);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    t.after(() => {
-      socket.destroy();
-      server.close();
-    });
-    let received = '';
-    socket.on('data', (chunk) => (received += chunk));
-    const request = `POST / HTTP/1.1\r\nHost: a\r\n${headers}\r\n\r\n${body}`;
-    const all = request.repeat(3 * request.length);
-    // Each request is cut at another place.
-    for (let at = 0; at < all.length; at += request.length - 1) {
-      socket.write(all.slice(at, at + request.length - 1));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await until('all are answered', () => received.split('done').length === 3 * request.length + 1);
-    assert.equal(most, 1, 'at once');
-  });
-
-test('security 42: of long heads an iteration reads those of few connections, and of each a part', async (t) => {
-  let iteration = 0;
-  const begun: number[] = [];
-  const server = createServer((_request, response) => {
-    begun.push(iteration);
-    response.end();
-  });
-  readRequestsSingly(server);
-  let timer = setImmediate(function count() {
-    iteration += 1;
-    timer = setImmediate(count);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sockets = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').resume());
-  t.after(() => {
-    clearImmediate(timer);
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  await until('all are connected', () => sockets.every((socket) => !socket.connecting));
-  const before = iteration;
-  for (const socket of sockets) socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${longHeaders(12)}\r\n`);
-  await until('all are answered', () => begun.length === sockets.length);
-  const most = Math.max(...Array.from(new Set(begun), (each) => begun.filter((other) => other === each).length));
-  // Eight, twice where an iteration of the test begins between two of the server's.
-  assert.ok(most <= 2 * 8, `${most} in an iteration`);
-  assert.ok(Math.min(...begun) >= before + 3, 'a head of 12 KiB takes more than three iterations');
-});
-
-test('security 42: what waits of an address, and heads that do not end, take a bounded amount of memory', async (t) => {
-  const server = createServer((_request, response) => response.end());
-  readRequestsSingly(server, { maxOfAddress: 256 * 1024, isExempt: (address) => address === '127.0.0.3' });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sockets: Socket[] = [];
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const begin = (count: number, localAddress: string): Socket[] => {
-    const opened = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
-    for (const socket of opened)
-      socket
-        .on('error', () => {})
-        .resume()
-        .write(`GET / HTTP/1.1\r\nHost: a\r\n${longHeaders(10)}`);
-    sockets.push(...opened);
-    return opened;
-  };
-  const open = (list: Socket[]): number => list.filter((socket) => !socket.destroyed).length;
-  const exempt = process.platform === 'linux' ? begin(60, '127.0.0.3') : [];
-  // 10 KiB each.
-  const many = begin(60, '127.0.0.1');
-  await until('those that are too many are closed', () => open(many) <= 26);
-  assert.ok(open(many) >= 20, `${open(many)} are left`);
-  for (const socket of many) socket.write('\r\n');
-  await until('the others are answered', () => many.every((socket) => socket.destroyed || socket.bytesRead > 0));
-  assert.equal(open(exempt), exempt.length);
-  const again = begin(20, '127.0.0.1');
-  for (const socket of again) socket.write('\r\n');
-  await until('what is answered takes no room', () => again.every((socket) => socket.bytesRead > 0));
 });
 
 test('bodies with empty lines, and requests behind them, arrive whole', async (t) => {

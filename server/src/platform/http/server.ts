@@ -86,8 +86,7 @@ export function createHttp({
     },
   });
 
-  const proxies = createAddressRules(config.trustProxy);
-  readRequestsSingly(app.server, { isExempt: proxies.isOpened });
+  readRequestsSingly(app.server);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateRequest('caller', function (this: FastifyRequest) {
@@ -100,6 +99,7 @@ export function createHttp({
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app, elsewhere);
+  const proxies = createAddressRules(config.trustProxy);
   const connections = limitConnections(app.server, { isExempt: proxies.isOpened });
   const requests = createRequestQueue(sourceOf);
   app.addHook('onRequest', (request, reply, done) => {
