@@ -84,7 +84,8 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
         this.#awaitsPong = false;
       }),
     );
-    this.socket.on('data', (chunk) => this.#countBytes(chunk.length));
+    // Before it is parsed: a chunk may hold ten thousand pings, each of which would be answered.
+    this.socket.prependListener('data', (chunk) => this.#countBytes(chunk.length));
     // The client has violated the protocol.
     this.#webSocket.on('error', () => this.#fail('bad_frame'));
     this.#webSocket.on('close', (code: number) => this.#onClose(code));

@@ -84,6 +84,20 @@ test('a client that is welcome gets its pings answered, and is closed with 4400 
   assert.equal(honest.webSocket.readyState, WebSocket.OPEN);
 });
 
+test('security 36: of ten thousand pings in one piece those beyond the limit are not answered', async (t) => {
+  const app = await listen(t);
+  const pair = await makePair(app.runtime);
+  const socket = await rawSocket(t, app.address, `/v1/socket?token=${await socketToken(app, pair)}`);
+  await until('it is welcome', () => app.runtime.streams.connected(pair.creatorId, 'socket') === 1);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).resume();
+  socket.write(Buffer.concat(Array.from({ length: 10_000 }, () => clientFrame(ping, 'x'))));
+  await once(socket, 'end');
+  const answered = Buffer.concat(chunks).toString('latin1').split('\x8a\x01x').length - 1;
+  // 8 KiB of them, if the first bytes came apart from the others.
+  assert.ok(answered < 8192 / clientFrame(ping, 'x').length, `${answered} were answered`);
+});
+
 /** Sends until all connections are ended, as fast as the server takes it; resolves with the bytes that were taken. */
 async function flood(sockets: readonly Socket[], frame: Buffer): Promise<number> {
   const chunk = Buffer.concat(Array.from({ length: Math.ceil(65_536 / frame.length) }, () => frame));

@@ -133,7 +133,8 @@ export class ProgramConnection implements Connection {
     accepted.webSocket.once('close', (code: number) => {
       this.#hasVanished = code === 1006 && this.#isOverWebSocket && !this.#isClosing;
     });
-    accepted.socket.on('data', (chunk: Buffer) => this.#countBytes(chunk.length));
+    // Before it is parsed.
+    accepted.socket.prependListener('data', (chunk: Buffer) => this.#countBytes(chunk.length));
   }
 
   get hasWebSocket(): boolean {

@@ -57,7 +57,8 @@ export class ListenerConnection {
     webSocket.on('pong', () => {
       this.#awaitsPong = false;
     });
-    socket.on('data', (chunk) => this.#countBytes(chunk.length));
+    // Before it is parsed.
+    socket.prependListener('data', (chunk) => this.#countBytes(chunk.length));
     webSocket.on('error', () => this.close('bad_frame'));
     webSocket.on('close', (code: number) => this.#end(code));
     this.#keepalive = setInterval(() => this.#ping(), keepaliveMs).unref();
