@@ -208,12 +208,11 @@ test('stopping lets what is under way end and gives back the rest', async (t) =>
   const passing = leaving.pass();
   await receiver.waitFor(1);
   const stopped = leaving.stop();
-  // What was on its way then is answered when it comes.
   receiver.answer = (response) => response.writeHead(204).end();
   for (const release of held) release();
   await Promise.all([passing, stopped]);
   const sent = receiver.requests.length;
-  assert.ok(sent <= 16, `${sent} were sent: no more than may be under way at once`);
+  assert.equal(sent, 1, 'before the first answer one request is under way');
   const list = await http.inject({ url: `/v1/webhooks/${id}/deliveries?limit=100`, headers: basic(pair) });
   const rows: { status: string; next_attempt_at: string }[] = list.json().data;
   const pending = rows.filter(({ status }) => status === 'pending');

@@ -187,8 +187,10 @@ export function createWebhookWorker(parts: WorkerParts) {
     async stop(): Promise<void> {
       stopped = true;
       for (const stop of stops.splice(0)) stop();
-      await Promise.all([dispatcher.stop(), cancelling.stop()]);
-      await Promise.all([...queues.values()].map((queue) => queue.stop()));
+      const stopQueues = () => Promise.all([...queues.values()].map((queue) => queue.stop()));
+      // At once: no request begins while the dispatcher ends. Until then it may make more queues.
+      await Promise.all([stopQueues(), dispatcher.stop(), cancelling.stop()]);
+      await stopQueues();
       await settler.idle();
     },
   };
