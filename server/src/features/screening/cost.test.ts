@@ -6,6 +6,13 @@ import { compileRules } from './screen.ts';
 const list = (words: string[]) => ({ id: '', title: '', words, except: [], match: 'words', action: 'mask' }) as const;
 const growing = (part: string, count: number) => Array.from({ length: count }, (_, i) => part.repeat(i + 1));
 const tenLists = (words: string[]) => Array.from({ length: 10 }, () => list(words));
+const withExceptions = (words: string[]) =>
+  tenLists(words).map((each) => ({ ...each, except: words, match: 'anywhere' }) as const);
+/** The word with a space after other letters each time. */
+const spaced = (word: string, count: number) =>
+  Array.from({ length: count }, (_, i) =>
+    word.replace(/./g, (letter, at) => letter + ((i >> at) & 1 ? ' ' : '')).trim(),
+  );
 
 /** The least of many times: what else runs on the machine can only add to it. */
 function leastMs(rules: Partial<Rules>, message: string): number {
@@ -23,6 +30,10 @@ test('no message takes long to screen, whatever the lists say', () => {
     [{ lists: tenLists(growing('ab', 29)) }, 'a b '.repeat(63)],
     [{ lists: tenLists(growing('ab', 29)) }, 'ab'.repeat(127)],
     [{ lists: tenLists(growing('aman', 14)) }, 'am an '.repeat(42)],
+    [{ lists: [list(spaced('ab'.repeat(7), 1900))] }, '@b'.repeat(127)],
+    [{ lists: [list(spaced('ab'.repeat(20), 1900))] }, `${'ab'.repeat(15)} `.repeat(8)],
+    [{ lists: withExceptions(['ab', 'ba']) }, 'ab'.repeat(127)],
+    [{ lists: withExceptions(['صل', 'له', 'لي', 'ال']) }, 'ﷺ'.repeat(255)],
     [{ links: 'mask', numbers: 'mask' }, `.${'㍿'.repeat(600)}`],
   ];
   for (const [rules, message] of cases) {
@@ -36,4 +47,14 @@ test('a word that is written letter by letter is found in every list', () => {
   const words = { amountMinor: 100, name: 'SOMCHAI', displayName: null, message: 'you h e c k l e r' };
   const { shown, reasons } = decide(words, true);
   assert.deepEqual([shown?.message, reasons.length], ['you ************', 10]);
+});
+
+test('a word is found, and an exception holds, among characters that stand for many letters', () => {
+  const { decide } = compileRules({
+    ...noRules,
+    lists: [{ ...list(['heck']), except: ['heckler'], match: 'anywhere' }],
+  });
+  const message = `${'ﷺ'.repeat(240)} heckler heck`;
+  const { shown } = decide({ amountMinor: 100, name: 'SOMCHAI', displayName: null, message }, true);
+  assert.equal(shown?.message?.slice(-12), 'heckler ****');
 });

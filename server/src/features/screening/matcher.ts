@@ -44,6 +44,8 @@ interface Word {
 
 /** Steps for each place of the text where a word may begin. */
 const maxSteps = 200;
+/** Steps for the whole text. Of a message of characters that stand for several letters each, every place gets fewer. */
+const maxStepsOfText = 255 * maxSteps;
 /** A shorter word may be spread out letter by letter only. */
 const shortWord = 4;
 const fewestLetters = 2;
@@ -51,20 +53,27 @@ const fewestLetters = 2;
 export function createMatcher(lists: readonly WordList[]): Matcher {
   const entries = (words: readonly string[], list: number, anywhere: boolean) =>
     words.flatMap((word) => entryOf(word, list, anywhere) ?? []);
-  const blocked = createTrie(lists.flatMap(({ words, anywhere }, list) => entries(words, list, anywhere)));
-  const innocent = createTrie(lists.flatMap(({ except }, list) => entries(except, list, true)));
+  const blocked = createWordTrie(lists.flatMap(({ words, anywhere }, list) => entries(words, list, anywhere)));
+  const innocent = createWordTrie(lists.flatMap(({ except }, list) => entries(except, list, true)));
   return {
     find(text) {
       const units = fold(text);
       const found = search(blocked, units);
-      if (found.length === 0) return found;
-      const exceptions = search(innocent, units);
-      return found.filter(
-        (each) =>
-          !exceptions.some(({ list, start, end }) => list === each.list && start <= each.start && end >= each.end),
-      );
+      return found.length === 0 ? found : outside(search(innocent, units), found);
     },
   };
+}
+
+/** What lies within none of the exceptions of its list. Both are in the order in which they begin. */
+function outside(exceptions: readonly Finding[], found: readonly Finding[]): Finding[] {
+  /** Of each list: where the exceptions end that have begun so far. */
+  const ends = new Map<number, number>();
+  let at = 0;
+  return found.filter(({ list, start, end }) => {
+    for (let next = exceptions[at]; next && next.start <= start; next = exceptions[++at])
+      ends.set(next.list, Math.max(next.end, ends.get(next.list) ?? 0));
+    return end > (ends.get(list) ?? 0);
+  });
 }
 
 export const isLongEnough = (word: string): boolean => fold(word).length >= fewestLetters;
@@ -86,6 +95,16 @@ function entryOf(text: string, list: number, anywhere: boolean): TrieEntry<Word>
   };
 }
 
+/** With the words that end at each node by list: once one is found, the others of its list are not looked at. */
+interface WordTrie extends Omit<Trie<Word>, 'words'> {
+  readonly words: ReadonlyMap<number, ReadonlyMap<number, readonly Word[]>>;
+}
+
+function createWordTrie(entries: readonly TrieEntry<Word>[]): WordTrie {
+  const { words, ...trie } = createTrie(entries);
+  return { ...trie, words: new Map([...words].map(([node, all]) => [node, Map.groupBy(all, ({ list }) => list)])) };
+}
+
 /** A space inside of a match, and how many letters of the word stand before it. */
 interface Gap {
   readonly at: number;
@@ -94,7 +113,9 @@ interface Gap {
 
 /** A search through one text. */
 interface Search {
-  readonly trie: Trie<Word>;
+  readonly trie: WordTrie;
+  /** For each place. */
+  readonly maxSteps: number;
   readonly units: readonly Unit[];
   /** Of the match that is tried. */
   readonly gaps: Gap[];
@@ -107,9 +128,11 @@ interface Search {
   longest: Map<number, number> | undefined;
 }
 
-function search(trie: Trie<Word>, units: readonly Unit[]): Finding[] {
+function search(trie: WordTrie, units: readonly Unit[]): Finding[] {
   const found: Finding[] = [];
-  const state: Search = { trie, units, gaps: [], first: 0, steps: 0, stars: 0, dots: 0, longest: undefined };
+  const most = Math.min(maxSteps, Math.floor(maxStepsOfText / units.length));
+  const begin = { gaps: [], first: 0, steps: 0, stars: 0, dots: 0, longest: undefined };
+  const state: Search = { trie, units, maxSteps: most, ...begin };
   for (let first = 0; first < units.length; first++) {
     const unit = units[first];
     if (!unit) break;
@@ -131,7 +154,7 @@ function visit(state: Search, node: number, last: number, depth: number, letters
   const { trie, units, gaps } = state;
   if (trie.isEnd[node] === 1) noteMatches(state, node, last, letters);
   const unit = units[last + 1];
-  if (!unit || ++state.steps > maxSteps) return;
+  if (!unit || ++state.steps > state.maxSteps) return;
   const isSpace = unit.gap === space;
   if (isSpace) gaps.push({ at: last + 1, depth });
   for (const reading of unit.readings) {
@@ -152,7 +175,7 @@ function visit(state: Search, node: number, last: number, depth: number, letters
 /** Passes over `masks` letters of the words, whatever they are, and goes on with the unit `next`. */
 function visitMasked(state: Search, node: number, masks: number, next: number, depth: number, letters: number): void {
   const { trie, units } = state;
-  if (++state.steps > maxSteps) return;
+  if (++state.steps > state.maxSteps) return;
   if (masks === 0) {
     for (const reading of units[next]?.readings ?? []) {
       const child = childOf(trie, node, reading);
@@ -176,15 +199,18 @@ interface Place {
 function noteMatches(state: Search, node: number, last: number, letters: number): void {
   const { trie, units, first, gaps } = state;
   let place: Place | undefined;
-  for (const word of trie.words.get(node) ?? []) {
-    if (last <= (state.longest?.get(word.list) ?? -1)) continue;
-    // Thousands of words may differ in their spaces only, and each space of the match takes time.
-    state.steps += 1 + gaps.length;
-    if (state.steps > maxSteps) return;
-    place ??= placeOf(units, first, last);
-    if (!isMatch(state, word, last, letters, place)) continue;
-    state.longest ??= new Map();
-    state.longest.set(word.list, last);
+  for (const [list, words] of trie.words.get(node) ?? []) {
+    if (last <= (state.longest?.get(list) ?? -1)) continue;
+    for (const word of words) {
+      // Thousands of words may differ in their spaces only, and each space and letter of the match takes time.
+      state.steps += 1 + gaps.length + ((last - first) >> 3);
+      if (state.steps > state.maxSteps) return;
+      place ??= placeOf(units, first, last);
+      if (!isMatch(state, word, last, letters, place)) continue;
+      state.longest ??= new Map();
+      state.longest.set(list, last);
+      break;
+    }
   }
 }
 
@@ -243,9 +269,10 @@ const leadingVowels: readonly number[] = [...'เแโใไ'].map((vowel) => v
 
 /** `who're` is no other word than `who are`. */
 function isContraction(units: readonly Unit[], first: number, last: number): boolean {
-  const inner = units.slice(first + 1, last + 1);
-  const at = inner.findIndex(({ gap }) => gap === apostrophe);
-  return at >= 0 && contractions.has(textOf(inner.slice(at)));
+  // The last two letters first: a match may be long, and few have an apostrophe there.
+  if (units[last]?.gap !== apostrophe && units[last - 1]?.gap !== apostrophe) return false;
+  const at = units.findIndex(({ gap }, index) => index > first && gap === apostrophe);
+  return at <= last && contractions.has(textOf(units.slice(at, last + 1)));
 }
 
 const contractions: ReadonlySet<string> = new Set(['s', 't', 'd', 'm', 're', 've', 'll']);
