@@ -74,7 +74,11 @@ function byCodes({ codes: a }: TrieEntry<unknown>, { codes: b }: TrieEntry<unkno
 }
 
 /** The child of a node by its letter; 0 if there is none. A node may have two thousand, in the order of their letters. */
-export function childOf({ codes, firstChild, childCount }: Trie<unknown>, node: number, code: number): number {
+export function childOf(
+  { codes, firstChild, childCount }: Omit<Trie<unknown>, 'words'>,
+  node: number,
+  code: number,
+): number {
   let from = firstChild[node] ?? 0;
   let to = from + (childCount[node] ?? 0);
   while (from < to) {
