@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
@@ -79,6 +79,41 @@ test('the server itself reads them so', async (t) => {
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(50));
   await until('all have arrived', () => arrived.length === 50);
   assert.equal(new Set(arrived).size, 50, 'each in an iteration of its own');
+});
+
+test('a client that half-closes gets its answer, however long it takes, and a stream ends with it', async (t) => {
+  const [found, streamEnded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let ended = 0;
+  const server = createServer(async ({ url, socket }, response) => {
+    socket.once('end', () => (ended += 1));
+    if (url === '/stream') return void response.once('close', streamEnded.resolve).write('begun');
+    await found.promise;
+    response.end('found');
+  });
+  readRequestsSingly(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const [asking, streaming] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+  t.after(() => {
+    for (const socket of [asking, streaming]) socket.destroy();
+    server.close();
+  });
+  let received = '';
+  const closed = once(
+    asking.on('data', (chunk) => (received += chunk)),
+    'close',
+  );
+  asking.end('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+  await until('the server has seen the end', () => ended === 1);
+  // Longer than a closed connection takes to be destroyed.
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+  found.resolve();
+  await closed;
+  assert.match(received, /found$/);
+  streaming.write('GET /stream HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(streaming, 'data');
+  streaming.end();
+  await streamEnded.promise;
 });
 
 test('bodies with empty lines, and requests behind them, arrive whole', async (t) => {

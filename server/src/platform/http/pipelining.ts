@@ -5,8 +5,11 @@
  *
  * The same holds for a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000 of one byte, and each
  * costs as much as a large one: an iteration reads a few lines of a connection's, and those of few connections of an address.
+ *
+ * A client that ends its side of the connection after a request (half-close) gets the answer all the same, however long it
+ * takes. Only a stream ends with it: most clients that end a connection while they read one are gone.
  */
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
 import { createRequestQueue } from './request-queue.ts';
@@ -32,6 +35,8 @@ interface Reading {
   /** The rest of the bytes waits for another iteration. */
   waits: boolean;
   upgraded: boolean;
+  /** The answer to the last request. */
+  response: ServerResponse | undefined;
 }
 
 function putBack(socket: Socket, bytes: Buffer): void {
@@ -45,6 +50,8 @@ export function readRequestsSingly(server: Server): void {
     address: networkOf(remoteAddress),
     credential: '',
   }));
+  // By default Node.js closes such a connection at once, with or without an answer. The property is in no type.
+  Object.assign(server, { httpAllowHalfOpen: true });
 
   server.on('connection', (socket: Socket) => {
     const reading: Reading = {
@@ -54,8 +61,12 @@ export function readRequestsSingly(server: Server): void {
       chunked: false,
       waits: false,
       upgraded: false,
+      response: undefined,
     };
     readings.set(socket, reading);
+    socket.on('end', () => {
+      if (reading.response?.headersSent && !reading.response.writableEnded) socket.end();
+    });
     const parse = (bytes: Buffer): void => {
       for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
     };
@@ -79,9 +90,10 @@ export function readRequestsSingly(server: Server): void {
     });
   });
 
-  const begin = ({ socket, headers }: IncomingMessage): void => {
+  const begin = ({ socket, headers }: IncomingMessage, response: ServerResponse): void => {
     const reading = readings.get(socket);
     if (!reading) return;
+    reading.response = response;
     reading.newBodyLength = Number(headers['content-length'] ?? 0);
     reading.chunked = headers['transfer-encoding'] !== undefined;
   };
