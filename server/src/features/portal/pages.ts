@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
+import { PageError } from '../../platform/web/page-error.ts';
 import { openField, sealField } from '../../platform/web/sealed-field.ts';
 import type { Pages } from '../accounts/index.ts';
 import {
@@ -39,11 +40,14 @@ export interface PortalParts extends Pick<Platform, 'zone' | 'clock' | 'vault' |
   readonly config: { readonly baseUrl: string; readonly development: boolean };
 }
 
+/** Forms of one developer. A deleted app makes room for another one, and its row is kept for a month. */
+const registerLimit = { limit: 60, windowMs: 3_600_000 };
+
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 /** /developers: the apps of the signed-in person. The app of another owner is answered with 404. */
 export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
-  const { pages, apps, grants, times, zone, clock, vault, config } = parts;
+  const { pages, apps, grants, times, zone, clock, vault, limiter, config } = parts;
 
   const viewOf = (request: FastifyRequest, reply: FastifyReply): View => ({
     lang: pages.lang(request),
@@ -93,6 +97,8 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   scope.post('/developers/apps', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
+    const { allowed, resetSeconds } = await limiter.take(`register-app:${creatorId}`, registerLimit);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
     const typed = typedIn(request);
     const id = pages.formKeys.idOf(request, 'app');
     try {

@@ -139,6 +139,22 @@ test('an account has at most 20 apps; a deleted one makes room', async (t) => {
   assert.equal((await visitor.post('/developers/apps', details)).statusCode, 201);
 });
 
+test('a developer who registers and deletes apps without end leaves 60 an hour', async (t) => {
+  const app = await setup(t);
+  const { visitor, runtime, developer, clock } = app;
+  for (let i = 0; i < 60; i++) {
+    assert.equal((await visitor.post('/developers/apps', details)).statusCode, 201, `app ${i + 1}`);
+    const [only] = await runtime.apps.ofOwner(developer.creatorId);
+    await visitor.post(`/developers/apps/${only?.id}/delete`);
+  }
+  const over = await visitor.post('/developers/apps', details);
+  assert.deepEqual([over.statusCode, over.headers['retry-after']], [429, '3600']);
+  assert.deepEqual(await runtime.apps.ofOwner(developer.creatorId), []);
+  clock.advance(3_600_000);
+  const later = await signedInVisitor(app, developer.creatorId);
+  assert.equal((await later.post('/developers/apps', details)).statusCode, 201);
+});
+
 test('name and redirect URIs can be edited; a wrong edit changes nothing and keeps what was typed', async (t) => {
   const { visitor, runtime, clientId, url } = await registered(t);
   const wrong = await visitor.post(url, { name: 'New', redirect_uris: 'ftp://app.example/' });
