@@ -203,8 +203,8 @@ export function createApp(runtime: Runtime): App {
     screeningPages(scope, { pages, screening: runtime.screening, limiter });
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
     profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
-    authorizePages(scope, { pages, accounts, apps, grants, vault, clock, issuer: config.authUrl });
-    devicePages(scope, { pages, accounts, apps, grants, devices: runtime.devices, vault, times });
+    authorizePages(scope, { pages, accounts, apps, grants, vault, clock, limiter, issuer: config.authUrl });
+    devicePages(scope, { pages, accounts, apps, grants, devices: runtime.devices, vault, limiter, times });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
     portalPages(scope, {
       pages,

@@ -6,6 +6,7 @@ import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { PageError, Redirect } from '../../../platform/web/page-error.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
+import { countConsent } from '../consent-limit.ts';
 import type { Grants } from '../grants/service.ts';
 import { formTargets, responseUrl } from './answer.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
@@ -15,7 +16,7 @@ import { hashOfApp, openTicket, sealTicket, type Ticket, ticketQuery } from './t
 import { consentPage } from './views.ts';
 import { words } from './words.ts';
 
-export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock'> {
+export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock' | 'limiter'> {
   readonly pages: Pages;
   readonly accounts: Accounts;
   readonly apps: Apps;
@@ -28,7 +29,7 @@ const ticketMs = 3_600_000;
 
 /** Only the POST changes anything. It approves exactly what the consent page showed. */
 export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): void {
-  const { pages, accounts, apps, grants, vault, clock, issuer } = parts;
+  const { pages, accounts, apps, grants, vault, clock, limiter, issuer } = parts;
 
   scope.get(
     '/oauth/authorize',
@@ -71,6 +72,7 @@ export function authorizePages(scope: FastifyInstance, parts: AuthorizeParts): v
       const authorization = await checkAuthorize(ticketQuery(ticket), apps);
       checkDecision(formText(request, 'decision'), authorization);
       checkUpToDate(ticket, authorization, clock());
+      await countConsent(limiter, session.creatorId);
       const code = await grants.approve(session.creatorId, { ...authorization, clientId: authorization.app.id });
       return reply.redirect(responseUrl(authorization, issuer, { code }), 303);
     }),

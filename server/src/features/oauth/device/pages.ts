@@ -9,6 +9,7 @@ import { openField, sealField } from '../../../platform/web/sealed-field.ts';
 import type { Accounts, Pages } from '../../accounts/index.ts';
 import { AppError, type AppRow, type Apps } from '../../apps/index.ts';
 import { hashOfApp } from '../authorize/ticket.ts';
+import { countConsent } from '../consent-limit.ts';
 import type { Grants } from '../grants/service.ts';
 import { parseScopes } from '../scopes.ts';
 import type { DeviceRow } from './repo.ts';
@@ -16,7 +17,7 @@ import type { Devices } from './service.ts';
 import { codePage, consentPage, donePage } from './views.ts';
 import { words } from './words.ts';
 
-export interface DevicePagesParts extends Pick<Platform, 'vault'> {
+export interface DevicePagesParts extends Pick<Platform, 'vault' | 'limiter'> {
   readonly pages: Pages;
   readonly accounts: Accounts;
   readonly apps: Apps;
@@ -43,7 +44,7 @@ const longestCode = 20;
  * for, and decides. Whoever finds a code by guessing gets no further than that page.
  */
 export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): void {
-  const { pages, accounts, apps, grants, devices, vault, times } = parts;
+  const { pages, accounts, apps, grants, devices, vault, limiter, times } = parts;
 
   scope.get('/device', async (request, reply) => {
     pages.requireSession(request);
@@ -72,6 +73,7 @@ export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): vo
     const decision = formText(request, 'decision');
     if (decision !== 'approve' && decision !== 'deny') throw new PageError(400);
     const app = await usableApp(ticket.clientId);
+    if (decision === 'approve') await countConsent(limiter, session.creatorId);
     const decided =
       decision === 'deny'
         ? await devices.deny(session.creatorId, ticket.hash)
