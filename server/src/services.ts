@@ -144,6 +144,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     access,
     grants,
     raceMs: config.refreshRaceMs,
+    accessTokenSeconds: config.accessTokenSeconds,
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
     issuer: config.authUrl,

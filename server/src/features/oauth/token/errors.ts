@@ -29,7 +29,7 @@ const table = {
   too_many_requests: [
     429,
     'rate_limited',
-    'Too many failed client authentications, or codes for devices. Wait for the seconds in the header Retry-After.',
+    'Too many failed client authentications, codes for devices, or refreshes. Wait for the seconds in the header Retry-After.',
   ],
   server_error: [500, 'internal_error', 'Something went wrong on our side.'],
   temporarily_unavailable: [502, 'upstream_failed', 'The storage cannot be reached or written right now. Try again.'],

@@ -7,11 +7,13 @@ import {
   checkCreatorActive,
   defineGrantType,
   invalidGrant,
+  type Look,
   look,
   type ReadSteps,
   type Redeeming,
   type Refusal,
   redeem,
+  type TokenParts,
 } from './grant-type.ts';
 import { isRepeat, type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
@@ -81,13 +83,48 @@ export const refreshToken = defineGrantType({
       repeatHash: idempotencyKey === undefined ? null : repeatHash(token, idempotencyKey),
     };
   },
-  look: (db, redeeming) => look(db, redeeming, readSteps),
+  look: lookAndCount,
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
   },
   write: ({ db }, ...redeeming) => db.write(writes.redeemRefreshToken, ...redeeming),
 });
+
+const mostRefreshes = 600;
+const hour = 3600;
+
+/**
+ * An app refreshes each family once in the life of an access token, so the limit is far above what even a hundred devices
+ * need. It bounds the rotated tokens, which are kept for 30 days: 14,400 a day of one app and creator at the usual life.
+ * A refused refresh uses nothing up. A second use is never refused here, because it has to end the family.
+ */
+async function lookAndCount(
+  { db, limiter, accessTokenSeconds }: TokenParts,
+  redeeming: Redeeming<Refresh>,
+): Promise<Look<RefreshTokenRow>> {
+  const found = await look(db, redeeming, readSteps);
+  if (!found || 'error' in found) return found;
+  if (checkUnusedOrRepeat(found.loaded, redeeming.request, redeeming.now) === 'used') return found;
+  const rule = { limit: mostRefreshes, windowMs: Math.min(accessTokenSeconds, hour) * 1000 };
+  const { allowed, resetSeconds } = await limiter.take(countedFor(found.loaded), rule);
+  return allowed
+    ? found
+    : {
+        error: 'too_many_requests',
+        description: 'Too many refreshes for this creator. Wait for the seconds in the header Retry-After.',
+        headers: { 'retry-after': String(resetSeconds) },
+      };
+}
+
+/**
+ * The app and the creator. A developer can connect any number of apps with the own account and with sandbox creators, so
+ * all of these count as one.
+ */
+function countedFor({ client_id, creator_id, sandbox_of, app_owner_id }: RefreshTokenRow): string {
+  const owner = sandbox_of ?? creator_id;
+  return app_owner_id === owner ? `refresh:${owner}` : `refresh:${client_id}:${creator_id}`;
+}
 
 /** Chaos of a sandbox creator. Nothing is used up, so that the token works again when chaos is switched off. */
 function checkNotPaused({ grant_paused_at }: RefreshTokenRow): Refusal | undefined {

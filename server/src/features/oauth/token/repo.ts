@@ -84,7 +84,9 @@ export interface RefreshTokenRow {
   grant_ended_at: number | null;
   grant_paused_at: number | null;
   creator_suspended_at: number | null;
+  sandbox_of: string | null;
   username: string;
+  app_owner_id: string | null;
 }
 
 export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshTokenRow | undefined> {
@@ -92,11 +94,13 @@ export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshToken
     `SELECT r.creator_id, r.family_id, r.created_at, r.expires_at, r.used_at, r.repeat_hash,
        f.scope AS family_scope, f.expires_at AS family_expires_at, f.ended_at AS family_ended_at,
        g.id AS grant_id, g.client_id, g.scope AS grant_scope, g.ended_at AS grant_ended_at,
-       g.paused_at AS grant_paused_at, c.suspended_at AS creator_suspended_at, c.username
+       g.paused_at AS grant_paused_at, c.suspended_at AS creator_suspended_at, c.sandbox_of, c.username,
+       a.owner_id AS app_owner_id
      FROM refresh_tokens r
      JOIN families f ON f.creator_id = r.creator_id AND f.id = r.family_id
      JOIN grants g ON g.creator_id = f.creator_id AND g.id = f.grant_id
      JOIN creators c ON c.id = r.creator_id
+     JOIN apps a ON a.id = g.client_id
      WHERE r.hash = $1`,
     [key],
   );
