@@ -1,6 +1,7 @@
 /** Memory and open files of a server, by its own /metrics, and whether they stay flat. */
 export interface Sample {
   readonly seconds: number;
+  /** Without what V8 keeps empty: between 30 and 140 MiB of semi-spaces, for minutes or for an hour. */
   readonly rss: number;
   readonly heap: number;
   readonly files: number;
@@ -13,8 +14,6 @@ const MiB = 1024 * 1024;
 export interface Bound {
   readonly share: number;
   readonly more: number;
-  /** Which sample of a third is compared, from 0, the least, to 1. The median if not given. */
-  readonly quantile?: number;
   /** From so many samples on growth is told from noise. */
   readonly fewest: number;
 }
@@ -25,12 +24,9 @@ const fewest = 120;
 /**
  * The share is for what a collector leaves lying about, the rest for the pages of a database that grows meanwhile. A leak
  * of 40 bytes for each of the million requests of an hour is beyond it.
- *
- * Of the resident memory the lowest tenth is compared: V8 keeps between 120 and 300 MiB for its two threads, mostly empty
- * semi-spaces, and returns them minutes later. What leaks is never returned.
  */
 const serverBounds = {
-  rss: { share: 0.1, more: 32 * MiB, quantile: 0.1, fewest },
+  rss: { share: 0.1, more: 32 * MiB, fewest },
   heap: { share: 0.15, more: 16 * MiB, fewest },
   files: { share: 0, more: 40, fewest },
 } as const;
@@ -54,20 +50,16 @@ export function growthWithin<Kind extends string>(
   const settled = samples.slice(Math.floor(samples.length * warmUpShare));
   const third = Math.floor(settled.length / 3);
   return (Object.keys(bounds) as Kind[]).map((kind) => {
-    const { share, more, fewest, quantile = 0.5 } = bounds[kind];
-    const of = (part: typeof settled): number =>
-      quantileOf(
-        quantile,
-        part.map((sample) => sample[kind]),
-      );
-    const [first, last] = [of(settled.slice(0, third)), of(settled.slice(-third))];
+    const first = median(settled.slice(0, third).map((sample) => sample[kind]));
+    const last = median(settled.slice(-third).map((sample) => sample[kind]));
+    const { share, more, fewest } = bounds[kind];
     if (samples.length < fewest) return { kind, first, last, verdict: 'short' };
     return { kind, first, last, verdict: last > first * (1 + share) + more ? 'grows' : 'flat' };
   });
 }
 
-function quantileOf(quantile: number, values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * quantile)] ?? 0;
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** Reads /metrics of one server. */
@@ -78,10 +70,12 @@ export async function sample(metricsUrl: string, seconds: number): Promise<Sampl
     if (found === undefined) throw new Error(`/metrics has no ${name}`);
     return Number(found);
   };
+  const heap = value('nodejs_heap_size_used_bytes');
+  const empty = value('nodejs_heap_size_total_bytes') - heap;
   return {
     seconds,
-    rss: value('process_resident_memory_bytes'),
-    heap: value('nodejs_heap_size_used_bytes'),
+    rss: value('process_resident_memory_bytes') - empty,
+    heap,
     files: value('process_open_fds'),
   };
 }
