@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
@@ -41,6 +42,25 @@ test('an address has so many connections at once; a closed one makes room, and o
 test('the connections of a trusted proxy are not counted', async (t) => {
   const { isServed } = await listen(t, (address) => address === '127.0.0.1');
   for (let i = 0; i < 5; i++) assert.equal(await isServed(), true);
+});
+
+test('no request comes from a connection that was reset before it was accepted', async (t) => {
+  const addresses: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    addresses.push(request.socket.remoteAddress);
+    response.end();
+  });
+  limitConnections(server, { isExempt: () => true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const reset = `const socket = require('node:net').connect(${port}, '127.0.0.1', () =>
+    socket.write('GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n', () => socket.resetAndDestroy()));`;
+  // Nothing is accepted until the process has ended.
+  assert.equal(spawnSync(process.execPath, ['-e', reset]).status, 0);
+  await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } });
+  assert.deepEqual(addresses, ['127.0.0.1']);
 });
 
 test('a connection that sends too many requests before the first is answered is closed, and one that waits is not', async (t) => {

@@ -33,7 +33,9 @@ export function limitConnections(
   const unanswered = new WeakMap<Socket, { count: number }>();
 
   server.prependListener('connection', (socket) => {
-    const address = socket.remoteAddress ?? '';
+    // Reset by the client before it was accepted. What it sent can still be read.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
+    const address = socket.remoteAddress;
     // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
     if (isExempt(address.replace(/^::ffff:/, ''))) return;
     const network = networkOf(address);
