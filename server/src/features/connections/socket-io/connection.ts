@@ -147,7 +147,8 @@ export class ProgramConnection implements Connection {
 
   /** The client polls: it has the answer to the last poll. */
   onPoll(response: ServerResponse): void {
-    this.#poll = response;
+    // A listener for each event that it carries (#written).
+    this.#poll = response.setMaxListeners(0);
     this.#packets = 0;
     this.#confirmations.position = this.#taken();
   }
