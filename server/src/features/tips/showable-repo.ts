@@ -21,38 +21,50 @@ export interface ShowableRow {
   at: number;
 }
 
-const after = (at: string, condition: string): string => `
-SELECT * FROM (SELECT id, sequence, ${at} AS at FROM tips
-  WHERE creator_id = $1 AND approved_at IS ${condition} AND ${showable} AND (${at}, sequence) > ($2, $3) AND ${at} <= $4
+/** A tip that a read has passed. No index leaves out those that may not be shown, so reads are limited by what they pass. */
+export interface PassedRow extends ShowableRow {
+  /** 1 if its alert may be shown. */
+  may_be_shown: number;
+}
+
+const passed = (at: string, condition: string): string =>
+  `SELECT id, sequence, ${at} AS at, CASE WHEN ${condition} AND ${showable} THEN 1 ELSE 0 END AS may_be_shown FROM tips`;
+/** An approved tip is passed twice, and counts at the time of its approval. */
+const passedAtCreation = passed('created_at', 'approved_at IS NULL');
+const passedAtApproval = passed('approved_at', 'approved_at IS NOT NULL');
+
+const after = (select: string, at: string): string => `
+SELECT * FROM (${select} WHERE creator_id = $1 AND (${at}, sequence) > ($2, $3) AND ${at} <= $4
   ORDER BY ${at}, sequence LIMIT $5) AS ${at}_after`;
-const afterSql = `${after('created_at', 'NULL')} UNION ALL ${after('approved_at', 'NOT NULL')} ORDER BY at, sequence LIMIT $5`;
+const afterSql = `${after(passedAtCreation, 'created_at')} UNION ALL ${after(passedAtApproval, 'approved_at')}
+ORDER BY at, sequence LIMIT $5`;
 
 /** In the order of their alerts, those after a position and up to an instant. */
-export function showableAfter(
+export function passedAfter(
   db: Reader,
   creatorId: string,
   position: Pick<ShowableRow, 'at' | 'sequence'>,
   until: number,
   limit: number,
-): Promise<ShowableRow[]> {
-  return db.all<ShowableRow>(afterSql, [creatorId, position.at, position.sequence, until, limit]);
+): Promise<PassedRow[]> {
+  return db.all<PassedRow>(afterSql, [creatorId, position.at, position.sequence, until, limit]);
 }
 
-const times = (at: string, condition: string): string => `
-SELECT * FROM (SELECT ${at} AS at FROM tips
-  WHERE creator_id = $1 AND approved_at IS ${condition} AND ${showable} AND ${at} >= $2 AND ${at} < $3
-  ORDER BY ${at} DESC LIMIT $4) AS ${at}_times`;
-const timesSql = `${times('created_at', 'NULL')} UNION ALL ${times('approved_at', 'NOT NULL')} ORDER BY at DESC LIMIT $4`;
+const before = (select: string, at: string): string => `
+SELECT * FROM (${select} WHERE creator_id = $1 AND ${at} >= $2 AND ${at} < $3
+  ORDER BY ${at} DESC LIMIT $4) AS ${at}_before`;
+const beforeSql = `SELECT at, may_be_shown FROM (${before(passedAtCreation, 'created_at')}
+UNION ALL ${before(passedAtApproval, 'approved_at')} ORDER BY at DESC LIMIT $4) AS passed`;
 
-/** When alerts came in [from, before), the newest first. */
-export async function showableTimes(
+/** Those of [from, before), the newest first. */
+export function passedBefore(
   db: Reader,
   creatorId: string,
   from: number,
   before: number,
   limit: number,
-): Promise<number[]> {
-  return (await db.all<{ at: number }>(timesSql, [creatorId, from, before, limit])).map(({ at }) => at);
+): Promise<Pick<PassedRow, 'at' | 'may_be_shown'>[]> {
+  return db.all(beforeSql, [creatorId, from, before, limit]);
 }
 
 const byIds: Sql = {
