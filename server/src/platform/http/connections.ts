@@ -1,12 +1,5 @@
-/**
- * What one address and one connection may take. Invariants:
- *
- * - An address has a bounded number of connections open. One more is closed before anything is read from it.
- * - A connection has a bounded number of requests that are not answered (HTTP pipelining). Node.js goes on reading
- *   requests while the answers to earlier ones are being made, so nothing else bounds how many of them are in memory.
- */
+/** An address has a bounded number of connections open. One more is closed before anything is read from it. */
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
 
 export interface ConnectionLimitsOptions {
@@ -15,22 +8,14 @@ export interface ConnectionLimitsOptions {
   readonly maxOfAddress?: number;
 }
 
-export interface ConnectionLimits {
-  /** A request has arrived. Returns whether it may be handled; the connection is closed if not. */
-  arrived(socket: Socket): boolean;
-  answered(socket: Socket): void;
-}
-
 /** Enough for an app with thousands of sockets; a stranger's idle connections cost about 10 KiB each. */
 const defaultMaxOfAddress = 10_000;
-const maxUnanswered = 64;
 
 export function limitConnections(
   server: Server,
   { isExempt, maxOfAddress = defaultMaxOfAddress }: ConnectionLimitsOptions,
-): ConnectionLimits {
+): void {
   const open = new Map<string, number>();
-  const unanswered = new WeakMap<Socket, { count: number }>();
 
   server.prependListener('connection', (socket) => {
     // Reset by the client before it was accepted. What it sent can still be read.
@@ -48,19 +33,4 @@ export function limitConnections(
       else open.delete(network);
     });
   });
-
-  return {
-    arrived(socket) {
-      const requests = unanswered.get(socket);
-      if (requests) requests.count += 1;
-      else unanswered.set(socket, { count: 1 });
-      if (requests && requests.count > maxUnanswered) socket.destroy();
-      return !socket.destroyed;
-    },
-
-    answered(socket) {
-      const requests = unanswered.get(socket);
-      if (requests) requests.count -= 1;
-    },
-  };
 }

@@ -1,18 +1,22 @@
 /**
- * A client may send requests without waiting for their answers, and a chunk of 64 KiB holds 2,000 of them. Node calls the
- * handlers of all of them in one iteration of the event loop, a tenth of a second for each connection that does this,
- * in which nobody else is answered. Here an iteration reads one request of a connection: sending more gains nothing.
+ * What is read of the connections, and when. Invariants:
  *
- * The same holds for a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000 of one byte, and each
- * costs as much as a large one: an iteration reads a few lines of a connection's, and those of few connections of an address.
- *
- * A client that ends its side of the connection after a request (half-close) gets the answer all the same, however long it
- * takes. Only a stream ends with it: most clients that end a connection while they read one are gone.
+ * - A request is read when the one before it on its connection is answered. A client may send requests without waiting
+ *   for their answers (HTTP pipelining), and a chunk of 64 KiB holds 2,000 of them: sending more gains nothing, and takes
+ *   no memory but that of a chunk.
+ * - An iteration of the event loop reads a bounded part of a connection: one request, 4 KiB of a head, or a few lines of
+ *   a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000, each as costly as a large one. Of
+ *   what is longer than a usual request, and of large bodies, it reads such parts of few connections, in rotation between
+ *   addresses: Node.js would read 2 MiB of each connection, also of bodies that are only dropped.
+ * - What waits to be read, and heads that do not end, take a bounded amount of memory for each address.
+ * - A client that ends its side of the connection after a request (half-close) gets the answer all the same, however long
+ *   it takes. Only a stream ends with it: most clients that end a connection while they read one are gone.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
-import { createRequestQueue } from './request-queue.ts';
+import { createDestroyer } from './destroyer.ts';
+import { createRequestQueue, type RequestQueue } from './request-queue.ts';
 
 /** The end of a request's head. A body may contain it too. */
 const endOfHead = '\r\n\r\n';
@@ -20,115 +24,258 @@ const endOfHead = '\r\n\r\n';
 const maxSlices = 32;
 /** A chunk of a body has two lines or more: its length and its bytes. */
 const maxLines = 96;
+/** Of a head, which may have a thousand lines in so many bytes. */
+const maxHeadBytes = 4096;
+/** A usual request does not wait for its turn: to put it back, and to read it again, costs as much as to parse it. */
+const usualBytes = 2048;
+const usualBodyBytes = 16 * 1024;
 /** What follows a head in the same bytes is parsed with it, unless it is longer: it may be many chunks. */
 const maxAfterHead = 1024;
+/** What a connection holds is not counted if it is shorter. */
+const smallBytes = 4096;
+const defaultMaxOfAddress = 32 * 1024 * 1024;
 
-interface Reading {
-  /** How many bytes of the last request's body, as far as its length is known, are still to come. No request is in them. */
-  bodyLeft: number;
-  /** The length of the body of the request whose head was read last; `undefined` if the last bytes held no end of a head. */
-  newBodyLength: number | undefined;
-  /** The last bytes may hold the first part of a head's end, so the next end that is found may not be the first one. */
-  isEndSplit: boolean;
-  /** The last request's body comes in chunks. */
-  chunked: boolean;
-  /** The rest of the bytes waits for another iteration. */
-  waits: boolean;
-  upgraded: boolean;
-  /** The answer to the last request. */
-  response: ServerResponse | undefined;
+export interface ReadingOptions {
+  /** Whether connections from this address are not counted: a proxy carries those of many people. */
+  readonly isExempt?: (address: string) => boolean;
+  /** How many bytes may wait, or be of heads without an answer, of one address. */
+  readonly maxOfAddress?: number;
 }
 
-function putBack(socket: Socket, bytes: Buffer): void {
-  socket.pause();
-  socket.unshift(bytes);
-}
-
-export function readRequestsSingly(server: Server): void {
-  const readings = new WeakMap<Socket, Reading>();
-  const turns = createRequestQueue(({ remoteAddress = '' }: Socket) => ({
-    address: networkOf(remoteAddress),
-    credential: '',
-  }));
-  // By default Node.js closes such a connection at once, with or without an answer. The property is in no type.
+export function readRequestsSingly(
+  server: Server,
+  { isExempt = () => false, maxOfAddress = defaultMaxOfAddress }: ReadingOptions = {},
+): void {
+  const readers = new WeakMap<Socket, Reader>();
+  const shared: Shared = {
+    turns: createRequestQueue(({ remoteAddress = '' }) => ({ address: networkOf(remoteAddress), credential: '' })),
+    held: new Map(),
+    maxOfAddress,
+    destroyInTurn: createDestroyer(),
+  };
+  // By default Node.js closes a half-closed connection at once, with or without an answer. The property is in no type.
   Object.assign(server, { httpAllowHalfOpen: true });
 
   server.on('connection', (socket: Socket) => {
-    const reading: Reading = {
-      bodyLeft: 0,
-      newBodyLength: undefined,
-      isEndSplit: false,
-      chunked: false,
-      waits: false,
-      upgraded: false,
-      response: undefined,
-    };
-    readings.set(socket, reading);
-    socket.on('end', () => {
-      if (reading.response?.headersSent && !reading.response.writableEnded) socket.end();
-    });
-    const parse = (bytes: Buffer): void => {
-      for (const parser of parsers) Reflect.apply(parser, socket, [bytes]);
-    };
-    const goOn = (): void => {
-      reading.waits = false;
-      socket.resume();
-    };
-    const parsers = replaceReaders(socket, (chunk) => {
-      if (reading.upgraded) return;
-      // Whoever reads a body resumes its socket, also before its turn.
-      if (reading.waits) return putBack(socket, chunk);
-      const lines = reading.chunked ? chunk.subarray(0, endOfLines(chunk)) : chunk;
-      const end = readUpToRequest(lines, reading, parse);
-      if (end >= chunk.length || socket.destroyed) return;
-      // Node pauses a client that does not read its answers, and resumes it itself.
-      const held = socket.isPaused();
-      putBack(socket, chunk.subarray(end));
-      if (held) return;
-      reading.waits = true;
-      setImmediate(() => (reading.chunked ? turns.enter(socket, goOn) : goOn()));
-    });
+    const { remoteAddress = '' } = socket;
+    // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
+    const network = isExempt(remoteAddress.replace(/^::ffff:/, '')) ? undefined : networkOf(remoteAddress);
+    readers.set(socket, new Reader(socket, network, shared));
   });
-
-  const begin = ({ socket, headers }: IncomingMessage, response: ServerResponse): void => {
-    const reading = readings.get(socket);
-    if (!reading) return;
-    reading.response = response;
-    reading.newBodyLength = Number(headers['content-length'] ?? 0);
-    reading.chunked = headers['transfer-encoding'] !== undefined;
-  };
+  const begin = (request: IncomingMessage, response: ServerResponse): void =>
+    readers.get(request.socket)?.begin(request, response);
   // With a listener for `checkContinue`, Node.js would leave the answer to `Expect: 100-continue` to it.
   for (const event of ['request', 'checkExpectation']) server.prependListener(event, begin);
-  // From here on the bytes are no requests.
-  server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => {
-    const reading = readings.get(socket);
-    if (reading) reading.upgraded = true;
-  });
+  server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => readers.get(socket)?.upgrade());
 }
 
-/** Parses up to the end of the first request that begins in the chunk, and returns where that is. */
-function readUpToRequest(chunk: Buffer, reading: Reading, parse: (bytes: Buffer) => void): number {
-  let at = 0;
-  for (let slices = 0; slices < maxSlices && at < chunk.length && !reading.upgraded; slices += 1) {
-    const bodyEnd = at + reading.bodyLeft;
-    const found = chunk.indexOf(endOfHead, bodyEnd);
-    const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
-    const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
-    const isShort = isLast && chunk.length - headEnd <= maxAfterHead;
-    const end = isShort ? chunk.length : endOfLineBreaks(chunk, headEnd);
-    reading.newBodyLength = undefined;
-    parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
-    const { newBodyLength } = reading;
-    if (newBodyLength === undefined) reading.bodyLeft = Math.max(0, bodyEnd - end);
-    else reading.bodyLeft = reading.isEndSplit || found < 0 ? 0 : Math.max(0, newBodyLength - (end - headEnd));
-    reading.isEndSplit = isLineBreak(chunk[end - 1]) && !chunk.subarray(at, end).subarray(-4).every(isLineBreak);
-    at = end;
-    if (newBodyLength !== undefined && chunk.length - at > reading.bodyLeft) break;
+interface Shared {
+  readonly turns: RequestQueue<Socket>;
+  /** How many bytes are in memory of each address. */
+  readonly held: Map<string, number>;
+  readonly maxOfAddress: number;
+  readonly destroyInTurn: (socket: Socket) => void;
+}
+
+/** Reads one connection. */
+class Reader {
+  readonly #socket: Socket;
+  /** Whose bytes are counted; `undefined` for a proxy's. */
+  readonly #network: string | undefined;
+  readonly #shared: Shared;
+  /** Node's own listeners. */
+  readonly #parsers: ReturnType<typeof replaceReaders>;
+  /** The answer to the newest request, and how many are not sent. */
+  #response: ServerResponse | undefined;
+  #unanswered = 0;
+  /** The bytes that come wait for their turn, for an answer, or for nothing any more: the connection is being closed. */
+  #waitsFor: 'turn' | 'answer' | 'close' | undefined;
+  #hasTurn = false;
+  #isUpgraded = false;
+  /** How many bytes of the newest request's body, as far as its length is known, are still to come. No request is in them. */
+  #bodyLeft = 0;
+  /** The length of the body of the request whose head was parsed last; `undefined` if the last bytes held no end of a head. */
+  #newBodyLength: number | undefined;
+  /** The newest request's body comes in chunks. */
+  #isChunked = false;
+  /** How many bytes of line breaks the last bytes end with, at most four. They may be the first part of a head's end. */
+  #lineBreaks = 0;
+  /** How many bytes are in memory: of the head that is being read or answered, and put back. */
+  #headBytes = 0;
+  #waitingBytes = 0;
+  /** How many of them are counted for the address. */
+  #heldBytes = 0;
+
+  constructor(socket: Socket, network: string | undefined, shared: Shared) {
+    this.#socket = socket;
+    this.#network = network;
+    this.#shared = shared;
+    this.#parsers = replaceReaders(socket, (chunk) => this.#read(chunk));
+    socket.on('end', () => this.#end()).once('close', () => this.#release());
   }
-  return at;
+
+  begin({ headers }: IncomingMessage, response: ServerResponse): void {
+    this.#newBodyLength = Number(headers['content-length'] ?? 0);
+    this.#isChunked = headers['transfer-encoding'] !== undefined;
+    this.#response = response;
+    this.#unanswered += 1;
+    response.once('close', () => this.#answered());
+  }
+
+  /** From here on the bytes are no requests. */
+  upgrade(): void {
+    this.#isUpgraded = true;
+    this.#release();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isUpgraded) return;
+    // Whoever reads a body resumes its socket, also before its turn.
+    if (this.#waitsFor) return void this.#putBack(chunk);
+    if (this.#isAnswerDue()) return void this.#wait('answer', chunk);
+    if (!this.#hasTurn && this.#needsTurn(chunk)) {
+      this.#shared.turns.enter(this.#socket, this.#takeTurn);
+      if (!this.#hasTurn) return void this.#wait('turn', chunk);
+    }
+    this.#hasTurn = false;
+    this.#waitingBytes = 0;
+    const length = this.#lengthOfTurn(chunk);
+    const end = this.#parseUpToRequest(length < chunk.length ? chunk.subarray(0, length) : chunk);
+    if (this.#socket.destroyed) return;
+    if (end >= chunk.length) return void this.#hold();
+    const rest = chunk.subarray(end);
+    if (this.#isUpgraded) return void this.#socket.unshift(rest);
+    // Node pauses a client that does not read its answers, or whose body nobody reads, and resumes it itself.
+    if (this.#socket.isPaused()) return void this.#putBack(rest);
+    const isAnswerDue = this.#isAnswerDue();
+    this.#wait(isAnswerDue ? 'answer' : 'turn', rest);
+    if (!isAnswerDue) setImmediate(() => this.#shared.turns.enter(this.#socket, this.#takeTurn));
+  }
+
+  #wait(what: 'turn' | 'answer', bytes: Buffer): void {
+    this.#waitsFor = what;
+    this.#putBack(bytes);
+  }
+
+  #putBack(bytes: Buffer): void {
+    this.#socket.pause();
+    this.#socket.unshift(bytes);
+    this.#waitingBytes = bytes.length;
+    this.#hold();
+  }
+
+  /** In the queue this is the turn of the bytes that wait, or, at once, of those that are being read. */
+  readonly #takeTurn = (): void => {
+    this.#hasTurn = true;
+    if (this.#waitsFor === 'turn') this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
+    if (this.#waitsFor === 'close') return;
+    this.#waitsFor = undefined;
+    this.#socket.resume();
+  };
+
+  #answered(): void {
+    this.#unanswered -= 1;
+    if (this.#unanswered === 0) this.#headBytes = 0;
+    this.#hold();
+    // In another iteration of the event loop than the last request.
+    if (this.#waitsFor === 'answer' && !this.#isAnswerDue()) setImmediate(this.#goOn);
+    // Else an idle connection would keep it in memory.
+    if (this.#response?.req.complete) this.#response = undefined;
+  }
+
+  #end(): void {
+    if (this.#response?.headersSent && !this.#response.writableEnded) this.#socket.end();
+  }
+
+  /** The newest request has come whole, and is not answered. More than one is unanswered where its length is not known. */
+  #isAnswerDue(): boolean {
+    return this.#unanswered > 1 || (this.#unanswered > 0 && this.#response?.req.complete === true);
+  }
+
+  /** It is more than a usual request, or a large part of a body. */
+  #needsTurn({ length }: Buffer): boolean {
+    return length - this.#bodyLeft > usualBytes || length > usualBodyBytes;
+  }
+
+  /** How many bytes of the chunk are parsed in one turn. */
+  #lengthOfTurn(chunk: Buffer): number {
+    if (this.#bodyLeft > 0) return this.#bodyLeft;
+    return this.#isChunked ? endOfLines(chunk) : maxHeadBytes;
+  }
+
+  /** Parses up to the end of the first request that begins in the chunk, and returns where that is. */
+  #parseUpToRequest(chunk: Buffer): number {
+    let at = 0;
+    for (let slices = 0; slices < maxSlices && at < chunk.length && !this.#isUpgraded; slices += 1) {
+      const bodyEnd = at + this.#bodyLeft;
+      const { headEnd, end } = this.#isEndSplit(chunk, at) ? { headEnd: at + 1, end: at + 1 } : endsOf(chunk, bodyEnd);
+      const isBody = this.#response?.req.complete === false;
+      this.#newBodyLength = undefined;
+      this.#parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
+      const newBodyLength: number | undefined = this.#newBodyLength;
+      if (newBodyLength !== undefined) this.#headBytes += headEnd - at;
+      else if (!isBody) this.#headBytes += end - at;
+      this.#bodyLeft = Math.max(0, newBodyLength === undefined ? bodyEnd - end : newBodyLength - (end - headEnd));
+      this.#lineBreaks = lineBreaksBefore(chunk, at, end, this.#lineBreaks);
+      at = end;
+      if (this.#isAnswerDue() || (newBodyLength !== undefined && chunk.length - at > this.#bodyLeft)) break;
+    }
+    return at;
+  }
+
+  #parse(bytes: Buffer): void {
+    for (const parser of this.#parsers) Reflect.apply(parser, this.#socket, [bytes]);
+  }
+
+  /** The bytes before may hold the first part of a head's end: the rest of it is parsed byte by byte. */
+  #isEndSplit(chunk: Buffer, at: number): boolean {
+    const isPart = this.#lineBreaks > 0 && this.#lineBreaks < endOfHead.length;
+    return isPart && this.#bodyLeft === 0 && isLineBreak(chunk[at]);
+  }
+
+  /** Counts what is in memory of the connection, and closes it if its address has no room for more. */
+  #hold(): void {
+    const bytes = this.#headBytes + this.#waitingBytes;
+    if (this.#network === undefined || (this.#heldBytes === 0 && bytes < smallBytes)) return;
+    const before = this.#heldBytes;
+    this.#heldBytes = bytes < smallBytes ? 0 : bytes;
+    const sum = (this.#shared.held.get(this.#network) ?? 0) + this.#heldBytes - before;
+    if (sum > 0) this.#shared.held.set(this.#network, sum);
+    else this.#shared.held.delete(this.#network);
+    if (sum <= this.#shared.maxOfAddress || this.#heldBytes <= before) return;
+    this.#release();
+    this.#waitsFor = 'close';
+    this.#socket.pause();
+    this.#shared.destroyInTurn(this.#socket);
+  }
+
+  #release(): void {
+    this.#headBytes = 0;
+    this.#waitingBytes = 0;
+    this.#hold();
+  }
+}
+
+/** Where the first head after the body ends, and up to where it is parsed. */
+function endsOf(chunk: Buffer, bodyEnd: number): { headEnd: number; end: number } {
+  const found = chunk.indexOf(endOfHead, bodyEnd);
+  const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
+  const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
+  const isShort = isLast && chunk.length - headEnd <= maxAfterHead;
+  return { headEnd, end: isShort ? chunk.length : endOfLineBreaks(chunk, headEnd) };
 }
 
 const isLineBreak = (byte: number | undefined): boolean => byte === 0x0d || byte === 0x0a;
+
+/** How many bytes of line breaks stand before this place, at most as many as end a head. */
+function lineBreaksBefore(chunk: Buffer, start: number, end: number, before: number): number {
+  let first = end;
+  while (first > start && end - first < endOfHead.length && isLineBreak(chunk[first - 1])) first -= 1;
+  return Math.min(endOfHead.length, end - first + (first === start ? before : 0));
+}
 
 function endOfLines(chunk: Buffer): number {
   let end = 0;

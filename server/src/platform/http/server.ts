@@ -86,7 +86,9 @@ export function createHttp({
     },
   });
 
-  readRequestsSingly(app.server);
+  const proxies = createAddressRules(config.trustProxy);
+  limitConnections(app.server, { isExempt: proxies.isOpened });
+  readRequestsSingly(app.server, { isExempt: proxies.isOpened });
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateRequest('caller', function (this: FastifyRequest) {
@@ -99,11 +101,8 @@ export function createHttp({
   useJsonBodies(app);
   useErrorHandler(app, log, elsewhere);
   const notFound = useNotFound(app, elsewhere);
-  const proxies = createAddressRules(config.trustProxy);
-  const connections = limitConnections(app.server, { isExempt: proxies.isOpened });
   const requests = createRequestQueue(sourceOf);
   app.addHook('onRequest', (request, reply, done) => {
-    if (!connections.arrived(request.raw.socket)) return void reply.hijack();
     requests.enter(request, () => check(request, reply, done));
   });
   function check(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -120,21 +119,15 @@ export function createHttp({
   }
   /** No hook runs for a path that the router cannot decode. */
   function refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-    const { socket } = request.raw;
-    if (!connections.arrived(socket)) return;
     requests.enter(request, () => {
       if (request.raw.destroyed) return;
       setCommonHeaders(request, reply);
-      reply.raw.once('finish', () => {
-        connections.answered(socket);
-        logAccess(request, reply, reply.elapsedTime);
-      });
+      reply.raw.once('finish', () => logAccess(request, reply, reply.elapsedTime));
       answerError(toHttpError(error, request, log), request, reply);
     });
   }
   limitHeldBytes(app);
   app.addHook('onResponse', (request, reply, done) => {
-    connections.answered(request.raw.socket);
     const ms = reply.elapsedTime;
     if (!isOnPurpose(reply))
       metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { createDestroyer } from './websocket.ts';
+import { createDestroyer } from './destroyer.ts';
 
 test('sockets that are due together are destroyed one in an iteration of the event loop', async () => {
   const destroyInTurn = createDestroyer();
