@@ -71,7 +71,7 @@ export const authorizationCode = defineGrantType({
     redirectUri: required(body, 'redirect_uri'),
     verifier: readVerifier(body.code_verifier),
   }),
-  look: ({ db }, redeeming) => look(db, redeeming, readSteps),
+  look: (db, redeeming) => look(db, redeeming, readSteps),
   create(parts, now) {
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };

@@ -1,5 +1,5 @@
 /**
- * The shape of every grant type: read the request → authenticate the client → look → load → checks → consume → issue.
+ * The shape of every grant type: read the request → authenticate the client → load → checks → consume → issue.
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
  * - The signing key is loaded before a code or token is consumed.
@@ -9,8 +9,8 @@
  * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
  *   cost the creator a second consent.
  * - A grant or family that ends meanwhile still takes effect: the issued tokens work only while both live.
- * - What the write would refuse is refused by a read before it: anybody can call in the name of a public app, and
- *   strangers must not fill the queue of writes. The read also tells whose limit counts the request.
+ * - Anybody can call in the name of a public app. What its write would refuse is refused by a read before it, so that
+ *   strangers do not fill the queue of writes.
  */
 import type { Reader, Tx } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -21,6 +21,7 @@ import type { Grants } from '../grants/service.ts';
 import type { Tokens } from '../keys/tokens.ts';
 import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
+import type { RefreshLimit } from './refresh-limit.ts';
 import type { Consumption } from './repo.ts';
 import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
 
@@ -29,7 +30,7 @@ export interface TokenParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 
   readonly grants: Grants;
   /** A second use within this time counts as a concurrent request. */
   readonly raceMs: number;
-  readonly accessTokenSeconds: number;
+  readonly refreshLimit: RefreshLimit;
 }
 
 /** The parts of a grant type for the API document. */
@@ -50,8 +51,10 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   read(body: Body<Field>, idempotencyKey: string | undefined): Request;
   /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
-  /** What `redeem` looks at first, and the limit, if there is one. Left out where `wait` refuses the same. */
-  look?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
+  /** What `redeem` looks at first. Left out where `wait` or `limit` refuses the same. */
+  look?(db: Reader, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
+  /** Counts the request, and refuses it over the limit. */
+  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume, in one write whose function calls `redeem`. */
@@ -80,7 +83,10 @@ export interface Refusal {
 }
 
 /** `undefined`: the app has no such code or token. */
-type Redemption = (Issue & { readonly creatorId: string; readonly consumption: Consumption }) | Refusal | undefined;
+type Redemption<Issued extends Issue = Issue> =
+  | (Issued & { readonly creatorId: string; readonly consumption: Consumption })
+  | Refusal
+  | undefined;
 
 /** `'used'` skips the other checks: consuming decides what a second use means. */
 type Check<Loaded, Request> = (loaded: Loaded, request: Request, now: number) => Refusal | 'used' | undefined;
@@ -91,9 +97,9 @@ export interface ReadSteps<Request, Loaded> {
   readonly checks: readonly Check<Loaded, Request>[];
 }
 
-interface WriteSteps<Request, Loaded> extends ReadSteps<Request, Loaded> {
+interface WriteSteps<Request, Loaded, Issued extends Issue> extends ReadSteps<Request, Loaded> {
   /** What to issue if `consume` succeeds. */
-  issue(loaded: Loaded, request: Request): Issue;
+  issue(loaded: Loaded, request: Request): Issued;
   consume(tx: Tx, loaded: Loaded): Promise<Consumption>;
 }
 
@@ -114,11 +120,11 @@ export async function look<Request, Loaded extends { readonly client_id: string 
   return { loaded };
 }
 
-export async function redeem<Request, Loaded extends { readonly client_id: string; readonly creator_id: string }>(
-  tx: Tx,
-  redeeming: Redeeming<Request>,
-  steps: WriteSteps<Request, Loaded>,
-): Promise<Redemption> {
+export async function redeem<
+  Request,
+  Loaded extends { readonly client_id: string; readonly creator_id: string },
+  Issued extends Issue,
+>(tx: Tx, redeeming: Redeeming<Request>, steps: WriteSteps<Request, Loaded, Issued>): Promise<Redemption<Issued>> {
   const found = await look(tx, redeeming, steps);
   if (!found || 'error' in found) return found;
   const { request } = redeeming;
@@ -158,13 +164,14 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
       const request = steps.read(body, idempotencyKey);
       return async (parts, client) => {
         const clientId = client.id;
-        const { clock, grants, raceMs } = parts;
+        const { db, clock, grants, raceMs } = parts;
         const waiting = await steps.wait?.(parts, request, clientId);
         if (waiting) throw toError(waiting);
         const sign = await parts.tokens.signer('access');
         const now = clock();
         const redeeming = { request, clientId, now, raceMs };
-        if (steps.look) requireFound(await steps.look(parts, redeeming), credential);
+        if (steps.limit) requireFound(await steps.limit(parts, redeeming), credential);
+        if (client.public === 1 && steps.look) requireFound(await steps.look(db, redeeming), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
         const redeemed = requireFound(await steps.write(parts, redeeming, values), credential);
         const { consumption, creatorId, grantId, familyId, scope } = redeemed;

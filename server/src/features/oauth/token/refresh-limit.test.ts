@@ -117,3 +117,23 @@ test('a developer’s own account and sandbox creators count as one, whatever th
   const stranger = await makeSandboxPair(runtime);
   tokensOf(await refresh(http, stranger, stranger.refreshToken));
 });
+
+test('for whom a token of a refresh counts is known without a read, and theft is found all the same', async (t) => {
+  const app = await buildApp(t);
+  const { runtime, http, clock } = app;
+  const { creator, client } = await parties(app);
+  const first = tokensOf(await refresh(http, client, (await connect(app, creator, client)).refresh_token));
+  const { mock } = t.mock.method(runtime.db, 'get');
+  const second = tokensOf(await refresh(http, client, first.refresh_token));
+  const reads = mock.calls.filter(({ arguments: [sql] }) => JSON.stringify(sql).includes('FROM refresh_tokens'));
+  assert.equal(reads.length, 0);
+
+  assertRefused(await refresh(http, await makeApp(runtime), second.refresh_token), 400, 'invalid_grant');
+  const third = tokensOf(await refresh(http, client, second.refresh_token));
+  await spend(app, `${client.clientId}:${creator.creatorId}`, most - 3);
+  for (let again = 0; again < 2; again++)
+    assertRefused(await refresh(http, client, third.refresh_token), 429, 'too_many_requests');
+  assertRefused(await refresh(http, client, first.refresh_token), 400, 'invalid_grant');
+  clock.advance(hour);
+  assertRefused(await refresh(http, client, third.refresh_token), 400, 'invalid_grant');
+});

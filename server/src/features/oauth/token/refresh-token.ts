@@ -15,6 +15,7 @@ import {
   redeem,
   type TokenParts,
 } from './grant-type.ts';
+import { type Counted, countedFor } from './refresh-limit.ts';
 import { isRepeat, type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
@@ -55,6 +56,7 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
       grantId: token.grant_id,
       familyId: token.family_id,
       scope: formatScopes(scope === undefined ? grantedScopes(token) : parseScopes(scope).scopes),
+      countedFor: countedFor(token),
     }),
   });
 }
@@ -83,47 +85,35 @@ export const refreshToken = defineGrantType({
       repeatHash: idempotencyKey === undefined ? null : repeatHash(token, idempotencyKey),
     };
   },
-  look: lookAndCount,
+  limit: lookAndCount,
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
   },
-  write: ({ db }, ...redeeming) => db.write(writes.redeemRefreshToken, ...redeeming),
+  async write({ db, refreshLimit }, redeeming, next) {
+    const redeemed = await db.write(writes.redeemRefreshToken, redeeming, next);
+    if (redeemed && 'countedFor' in redeemed && redeemed.consumption === 'consumed')
+      refreshLimit.remember(next.key, { clientId: redeeming.clientId, countedFor: redeemed.countedFor });
+    return redeemed;
+  },
 });
 
-const mostRefreshes = 600;
-const hour = 3600;
-
-/**
- * An app refreshes each family once in the life of an access token, so the limit is far above what even a hundred devices
- * need. It bounds the rotated tokens, which are kept for 30 days: 14,400 a day of one app and creator at the usual life.
- * A refused refresh uses nothing up. A second use is never refused here, because it has to end the family.
- */
+/** A refused refresh uses nothing up. A second use is never refused here, because it has to end the family. */
 async function lookAndCount(
-  { db, limiter, accessTokenSeconds }: TokenParts,
+  { db, refreshLimit }: TokenParts,
   redeeming: Redeeming<Refresh>,
-): Promise<Look<RefreshTokenRow>> {
+): Promise<Look<RefreshTokenRow | Counted>> {
+  const { key } = redeeming.request;
+  const known = refreshLimit.recall(key);
+  if (known?.clientId === redeeming.clientId) {
+    const refusal = await refreshLimit.take(known.countedFor);
+    if (refusal) refreshLimit.remember(key, known);
+    return refusal ?? { loaded: known };
+  }
   const found = await look(db, redeeming, readSteps);
   if (!found || 'error' in found) return found;
   if (checkUnusedOrRepeat(found.loaded, redeeming.request, redeeming.now) === 'used') return found;
-  const rule = { limit: mostRefreshes, windowMs: Math.min(accessTokenSeconds, hour) * 1000 };
-  const { allowed, resetSeconds } = await limiter.take(countedFor(found.loaded), rule);
-  return allowed
-    ? found
-    : {
-        error: 'too_many_requests',
-        description: 'Too many refreshes for this creator. Wait for the seconds in the header Retry-After.',
-        headers: { 'retry-after': String(resetSeconds) },
-      };
-}
-
-/**
- * The app and the creator. A developer can connect any number of apps with the own account and with sandbox creators, so
- * all of these count as one.
- */
-function countedFor({ client_id, creator_id, sandbox_of, app_owner_id }: RefreshTokenRow): string {
-  const owner = sandbox_of ?? creator_id;
-  return app_owner_id === owner ? `refresh:${owner}` : `refresh:${client_id}:${creator_id}`;
+  return (await refreshLimit.take(countedFor(found.loaded))) ?? found;
 }
 
 /** Chaos of a sandbox creator. Nothing is used up, so that the token works again when chaos is switched off. */

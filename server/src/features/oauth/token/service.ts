@@ -6,11 +6,13 @@ import { required } from './client.ts';
 import { deviceCode } from './device-code.ts';
 import { OAuthError } from './errors.ts';
 import type { Client, GrantType, TokenParts } from './grant-type.ts';
+import { createRefreshLimit } from './refresh-limit.ts';
 import { grantedScopes, refreshToken } from './refresh-token.ts';
 import { refreshTokenByKey } from './repo.ts';
 import type { Introspection, TokenResponse } from './schemas.ts';
 
-export interface TokenEndpointParts extends TokenParts {
+export interface TokenEndpointParts extends Omit<TokenParts, 'refreshLimit'> {
+  readonly accessTokenSeconds: number;
   readonly access: AccessLookup;
   readonly issuer: string;
   readonly audience: string;
@@ -26,7 +28,8 @@ export const grantTypes: Readonly<Record<string, GrantType>> = {
 };
 
 /** The operations of an authenticated app on codes and tokens. */
-export function createTokenEndpoint(parts: TokenEndpointParts) {
+export function createTokenEndpoint(given: TokenEndpointParts) {
+  const parts = { ...given, refreshLimit: createRefreshLimit(given.limiter, given.accessTokenSeconds) };
   const { db, clock, tokens, access, grants, issuer, audience } = parts;
 
   const introspectAccess = async (clientId: string, token: string): Promise<Introspection | undefined> => {

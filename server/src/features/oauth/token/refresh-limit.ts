@@ -1,0 +1,66 @@
+import type { Platform } from '../../../platform/platform.ts';
+import type { Refusal } from './grant-type.ts';
+import type { RefreshTokenRow } from './repo.ts';
+
+/** Who may refresh a token, and for whom that counts. */
+export interface Counted {
+  readonly clientId: string;
+  readonly countedFor: string;
+}
+
+const mostRefreshes = 600;
+const hour = 3600;
+const maxRemembered = 10_000;
+
+export type RefreshLimit = ReturnType<typeof createRefreshLimit>;
+
+/**
+ * An app refreshes each family once in the life of an access token, so the limit is far above what even a hundred devices
+ * need. It bounds the rotated tokens, which are kept for 30 days: 14,400 a day of one app and creator at the usual life.
+ *
+ * For whom a refresh counts is in the database. Of the newest tokens it is remembered, so that who refreshes often causes
+ * no reads.
+ */
+export function createRefreshLimit(limiter: Platform['limiter'], accessTokenSeconds: number) {
+  const rule = { limit: mostRefreshes, windowMs: Math.min(accessTokenSeconds, hour) * 1000 };
+  /** By the key of a refresh token that nobody has shown yet. The oldest is first. */
+  const remembered = new Map<string, Counted>();
+
+  return {
+    remember(key: string, counted: Counted): void {
+      remembered.set(key, counted);
+      for (const oldest of remembered.keys()) {
+        if (remembered.size <= maxRemembered) break;
+        remembered.delete(oldest);
+      }
+    },
+
+    /** Once: a token that is shown again may be a used one. */
+    recall(key: string): Counted | undefined {
+      const counted = remembered.get(key);
+      remembered.delete(key);
+      return counted;
+    },
+
+    /** Refuses what is over the limit. */
+    async take(countedFor: string): Promise<Refusal | undefined> {
+      const { allowed, resetSeconds } = await limiter.take(countedFor, rule);
+      return allowed
+        ? undefined
+        : {
+            error: 'too_many_requests',
+            description: 'Too many refreshes for this creator. Wait for the seconds in the header Retry-After.',
+            headers: { 'retry-after': String(resetSeconds) },
+          };
+    },
+  };
+}
+
+/**
+ * The app and the creator. A developer can connect any number of apps with the own account and with sandbox creators, so
+ * all of these count as one.
+ */
+export function countedFor({ client_id, creator_id, sandbox_of, app_owner_id }: RefreshTokenRow): string {
+  const owner = sandbox_of ?? creator_id;
+  return app_owner_id === owner ? `refresh:${owner}` : `refresh:${client_id}:${creator_id}`;
+}
