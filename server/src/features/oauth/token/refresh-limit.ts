@@ -1,5 +1,4 @@
 import type { Platform } from '../../../platform/platform.ts';
-import type { Refusal } from './grant-type.ts';
 import type { RefreshTokenRow } from './repo.ts';
 
 /** Who may refresh a token, and for whom that counts. */
@@ -42,17 +41,7 @@ export function createRefreshLimit(limiter: Platform['limiter'], accessTokenSeco
       return counted;
     },
 
-    /** Refuses what is over the limit. */
-    async take(countedFor: string): Promise<Refusal | undefined> {
-      const { allowed, resetSeconds } = await limiter.take(countedFor, rule);
-      return allowed
-        ? undefined
-        : {
-            error: 'too_many_requests',
-            description: 'Too many refreshes for this creator. Wait for the seconds in the header Retry-After.',
-            headers: { 'retry-after': String(resetSeconds) },
-          };
-    },
+    take: (countedFor: string) => limiter.take(countedFor, rule),
   };
 }
 

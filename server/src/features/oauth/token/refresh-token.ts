@@ -15,7 +15,7 @@ import {
   redeem,
   type TokenParts,
 } from './grant-type.ts';
-import { type Counted, countedFor } from './refresh-limit.ts';
+import { type Counted, countedFor, type RefreshLimit } from './refresh-limit.ts';
 import { isRepeat, type RefreshTokenRow, refreshTokenByKey, rotateRefreshToken } from './repo.ts';
 import { exampleCredentials, optionalText } from './schemas.ts';
 
@@ -103,17 +103,24 @@ async function lookAndCount(
   { db, refreshLimit }: TokenParts,
   redeeming: Redeeming<Refresh>,
 ): Promise<Look<RefreshTokenRow | Counted>> {
-  const { key } = redeeming.request;
-  const known = refreshLimit.recall(key);
-  if (known?.clientId === redeeming.clientId) {
-    const refusal = await refreshLimit.take(known.countedFor);
-    if (refusal) refreshLimit.remember(key, known);
-    return refusal ?? { loaded: known };
-  }
+  const known = refreshLimit.recall(redeeming.request.key);
+  const isKnown = known?.clientId === redeeming.clientId;
+  if (isKnown && !(await refuseAboveLimit(refreshLimit, known.countedFor))) return { loaded: known };
   const found = await look(db, redeeming, readSteps);
   if (!found || 'error' in found) return found;
   if (checkUnusedOrRepeat(found.loaded, redeeming.request, redeeming.now) === 'used') return found;
-  return (await refreshLimit.take(countedFor(found.loaded))) ?? found;
+  return (await refuseAboveLimit(refreshLimit, countedFor(found.loaded))) ?? found;
+}
+
+async function refuseAboveLimit(limit: RefreshLimit, countedFor: string): Promise<Refusal | undefined> {
+  const { allowed, resetSeconds } = await limit.take(countedFor);
+  return allowed
+    ? undefined
+    : {
+        error: 'too_many_requests',
+        description: 'Too many refreshes for this creator. Wait for the seconds in the header Retry-After.',
+        headers: { 'retry-after': String(resetSeconds) },
+      };
 }
 
 /** Chaos of a sandbox creator. Nothing is used up, so that the token works again when chaos is switched off. */
