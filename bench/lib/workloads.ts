@@ -27,7 +27,7 @@ interface ListSpec extends Target {
   readonly requests: readonly FloodRequest[];
 }
 
-/** Each connection follows its own chains of refresh tokens, one after another, so that each pair stays below its limit. */
+/** Each connection follows its own chain of refresh tokens. */
 export interface RefreshSpec extends Target {
   readonly kind: 'refresh';
   readonly path: string;
@@ -69,17 +69,14 @@ function inTurn(list: readonly FloodRequest[]): Workload {
 function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
   if (chains.length < connections) throw new Error('each connection needs a chain');
   const tokens = chains.map(({ token }) => token);
-  /** By connection. */
-  const current = Array.from({ length: connections }, (_, connection) => connection);
   return {
     next(connection) {
-      const chain = at(current, connection);
-      const { clientId, clientSecret } = at(chains, chain);
+      const { clientId, clientSecret } = at(chains, connection);
       const fields = {
         grant_type: 'refresh_token',
         client_id: clientId,
         client_secret: clientSecret,
-        refresh_token: at(tokens, chain),
+        refresh_token: at(tokens, connection),
       };
       return form === 'json'
         ? requestBytes('POST', path, { 'content-type': 'application/json' }, JSON.stringify(fields))
@@ -92,9 +89,7 @@ function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
     },
     answered(connection, { bytes, bodyAt }) {
       const token = /"refresh_token":"([^"]+)"/.exec(bytes.toString('latin1', bodyAt))?.[1];
-      const chain = at(current, connection);
-      if (token !== undefined) tokens[chain] = token;
-      current[connection] = chain + connections < chains.length ? chain + connections : connection;
+      if (token !== undefined) tokens[connection] = token;
     },
   };
 }

@@ -97,9 +97,8 @@ async function activeServer(bench: Bench, { creators, apps, idle }: { creators: 
     const some = tokens.splice(0, Math.floor((own / shares) * pairs.length));
     senders.push({ share, send: await load.sender({ kind: 'cycle', ...target, ...request, tokens: some }) });
   }
-  // A million requests are 20,000 refreshes; one pair may make 600 an hour.
   const chains = pairs
-    .slice(0, target.connections * 4)
+    .slice(0, target.connections)
     .map(({ clientId, clientSecret, refreshToken: token }) => ({ clientId, clientSecret, token }));
   const refresh = { kind: 'refresh', path: '/v1/oauth/token', form: 'json', status: 200, chains } as const;
   senders.push({ share: 2, send: await load.sender({ ...target, ...refresh }) });

@@ -6,8 +6,6 @@ import { atLeast, type Row } from '../lib/row.ts';
 import type { RefreshSpec } from '../lib/workloads.ts';
 
 const connections = 64;
-/** At 600 refreshes an hour each, far more than a measurement makes. */
-const pairsEach = 16;
 
 export const refresh: Row = {
   name: 'refresh',
@@ -19,7 +17,7 @@ export const refresh: Row = {
   lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
-    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections * pairsEach, 1));
+    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, 1));
     const ours = await startNamjai(bench, env);
     const peer = await startPeer(bench, 'oidc-provider');
     const load = createLoad(bench);

@@ -7,7 +7,7 @@ export interface Counted {
   readonly countedFor: string;
 }
 
-const mostRefreshes = 600;
+const mostRefreshes = 6000;
 const hour = 3600;
 const maxRemembered = 10_000;
 
@@ -15,7 +15,7 @@ export type RefreshLimit = ReturnType<typeof createRefreshLimit>;
 
 /**
  * An app refreshes each family once in the life of an access token, so the limit is far above what even a hundred devices
- * need. It bounds the rotated tokens, which are kept for 30 days: 14,400 a day of one app and creator at the usual life.
+ * need. It bounds the rotated tokens, which are kept for 30 days: 144,000 a day of one app and creator at the usual life.
  *
  * For whom a refresh counts is in the database. Of the newest tokens it is remembered, so that who refreshes often causes
  * no reads.
