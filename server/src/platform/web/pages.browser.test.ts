@@ -103,6 +103,8 @@ test('without scripts the language switches, a form posts with our origin, a con
   assert.equal(await page.getByText('Copy', { exact: true }).isVisible(), false);
   await page.getByRole('link', { name: 'ไทย' }).click();
   await page.getByRole('link', { name: 'แอปที่เชื่อมต่อ' }).waitFor();
+  // Leaving the page before would break off its pictures.
+  await page.waitForLoadState();
   await page.goto(address);
   await page.getByRole('link', { name: 'English' }).waitFor();
   posted.length = 0;
