@@ -53,7 +53,7 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
   /** What `redeem` looks at first. Left out where `wait` or `limit` refuses the same. */
   look?(db: Reader, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
-  /** Counts the request, and refuses it over the limit. */
+  /** Counts what is expected to succeed, and refuses it over a limit. Runs for every client, before the write. */
   limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
