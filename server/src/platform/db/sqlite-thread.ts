@@ -13,6 +13,7 @@ import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
+import { createTurns } from '../turns.ts';
 import { StorageUnavailable, type Write } from './database.ts';
 import { deserializeError, type SerializedError } from './serialized-error.ts';
 
@@ -103,6 +104,10 @@ export class WritingThread implements SqliteWriter {
   readonly #onChanged: ((changed: boolean) => void)[] = [];
   readonly #onTruncated: ((truncated: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
+  /** A commit answers many groups at once, and each of their writes goes on to an answer of its own. */
+  readonly #inTurn = createTurns(1);
+  /** How many groups are answered and wait for their turn. */
+  #settling = 0;
 
   constructor(options: ThreadOptions, onCommit: () => void, start = startWorker) {
     this.#options = options;
@@ -179,7 +184,8 @@ export class WritingThread implements SqliteWriter {
     return { passed, timer };
   }
 
-  #isIdle = (): boolean => this.#queue.length === 0 && this.#sent.length === 0 && !this.#sendScheduled;
+  #isIdle = (): boolean =>
+    this.#queue.length === 0 && this.#sent.length === 0 && this.#settling === 0 && !this.#sendScheduled;
 
   #running(): Worker {
     this.#worker ??= this.#start();
@@ -254,7 +260,7 @@ export class WritingThread implements SqliteWriter {
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'changed') this.#onChanged.shift()?.(message.changed);
       else if (message.kind === 'truncated') this.#onTruncated.shift()?.(message.truncated);
-      else this.#settle(message.outcomes);
+      else this.#receive(message.outcomes);
     });
     worker.on('error', (error) => {
       failure = new StorageUnavailable(`The writing thread has failed: ${error.message}`, { cause: error });
@@ -269,9 +275,15 @@ export class WritingThread implements SqliteWriter {
     return worker;
   }
 
-  #settle(outcomes: readonly ThreadOutcome[]): void {
+  #receive(outcomes: readonly ThreadOutcome[]): void {
     this.#onCommit();
     const group = this.#sent.shift() ?? [];
+    this.#settling += 1;
+    this.#inTurn(() => this.#settle(group, outcomes));
+  }
+
+  #settle(group: readonly Call[], outcomes: readonly ThreadOutcome[]): void {
+    this.#settling -= 1;
     for (const [i, { resolve, reject }] of group.entries()) {
       const outcome = outcomes[i] ?? { error: { kind: 'other', message: 'No answer', stack: undefined } };
       if ('error' in outcome) reject(deserializeError(outcome.error));

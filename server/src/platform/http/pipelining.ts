@@ -15,7 +15,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
-import { createDestroyer } from './destroyer.ts';
+import { createTurns } from '../turns.ts';
 import { createRequestQueue, type RequestQueue } from './request-queue.ts';
 
 /** The end of a request's head. A body may contain it too. */
@@ -51,7 +51,7 @@ export function readRequestsSingly(
     turns: createRequestQueue(({ remoteAddress = '' }) => ({ address: networkOf(remoteAddress), credential: '' })),
     held: new Map(),
     maxOfAddress,
-    destroyInTurn: createDestroyer(),
+    closeInTurn: createTurns(1),
   };
   // By default Node.js closes a half-closed connection at once, with or without an answer. The property is in no type.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -74,7 +74,8 @@ interface Shared {
   /** How many bytes are in memory of each address. */
   readonly held: Map<string, number>;
   readonly maxOfAddress: number;
-  readonly destroyInTurn: (socket: Socket) => void;
+  /** To destroy a connection takes 0.4 ms where its bytes are left unread. */
+  readonly closeInTurn: (task: () => void) => void;
 }
 
 /** Reads one connection. */
@@ -249,7 +250,7 @@ class Reader {
     this.#release();
     this.#waitsFor = 'close';
     this.#socket.pause();
-    this.#shared.destroyInTurn(this.#socket);
+    this.#shared.closeInTurn(() => this.#socket.destroy());
   }
 
   #release(): void {
