@@ -13,9 +13,9 @@ import { nameStatement } from './postgres-statements.ts';
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 /** Heads of so many owners, and another session, to be in the way. */
-async function open(t: TestContext, owners: number) {
+async function open(t: TestContext, owners: number, withinMs = 30_000) {
   const url = await freshDatabase(t);
-  const db = openPostgres({ url, withinMs: 30_000 });
+  const db = openPostgres({ url, withinMs });
   const other = new pg.Client({ connectionString: url });
   // The database is dropped while it is still connected.
   other.on('error', () => {});
@@ -171,6 +171,24 @@ describe('groups of statements', () => {
     await refused;
     await other.query('ROLLBACK');
     assert.deepEqual(await young, { n: 1 }, 'only the young one is recorded');
+  });
+
+  test('security 40: calls whose time was up while others waited for the same row are not begun', async (t) => {
+    const { db, other, advance } = await open(t, 2, 1_500);
+    await advance(1);
+    const { rows } = await other.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    await other.query('BEGIN');
+    await other.query('SELECT n FROM heads WHERE id = 0 FOR UPDATE');
+    const calls = await Promise.allSettled(numbers(50).map(() => advance(0)));
+    assert.ok(calls.every(({ status }) => status === 'rejected'));
+    await other.query('ROLLBACK');
+    // Those of the owner run in order, so this one is behind all of them.
+    assert.equal(await advance(0), 12, 'none of them was recorded');
+    assert.equal(await advance(1), 24);
+    const young = "SELECT pid FROM pg_stat_activity WHERE application_name = 'namjai' AND backend_start > $1";
+    const later = new Date(Number(rows[0]?.now) + 1_000);
+    assert.deepEqual((await other.query(young, [later])).rows, [], 'no connection was broken and opened again');
+    assert.equal((await db.get<{ n: number }>('SELECT n FROM heads WHERE id = 0'))?.n, 12);
   });
 
   test('a read that is held up holds up no other', async (t) => {

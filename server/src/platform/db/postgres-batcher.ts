@@ -13,6 +13,7 @@
  * - A group is sorted by owner. Each statement locks a row of its owner first, and all nodes sort alike, so groups do not
  *   deadlock.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Value } from './database.ts';
 import { maxPipeline, type PipelinedCall, type PipelinedResult, PipelineFailure } from './postgres-pipeline.ts';
 import { checkParameters, noParameters } from './statement.ts';
@@ -139,6 +140,8 @@ export class StatementBatcher {
         settle(call, await this.#options.alone(call.until, call));
       } catch (error) {
         call.reject(error);
+        // Those whose time is up together would else be answered all at once, which delays everybody.
+        await nextIteration();
       }
     }
     for (const owner of ownersOf(calls)) this.#owners.delete(owner);
