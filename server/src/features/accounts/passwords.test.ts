@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as argon2 from '@node-rs/argon2';
@@ -119,7 +120,8 @@ test('security 37: who is refused hears of it half a second later or more, not a
   const passwords = createPasswords({ wait: async (ms) => void waits.push(ms) });
   const asked = Array.from({ length: 150 }, () => passwords.verify('192.0.2.1', undefined, 'wrong'));
   const refused = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
-  assert.equal(refused.length, 48);
+  const running = availableParallelism() > 2 ? 2 : 1;
+  assert.equal(refused.length, 50 - running);
   assert.equal(waits.length, refused.length);
   assert.ok(Math.min(...waits) >= 500 && Math.max(...waits) <= 1_500, waits.join(' '));
   assert.ok(new Set(waits).size > 1);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import * as argon2 from '@node-rs/argon2';
 import { Gauge, type Registry } from 'prom-client';
 import { networkOf } from '../../platform/addresses.ts';
@@ -6,11 +7,12 @@ import { systemWait, type Wait } from '../../platform/clock.ts';
 import { createWorkQueue, QueueFull } from '../../platform/work-queue.ts';
 
 /**
- * Two at a time: a hash takes a thread of the pool in which signatures are verified too, and the pool has four. A hundred
- * wait for two or three seconds. As the queue takes turns between addresses, somebody at an address of their own signs in
- * within that time although fifty others guess as fast as they can. Passkeys need no hash and never wait here.
+ * So many at a time that a core is left for the event loop, and two threads of the pool's four for signatures: a hash takes
+ * a core for 40 ms. A hundred wait for four seconds at most. As the queue takes turns between addresses, somebody at an
+ * address of their own signs in within half of that although fifty others guess as fast as they can. Passkeys need no hash
+ * and never wait here.
  */
-const queueOptions = { atOnce: 2, maxWaiting: 100 };
+const queueOptions = { atOnce: availableParallelism() > 2 ? 2 : 1, maxWaiting: 100 };
 
 /**
  * Whoever is refused hears of it after this time, give or take half of it. Else a hundred connections that ask again at
