@@ -6,6 +6,8 @@
  *   requests at each of them.
  * - It is fewer where the last ones took long: as many as take about `max.ms`, but one of each address that waits. Only what
  *   they computed themselves counts, up to their answer or first wait.
+ * - An address that has had no turn in this iteration has one at once, if none of its requests wait: whoever sends one
+ *   request does not wait for the next iteration because others have sent hundreds. At most `max.atOnce` begin so.
  * - The others begin in rotation between addresses, and between the credentials of one address. So whoever sends hundreds
  *   delays the request of another by a few, also from the same address.
  * - Nothing is refused here, and no request overtakes an earlier one of the same credential.
@@ -23,6 +25,12 @@ export interface RequestQueue<Request> {
   enter(request: Request, begin: () => void): void;
 }
 
+interface AddressQueue {
+  readonly address: string;
+  /** By credential. */
+  readonly requests: RoundRobin<() => void>;
+}
+
 /** Most requests cost 0.05 ms before their answer or first wait, an error page 0.2 ms, a dashboard 1 ms. */
 const defaultMax = { atOnce: 64, ofAddress: 8, ms: 0.5 };
 
@@ -32,7 +40,9 @@ export function createRequestQueue<Request>(
   now: () => number = () => performance.now(),
 ): RequestQueue<Request> {
   /** For each waiting request of an address the queue of that address. */
-  const addresses = new RoundRobin<RoundRobin<() => void>>();
+  const addresses = new RoundRobin<AddressQueue>();
+  /** The addresses that have had a turn in this iteration. Whose requests began while there was room for all is not known. */
+  const served = new Set<string>();
   let left = max.ofAddress;
   let scheduled = false;
   /** What the last requests took that had waited. */
@@ -40,14 +50,16 @@ export function createRequestQueue<Request>(
 
   function nextIteration(): void {
     scheduled = false;
+    served.clear();
     left = Math.min(max.atOnce, max.ofAddress * Math.max(1, addresses.owners));
     left = Math.min(left, Math.max(1, addresses.owners, Math.round(max.ms / averageMs)));
     const [before, begunAt] = [left, now()];
     while (left > 0) {
-      const begin = addresses.take()?.take();
-      if (!begin) break;
+      const next = addresses.take();
+      if (!next) break;
+      served.add(next.address);
       count();
-      begin();
+      next.requests.take()?.();
     }
     const begun = before - left;
     // The tick comes after all promises of these requests, and before anything else.
@@ -71,9 +83,14 @@ export function createRequestQueue<Request>(
         return begin();
       }
       const { address, credential } = sourceOf(request);
-      const [ofAddress = new RoundRobin<() => void>()] = addresses.of(address);
-      ofAddress.add(credential, begin);
-      addresses.add(address, ofAddress);
+      const [ofAddress] = addresses.of(address);
+      if (!ofAddress && !served.has(address) && served.size < max.atOnce) {
+        served.add(address);
+        return begin();
+      }
+      const { requests } = ofAddress ?? { requests: new RoundRobin<() => void>() };
+      requests.add(credential, begin);
+      addresses.add(address, { address, requests });
     },
   };
 }
