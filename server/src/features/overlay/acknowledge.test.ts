@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
@@ -108,6 +109,22 @@ test('security 38: fifty pages that say the same at once cause one write of it',
   const counts = await countCalls(t, app, () => Promise.all(fifty.map(() => ack(shown(1, 2, 3)))));
   assert.equal(counts.writes, 1);
   assert.equal((await app.runtime.events.head(pair.creatorId))?.sequence, 6);
+});
+
+test('security 38: acknowledgements of one overlay run one in an iteration of the event loop', async (t) => {
+  const { app, pair } = await open(t);
+  await tip(app, pair);
+  const acks = [{ sequence: 1, outcome: 'shown' as const }];
+  const acknowledge = () => app.runtime.overlays.acknowledge(pair.creatorId, page, acks);
+  await acknowledge();
+  let iterations = 0;
+  let done = false;
+  const all = Promise.all(Array.from({ length: 20 }, acknowledge)).then(() => {
+    done = true;
+  });
+  for (; !done; iterations += 1) await nextIteration();
+  await all;
+  assert.ok(iterations >= 19, `${iterations}`);
 });
 
 test('when storage fails, acknowledgements that wait behind fail with it, and none waits for a deadline of its own', async (t) => {

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -179,8 +180,12 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
      * queued and write. If storage fails, those that wait fail with it, so that none waits for several deadlines.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
-      const before = acknowledging.get(creatorId) ?? Promise.resolve();
-      const own = before.catch(unlessStorageFailed).then(() => acknowledgeNow(creatorId, instance, acks));
+      // One in an iteration of the event loop: they wait for nothing else where all is settled already.
+      const before = acknowledging
+        .get(creatorId)
+        ?.catch(unlessStorageFailed)
+        .then(() => nextIteration());
+      const own = Promise.resolve(before).then(() => acknowledgeNow(creatorId, instance, acks));
       acknowledging.set(creatorId, own);
       try {
         await own;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { RequestSlots } from './request-slots.ts';
 
 const quick = (owner: string) => ({ owner, slow: false });
@@ -47,4 +48,17 @@ test('one who takes the free slot leaves the others waiting', () => {
   assert.deepEqual(called, ['c']);
   slots.release(quick('c'), nobody);
   assert.deepEqual(called, ['c', 'd']);
+});
+
+test('security 39: however many receivers answer at once, four slots are released in an iteration', async () => {
+  const slots = new RequestSlots();
+  for (let i = 0; i < 10; i += 1) assert.ok(slots.acquire(quick('a'), nobody));
+  let released = 0;
+  for (let i = 0; i < 10; i += 1) slots.release(quick('a'), () => (released += 1));
+  const counts = [released];
+  while (released < 10) {
+    await nextIteration();
+    counts.push(released);
+  }
+  assert.deepEqual(counts, [4, 8, 10]);
 });
