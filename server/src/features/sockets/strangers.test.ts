@@ -98,6 +98,24 @@ test('security 36: of ten thousand pings in one piece those beyond the limit are
   assert.ok(answered < 8192 / clientFrame(ping, 'x').length, `${answered} were answered`);
 });
 
+test('security 36: the memory of what a flood has sent is freed, not left to be collected', async (t) => {
+  const app = await listen(t);
+  const read: Buffer[] = [];
+  app.http.server.on('connection', (socket: Socket) => {
+    const push = t.mock.method(socket, 'push', (chunk: Buffer | null) => {
+      if (chunk) read.push(chunk);
+      return Reflect.apply(Object.getPrototypeOf(socket).push, socket, [chunk]);
+    });
+    socket.once('close', () => push.mock.restore());
+  });
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => rawSocket(t, app.address, '/v1/socket')));
+  const before = read.length;
+  for (const socket of sockets) socket.resume();
+  await flood(sockets, clientFrame(ping));
+  assert.ok(read.length - before >= 20);
+  await until('all of it is freed', () => read.slice(before).every(({ length }) => length < 16 * 1024));
+});
+
 /** Sends until all connections are ended, as fast as the server takes it; resolves with the bytes that were taken. */
 async function flood(sockets: readonly Socket[], frame: Buffer): Promise<number> {
   const chunk = Buffer.concat(Array.from({ length: Math.ceil(65_536 / frame.length) }, () => frame));

@@ -140,10 +140,13 @@ function acceptedWebSocket(
 
 function parseInSlices(webSocket: WebSocket, socket: Socket): void {
   const parsers = replaceReaders(socket, (chunk) => {
-    let at = 0;
-    for (; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
+    if (webSocket.readyState !== WebSocket.OPEN) {
+      // The length of this chunk has closed the connection.
+      if (chunk.length > maxIgnoredBytes) socket.pause();
+      return free(chunk);
+    }
+    for (let at = 0; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
       for (const parse of parsers) Reflect.apply(parse, socket, [chunk.subarray(at, at + sliceBytes)]);
-    if (chunk.length - at > maxIgnoredBytes) socket.pause();
   });
 }
 
@@ -153,14 +156,25 @@ function hangUp(socket: Socket, withinMs: number, inTurn: (task: () => void) => 
   replaceReaders(socket, (chunk) => {
     left -= chunk.length;
     if (left < 0) socket.pause();
+    free(chunk);
   });
   socket.end();
   const timer = setTimeout(() => inTurn(() => socket.destroy()), withinMs);
   // Before `ws` hears of it, which would parse what is left unread.
   socket.prependOnceListener('close', () => {
     clearTimeout(timer);
-    socket.read();
+    const unread: Buffer | null = socket.read();
+    if (unread) free(unread);
   });
+}
+
+/**
+ * Frees the memory of a chunk that nobody needs. V8 would count it until it is collected: floods of 64 KiB each made it
+ * collect the whole heap twice a second, 10 ms each time.
+ */
+function free({ buffer, length }: Buffer): void {
+  // Short chunks share theirs.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
 function destroy(this: Socket): void {
