@@ -30,8 +30,8 @@ export async function csvLines(tips: readonly Tip[], zone: Zone): Promise<string
   const pause = createPauses();
   let lines = '';
   for (const tip of tips) {
-    lines += csvLine(tip, zone);
     await pause();
+    lines += csvLine(tip, zone);
   }
   return lines;
 }

@@ -1,4 +1,3 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { canonicalText } from '../../platform/db/canonical.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { createPauses } from '../../platform/pauses.ts';
@@ -49,16 +48,16 @@ export function createSearch({ db, queue }: SearchParts) {
   ) {
     let position = before;
     async function next() {
+      const pause = createPauses();
+      await pause();
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
       position = last ? positionOf(last) : position;
       const found: TipRow[] = [];
-      const pause = createPauses();
       for (const row of rows) {
-        if (matches(row)) found.push(row);
         await pause();
+        if (matches(row)) found.push(row);
       }
-      await yieldToOthers();
       return { found, read: rows.length, position };
     }
     let batch = await queue.run(creatorId, next);
