@@ -76,6 +76,8 @@ const isOverdue = (call: Call | undefined, withinMs: number): boolean =>
  * until then.
  */
 const groupSize = 8;
+/** How many groups are settled in an iteration. With one, tips are recorded a tenth slower. */
+const settledAtOnce = 4;
 /** TypeScript in the repository, JavaScript in the package. */
 const program = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.meta.url);
 
@@ -104,8 +106,8 @@ export class WritingThread implements SqliteWriter {
   readonly #onChanged: ((changed: boolean) => void)[] = [];
   readonly #onTruncated: ((truncated: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
-  /** A commit answers many groups at once, and each of their writes goes on to an answer of its own. */
-  readonly #inTurn = createTurns(1);
+  /** A commit may answer 256 writes, each of which goes on to an answer of its own. */
+  readonly #inTurn = createTurns(settledAtOnce);
   /** How many groups are answered and wait for their turn. */
   #settling = 0;
 
