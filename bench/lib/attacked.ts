@@ -9,8 +9,8 @@ import { type Measured, median, quantile } from './row.ts';
 import type { PaceOptions, VictimOptions } from './victim-worker.ts';
 
 interface Attack {
-  /** The number of the stretch: what a minute allows is used up in one, so each has attackers of its own. */
-  begin(stretch: number): Promise<void>;
+  /** The number of the attack: what a minute allows is used up in one, so each has attackers of its own. */
+  begin(number: number): Promise<void>;
   end(): Promise<Answers>;
 }
 
@@ -19,13 +19,6 @@ export interface Scene {
   readonly attacker: Child;
   readonly victim: Pick<VictimOptions, 'tokens' | 'once'>;
   readonly attack: Attack;
-  readonly stretches: Stretches;
-}
-
-/** A round has so many stretches of peace and as many of attack, in turn. */
-export interface Stretches {
-  readonly perRound: number;
-  readonly seconds: number;
 }
 
 export const callsPerSecond = 50;
@@ -33,13 +26,14 @@ export const callsPerSecond = 50;
 /** Below this a time is one of the machine's scheduler rather than of the server: a shorter p99 in peace counts as this. */
 const shortestMs = 1;
 
-const warmUpSeconds = 1;
+/** Code that has not been optimized yet, of the server and of the attack, is not what is measured. */
+const warmUpSeconds = (bench: Bench): number => (bench.short ? 0.5 : 4);
 
-export const stretchesOf = (bench: Bench, perRound = 2): Stretches =>
-  bench.short ? { perRound: 1, seconds: 0.5 } : { perRound, seconds: 7 / perRound };
+/** How long the victim calls in a round, once in peace and once under attack: a minute's allowance lasts for seconds. */
+const roundSeconds = (bench: Bench): number => (bench.short ? 0.5 : 7);
 
 /** With the one that warms up. */
-export const attacksOf = ({ rounds }: Bench, { perRound }: Stretches): number => rounds * perRound + 1;
+export const attacksOf = ({ rounds }: Bench): number => rounds + 1;
 
 const kinds = ['attacked', 'peace'] as const;
 
@@ -54,7 +48,7 @@ interface Taken {
 
 /** The victim's p99 under attack divided by its p99 in peace, for each round. */
 export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Measured> {
-  const { server, attacker, victim, attack, stretches } = scene;
+  const { server, attacker, victim, attack } = scene;
   const client = bench.start(new URL('./victim-worker.ts', import.meta.url));
   await client.call('prepare', { port: server.port, ...victim } satisfies VictimOptions);
   const pace = (seconds: number) =>
@@ -74,23 +68,21 @@ export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Meas
   }
 
   bench.progress('warming up');
-  for (const kind of kinds.toReversed()) await take(kind, none(), warmUpSeconds);
+  for (const kind of kinds.toReversed()) await take(kind, none(), warmUpSeconds(bench));
   const rounds = { attacked: [] as Taken[], peace: [] as Taken[] };
   for (let round = 0; round < bench.rounds; round++) {
-    const taken = { attacked: none(), peace: none() };
-    for (let stretch = 0; stretch < stretches.perRound; stretch++)
-      for (const kind of orderOf(round + stretch, kinds)) {
-        bench.progress(`round ${round + 1} of ${bench.rounds}: ${kind === 'peace' ? 'in peace' : 'under attack'}`);
-        await take(kind, taken[kind], stretches.seconds);
-      }
-    for (const kind of kinds) rounds[kind].push(taken[kind]);
+    for (const kind of orderOf(round, kinds)) {
+      bench.progress(`round ${round + 1} of ${bench.rounds}: ${kind === 'peace' ? 'in peace' : 'under attack'}`);
+      const taken = none();
+      await take(kind, taken, roundSeconds(bench));
+      rounds[kind].push(taken);
+    }
   }
   return measuredOf(rounds);
 }
 
 /** The warm-up and all rounds of one side. */
-export const secondsOfSide = (bench: Bench, { perRound, seconds }: Stretches): number =>
-  bench.rounds * perRound * seconds + warmUpSeconds;
+export const secondsOfSide = (bench: Bench): number => bench.rounds * roundSeconds(bench) + warmUpSeconds(bench);
 
 const none = (): Taken => ({ times: [], server: 0, attacker: 0, seconds: 0, answers: 0 });
 

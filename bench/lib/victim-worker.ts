@@ -17,7 +17,7 @@ export interface PaceOptions {
   readonly seconds: number;
 }
 
-/** As many as may wait for an answer when a stretch begins; more are opened when these are all in use. */
+/** As many as may wait for an answer at the beginning; more are opened when these are all in use. */
 const connections = 16;
 
 let victim: { readonly port: number; next(): Buffer };

@@ -16,7 +16,7 @@ import type { Answers, FloodRequest } from '../../server/test/flood.ts';
 import { lockCreatorRow } from '../../server/test/locked-row.ts';
 import { makePairs, withStore } from '../../server/test/store.ts';
 import { at } from '../lib/at.ts';
-import { attacksOf, callsPerSecond, compareWithPeace, secondsOfSide, stretchesOf } from '../lib/attacked.ts';
+import { attacksOf, callsPerSecond, compareWithPeace, secondsOfSide } from '../lib/attacked.ts';
 import type { Bench } from '../lib/bench.ts';
 import { newStore, type StoreEnv, startNamjai } from '../lib/namjai.ts';
 import { atMost, type Measured, type Row } from '../lib/row.ts';
@@ -35,11 +35,11 @@ interface Stage extends Store {
   readonly bench: Bench;
   readonly runtime: Runtime;
   readonly url: string;
-  /** How many stretches of attack there will be. */
+  /** How many attacks there will be. */
   readonly attacks: number;
 }
 
-/** What a stretch of attack sends: frames, or one of these lists of requests, the next one in each stretch. */
+/** What an attack sends: frames, or one of these lists of requests, the next one in each attack. */
 interface Prepared {
   readonly sent: typeof strangersPings | readonly (readonly FloodRequest[])[];
   /** What is done beside it; resolves with what ends that. */
@@ -50,8 +50,6 @@ interface Stranger extends Pick<Row, 'title' | 'what' | 'needs'> {
   /** Of the security requirements. */
   readonly line: number;
   readonly setup: number;
-  /** How many stretches a round has. */
-  readonly perRound?: number;
   readonly settings?: Record<string, string>;
   readonly store?: (bench: Bench) => Promise<Store>;
   readonly prepare: (stage: Stage) => Promise<Prepared>;
@@ -98,7 +96,6 @@ const strangers: readonly Stranger[] = [
     what: 'a creator’s row locked in PostgreSQL for seven seconds, and 100 tips that wait for it',
     setup: 15,
     needs: ['postgres', 'redis'],
-    perRound: 1,
     store: async (bench) => ({ env: await sharedStores(bench) }),
     async prepare({ runtime, env }) {
       const { creatorId, requests } = await tipsOfOne(runtime, 200);
@@ -112,8 +109,8 @@ const strangers: readonly Stranger[] = [
     setup: 15,
     store: longHistories,
     async prepare({ runtime, people = [], attacks }) {
-      const creatorOf = (stretch: number) => at(people, stretch % (people.length - 1)).creatorId;
-      return { sent: await each(attacks, (stretch) => historyReads(runtime, creatorOf(stretch))) };
+      const creatorOf = (attack: number) => at(people, attack % (people.length - 1)).creatorId;
+      return { sent: await each(attacks, (attack) => historyReads(runtime, creatorOf(attack))) };
     },
   },
   {
@@ -139,7 +136,7 @@ export const victims: readonly Row[] = strangers.map((stranger) => ({
   measuredAs: 'p99 ÷ the same with nobody attacking',
   goal: atMost(5),
   cheap: stranger.needs === undefined,
-  lasts: { setup: stranger.setup, round: 17 },
+  lasts: { setup: stranger.setup + 8, round: 16 },
   ...(stranger.needs ? { needs: stranger.needs } : {}),
   measure: (bench) => measure(bench, stranger, false),
 }));
@@ -151,7 +148,7 @@ export const freshToken: Row = {
   measuredAs: 'p99 ÷ with none',
   goal: atMost(5),
   cheap: true,
-  lasts: { setup: 20, round: 17 },
+  lasts: { setup: 28, round: 16 },
   measure: (bench) => measure(bench, at(strangers, 1), true),
 };
 
@@ -159,11 +156,10 @@ async function measure(bench: Bench, stranger: Stranger, freshTokens: boolean): 
   const { settings = {} } = stranger;
   const { env, people }: Store = (await stranger.store?.(bench)) ?? { env: newStore(bench) };
   const server = await startNamjai(bench, { ...env, ...settings });
-  const stretches = stretchesOf(bench, stranger.perRound);
   bench.progress('making attackers and victims');
   const { pairs, sent, meanwhile } = await withStore({ ...env, ...settings }, async (runtime) => {
-    const stage = { bench, env, runtime, url: `http://127.0.0.1:${server.port}`, attacks: attacksOf(bench, stretches) };
-    const calls = Math.ceil(2 * secondsOfSide(bench, stretches) * callsPerSecond);
+    const stage = { bench, env, runtime, url: `http://127.0.0.1:${server.port}`, attacks: attacksOf(bench) };
+    const calls = Math.ceil(2 * secondsOfSide(bench) * callsPerSecond);
     return {
       pairs: await pairsOf(runtime, people?.at(-1), freshTokens ? calls : 60),
       ...(await stranger.prepare(people ? { ...stage, people } : stage)),
@@ -175,12 +171,11 @@ async function measure(bench: Bench, stranger: Stranger, freshTokens: boolean): 
   return compareWithPeace(bench, {
     server,
     attacker,
-    stretches,
     victim: { tokens: pairs.map(({ accessToken }) => accessToken), once: freshTokens },
     attack: {
-      async begin(stretch) {
+      async begin(number) {
         if (meanwhile) end = await meanwhile();
-        const what = 'frame' in sent ? sent : { requests: at(sent, stretch % sent.length) };
+        const what = 'frame' in sent ? sent : { requests: at(sent, number % sent.length) };
         await attacker.call('begin', { ...target, ...what });
       },
       async end() {
