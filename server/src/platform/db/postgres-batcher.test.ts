@@ -174,7 +174,7 @@ describe('groups of statements', () => {
   });
 
   test('security 40: calls whose time was up while others waited for the same row are not begun', async (t) => {
-    const { db, other, advance } = await open(t, 2, 1_500);
+    const { db, other, advance } = await open(t, 2, 4_000);
     await advance(1);
     const { rows } = await other.query<{ now: Date }>('SELECT clock_timestamp() AS now');
     await other.query('BEGIN');
@@ -186,7 +186,7 @@ describe('groups of statements', () => {
     assert.equal(await advance(0), 12, 'none of them was recorded');
     assert.equal(await advance(1), 24);
     const young = "SELECT pid FROM pg_stat_activity WHERE application_name = 'namjai' AND backend_start > $1";
-    const later = new Date(Number(rows[0]?.now) + 1_000);
+    const later = new Date(Number(rows[0]?.now) + 3_000);
     assert.deepEqual((await other.query(young, [later])).rows, [], 'no connection was broken and opened again');
     assert.equal((await db.get<{ n: number }>('SELECT n FROM heads WHERE id = 0'))?.n, 12);
   });
