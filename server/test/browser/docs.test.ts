@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { type Browser, type BrowserContextOptions, chromium, type Locator } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
 import { until } from '../../../sdk/test/until.ts';
 import { buildApp } from '../build-app.ts';
 import { freePort } from '../server-process.ts';
+import { launch, skip } from './launch.ts';
 
-const executablePath = '/usr/bin/chromium';
-const skip = existsSync(executablePath) ? false : 'no Chromium on this machine';
 const cleanUp: (() => unknown)[] = [];
 let browser: Browser;
 let address: string;
@@ -21,12 +19,10 @@ before(async () => {
     { PORT: String(port) },
   );
   await app.http.listen({ port, host: '127.0.0.1' });
-  const args = '--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync';
-  browser = await chromium.launch({ executablePath, args: args.split(' ') });
+  browser = await launch({ after: (close) => cleanUp.push(close) });
 });
 
 after(async () => {
-  await browser?.close();
   for (const done of cleanUp.reverse()) await done();
 });
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -10,5 +11,14 @@ export async function launch(t: { after(end: () => unknown): void }, more: reado
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
   const browser = await chromium.launch({ executablePath, args: [...args, ...more] });
   t.after(() => browser.close());
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => withBoundedClose(await newContext(options));
   return browser;
+}
+
+/** On a busy machine Chromium now and then never answers that a context is closed. It then ends with the browser. */
+function withBoundedClose(context: BrowserContext): BrowserContext {
+  const close = context.close.bind(context);
+  context.close = (options) => Promise.race([close(options), sleep(10_000, undefined, { ref: false })]);
+  return context;
 }

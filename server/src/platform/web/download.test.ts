@@ -23,7 +23,7 @@ test('whoever goes away before a download begins leaves its slot to the next one
   const release = t.mock.method(slots, 'release');
   const acquired = t.mock.method(slots, 'acquire', async (key: string, most: number) => {
     const answer = await acquire(key, most);
-    asked.destroy();
+    asked.socket?.resetAndDestroy();
     await until('the server has seen that', () => socket?.closed === true);
     return answer;
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import formbody from '@fastify/formbody';
 import Fastify from 'fastify';
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { launch, skip } from '../../../test/browser/launch.ts';
 import { createAssets } from './assets.ts';
 import * as blocks from './blocks.ts';
 import { createTimes, money } from './format.ts';
@@ -13,11 +13,9 @@ import { html } from './html.ts';
 import { languageOf, rememberLanguage } from './i18n.ts';
 import { createPage } from './layout.ts';
 
-const executablePath = '/usr/bin/chromium';
-const skip = existsSync(executablePath) ? false : 'no Chromium on this machine';
-
 const app = Fastify();
 const posted: (string | undefined)[] = [];
+const endings: (() => unknown)[] = [];
 let browser: Browser;
 let address: string;
 
@@ -63,12 +61,11 @@ before(async () => {
     });
   });
   address = await app.listen({ port: 0, host: '127.0.0.1' });
-  const args = '--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync';
-  browser = await chromium.launch({ executablePath, args: args.split(' ') });
+  browser = await launch({ after: (close) => endings.push(close) });
 });
 
 after(async () => {
-  await browser?.close();
+  for (const end of endings) await end();
   await app.close();
 });
 
