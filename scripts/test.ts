@@ -34,6 +34,9 @@ const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/']
   .map((part) => `server/test/${part}`)
   .concat('sdk/test/');
 
+/** A test that takes longer hangs: it fails, and so is named. The longest takes two minutes, several times that beside others. */
+const longestTestMs = 20 * 60_000;
+
 const [shape, ...given] = process.argv.slice(2);
 if (shape !== 'embedded' && shape !== 'nodes') throw new Error('say which shape: embedded or nodes');
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/namjai-tests');
@@ -95,7 +98,7 @@ function mayGoBeforeOthers(): boolean {
 
 async function runTogether(files: string[]): Promise<void> {
   if (files.length === 0) return;
-  const events = run({ files, concurrency: 3 });
+  const events = run({ files, concurrency: 3, execArgv: [`--test-timeout=${longestTestMs}`] });
   events.on('test:fail', ({ todo }) => {
     if (todo === undefined || todo === false) process.exitCode = 1;
   });
