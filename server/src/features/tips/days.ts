@@ -12,7 +12,7 @@
  * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred looks
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
@@ -59,9 +59,8 @@ export async function sumBetween(
   let after: EventPosition = { createdAt: from, sequence: 0 };
   for (let more = true; more; ) {
     const piece = await queue.goOn(creatorId, async () => {
-      const sum = await sumPiece(db, creatorId, after, before, pieceSize);
-      await yieldToOthers();
-      return sum;
+      await createPauses()();
+      return sumPiece(db, creatorId, after, before, pieceSize);
     });
     total.totalMinor += piece.totalMinor;
     total.count += piece.count;
