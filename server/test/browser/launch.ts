@@ -7,10 +7,16 @@ const executablePath = '/usr/bin/chromium';
 /** For a test's options: why it cannot run here, or `false`. */
 export const skip = existsSync(executablePath) ? false : 'no Chromium on this machine';
 
+const longestCloseMs = 10_000;
+
 export async function launch(t: { after(end: () => unknown): void }, more: readonly string[] = []): Promise<Browser> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
   const browser = await chromium.launch({ executablePath, args: [...args, ...more] });
-  t.after(() => browser.close());
+  t.after(() => {
+    // Playwright ends the process when it is asked a second time.
+    const timer = setTimeout(() => browser.close(), longestCloseMs);
+    return browser.close().finally(() => clearTimeout(timer));
+  });
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => withBoundedClose(await newContext(options));
   return browser;
@@ -19,6 +25,6 @@ export async function launch(t: { after(end: () => unknown): void }, more: reado
 /** On a busy machine Chromium now and then never answers that a context is closed. It then ends with the browser. */
 function withBoundedClose(context: BrowserContext): BrowserContext {
   const close = context.close.bind(context);
-  context.close = (options) => Promise.race([close(options), sleep(10_000, undefined, { ref: false })]);
+  context.close = (options) => Promise.race([close(options), sleep(longestCloseMs, undefined, { ref: false })]);
   return context;
 }
