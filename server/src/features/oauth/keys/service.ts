@@ -1,5 +1,5 @@
-import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
-import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Write } from '../../../platform/db/database.ts';
 import type { Origin } from '../../../platform/origin.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -27,7 +27,7 @@ export type Keys = ReturnType<typeof createKeys>;
 
 export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 'origins' | 'vault' | 'clock'>) {
   let signing: SigningKey | undefined;
-  let verifying = new Map<string, CryptoKey>();
+  let verifying: ReadonlyMap<string, KeyObject> = new Map();
   let loadedAt = Number.NEGATIVE_INFINITY;
   let loadedVersion: number | undefined;
   let nextSigns = Number.POSITIVE_INFINITY;
@@ -51,7 +51,7 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
       signing = { kid: active.kid, privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) };
     }
     verifying = new Map(
-      await Promise.all(rows.map(async (row) => [row.kid, await importKey(JSON.parse(row.public_jwk))] as const)),
+      rows.map(({ kid, public_jwk }) => [kid, createPublicKey({ key: JSON.parse(public_jwk), format: 'jwk' })]),
     );
     loadedVersion = version;
     loadedAt = now;
@@ -75,9 +75,10 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
   return {
     /** The key that signs now. Creates the first key. */
     signing: load,
-    async verifying(kid: string): Promise<CryptoKey | undefined> {
+    /** The public keys whose tokens hold, by id. */
+    async verifying(): Promise<ReadonlyMap<string, KeyObject>> {
       await load();
-      return verifying.get(kid);
+      return verifying;
     },
     /** Adds a key, which signs after `publishedMs`. Returns its id. */
     rotate: () => add(repo.writes.insertKey),
@@ -92,9 +93,3 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
 }
 
 const sealContext = (kid: string): string => `signing-key:${kid}`;
-
-async function importKey(jwk: JWK): Promise<CryptoKey> {
-  const key = await importJWK(jwk, 'ES256');
-  if (key instanceof Uint8Array) throw new Error('A signing key is not an EC key.');
-  return key;
-}
