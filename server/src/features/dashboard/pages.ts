@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import { heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
@@ -65,6 +66,8 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
       tips.page(creatorId, everything, null, latestTips),
       connections.list(creatorId),
     ]);
+    // To write the page takes as long as a piece of the sums.
+    await createPauses()();
     const test = buttonForm({
       action: '/dashboard/test-alert',
       csrf: pages.csrf(request, reply),

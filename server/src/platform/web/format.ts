@@ -31,10 +31,10 @@ export interface Times {
 export function createTimes(timeZone: string): Times {
   // Created when first needed: all of them together take as long as opening the database.
   const formats = (style: Intl.DateTimeFormatOptions) => {
-    const made: Partial<Record<Lang, Intl.DateTimeFormat>> = {};
-    return (lang: Lang): Intl.DateTimeFormat => {
-      made[lang] ??= new Intl.DateTimeFormat(locales[lang], { ...style, timeZone });
-      return made[lang];
+    const made: Partial<Record<Lang, (at: Date) => string>> = {};
+    return (at: Date, lang: Lang): string => {
+      made[lang] ??= remembering(new Intl.DateTimeFormat(locales[lang], { ...style, timeZone }));
+      return made[lang](at);
     };
   };
   const day = { day: 'numeric', month: 'short', year: 'numeric' } as const;
@@ -44,12 +44,27 @@ export function createTimes(timeZone: string): Times {
   const exact = formats({ ...day, hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
   const full = formats({ dateStyle: 'full', timeStyle: 'long' });
   const element = (at: Date, text: string, lang: Lang) =>
-    html`<time datetime="${at.toISOString()}" title="${full(lang).format(at)}">${text}</time>`;
+    html`<time datetime="${at.toISOString()}" title="${full(at, lang)}">${text}</time>`;
   return {
-    time: (at, lang) => element(at, times(lang).format(at), lang),
-    exact: (at, lang) => element(at, exact(lang).format(at), lang),
-    date: (at, lang) => element(at, dates(lang).format(at), lang),
+    time: (at, lang) => element(at, times(at, lang), lang),
+    exact: (at, lang) => element(at, exact(at, lang), lang),
+    date: (at, lang) => element(at, dates(at, lang), lang),
     // Non-breaking spaces, because `<time>` elements do not wrap either.
-    dateText: (at, lang, style) => (style ? short : dates)(lang).format(at).replaceAll(' ', '\u00a0'),
+    dateText: (at, lang, style) => (style ? short : dates)(at, lang).replaceAll(' ', '\u00a0'),
+  };
+}
+
+/** So many texts of each format are remembered: those of the last days and tips stand on every page. */
+const maxRemembered = 500;
+
+function remembering(format: Intl.DateTimeFormat): (at: Date) => string {
+  const texts = new Map<number, string>();
+  return (at) => {
+    const known = texts.get(at.getTime());
+    if (known !== undefined) return known;
+    const text = format.format(at);
+    if (texts.size >= maxRemembered) texts.clear();
+    texts.set(at.getTime(), text);
+    return text;
   };
 }

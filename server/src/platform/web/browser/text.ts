@@ -41,8 +41,8 @@ const markRuns = /[\p{M}\u200b-\u200d]{5,}/gu;
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Words of printable ASCII with a space between them, of which there is nothing to change. Most texts are such. */
-const plain = /^(?:[!-~]+(?: [!-~]+)*)?$/;
+/** Words of printable ASCII and amounts, with a space between them: there is nothing to change. Most texts are such. */
+const plain = /^(?:[!-~฿]+(?:[ \u00a0][!-~฿]+)*)?$/;
 
 export function displayText(text: string, fit: Fit = {}): string {
   const { length, breaks } = { ...defaultFit, ...fit };
