@@ -66,17 +66,13 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
       tips.page(creatorId, everything, null, latestTips),
       connections.list(creatorId),
     ]);
+    const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
+    const done = hidden ? undefined : await stepsDone(parts, creatorId, page.tips.length > 0);
     // To write the page takes as long as a piece of the sums.
     await createPauses()();
-    const test = buttonForm({
-      action: '/dashboard/test-alert',
-      csrf: pages.csrf(request, reply),
-      label: t('testAlert'),
-    });
-    const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
-    const steps = hidden
-      ? ''
-      : firstSteps(await stepsDone(parts, creatorId, page.tips.length > 0), lang, pages.csrf(request, reply));
+    const csrf = pages.csrf(request, reply);
+    const test = buttonForm({ action: '/dashboard/test-alert', csrf, label: t('testAlert') });
+    const steps = done ? firstSteps(done, lang, csrf) : '';
     const body = html`
       !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
       !${switchedOffNotice(connected, lang)}

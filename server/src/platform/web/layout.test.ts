@@ -130,3 +130,13 @@ test('money and time read as people write them', () => {
   assert.match(time(at, 'th'), />1 ต\.ค\. 2569 00:05<\/time>$/);
   assert.match(date(at, 'th'), />1 ต\.ค\. 2569<\/time>$/);
 });
+
+test('dates are right however many were written before', () => {
+  const { dateText } = createTimes('UTC');
+  const dayMs = 86_400_000;
+  for (const round of [1, 2])
+    for (let day = 0; day < 1_200; day++) {
+      const at = new Date(day * dayMs);
+      assert.ok(dateText(at, 'en').startsWith(`${at.getUTCDate()}\u00a0`), `round ${round}: ${dateText(at, 'en')}`);
+    }
+});

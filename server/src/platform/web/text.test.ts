@@ -18,6 +18,12 @@ test('what people write in earnest is shown as it is', () => {
     assert.equal(displayText(text), text.normalize('NFC'));
 });
 
+test('amounts and dates are left as they are, and spaces around them are not', () => {
+  for (const text of ['฿1,234.50', '1\u00a0Oct\u00a02026: ฿5.00 in 2 tips']) assert.equal(displayText(text), text);
+  assert.equal(displayText('\u00a0฿5 \u00a0 now\u00a0'), '฿5 now');
+  assert.equal(displayText('฿'.repeat(9), { length: 5 }), '฿฿฿฿…');
+});
+
 test('security 43: a text for show has few marks, few line breaks, no control and no bidi control', () => {
   for (const [name, text] of Object.entries(hostileTexts)) {
     const shown = displayText(text);
