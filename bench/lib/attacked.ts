@@ -57,6 +57,7 @@ export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Meas
 
   async function take(kind: (typeof kinds)[number], into: Taken, seconds: number): Promise<void> {
     await untilIdle(server.child);
+    await client.call('connect');
     const [serverBefore, attackerBefore, begun] = [await server.child.cpu(), await attacker.cpu(), performance.now()];
     if (kind === 'attacked') await attack.begin(attacks++);
     into.times.push(...(await pace(seconds)));

@@ -21,6 +21,13 @@ export interface PaceOptions {
 const connections = 16;
 
 let victim: { readonly port: number; next(): Buffer };
+let open: { readonly all: RawConnection[]; readonly free: RawConnection[] } = { all: [], free: [] };
+
+function connect(): RawConnection {
+  const connection = new RawConnection(victim.port);
+  open.all.push(connection);
+  return connection;
+}
 
 answerCalls({
   prepare({ port, tokens, once }: VictimOptions): void {
@@ -29,33 +36,33 @@ answerCalls({
     victim = { port, next: () => at(requests, once ? used++ : used++ % requests.length) };
   },
 
+  /** Before the attack begins, as a client that has been calling all along. */
+  async connect(): Promise<void> {
+    open = { all: [], free: [] };
+    for (let i = 0; i < connections; i++) open.free.push(connect());
+    await Promise.all(open.all.map((connection) => connection.opened()));
+    // The system has accepted them; the server does so within an iteration or two of its event loop.
+    await delay(50);
+  },
+
   /** The times of all calls, in milliseconds. Any answer but 200 is an error. */
   async pace({ perSecond, seconds }: PaceOptions): Promise<number[]> {
     const taken: number[] = [];
-    const all: RawConnection[] = [];
-    const free: RawConnection[] = [];
     const { promise: failed, reject } = Promise.withResolvers<never>();
     failed.catch(() => {});
-    function open(): RawConnection {
-      const connection = new RawConnection(victim.port);
-      connection.onFailure = reject;
-      all.push(connection);
-      return connection;
-    }
     function call(): void {
-      const connection = free.pop() ?? open();
+      const connection = open.free.pop() ?? connect();
       const begun = performance.now();
+      connection.onFailure = reject;
       connection.onAnswer = ({ status, bytes, bodyAt }) => {
         taken.push(performance.now() - begun);
-        free.push(connection);
+        open.free.push(connection);
         if (status !== 200) reject(new Error(`the victim got ${status}: ${bytes.toString('utf8', bodyAt)}`));
       };
       connection.send(victim.next());
     }
-    for (let i = 0; i < connections; i++) free.push(open());
     const calls = Math.ceil(perSecond * seconds);
     const run = async (): Promise<void> => {
-      await Promise.all(all.map((connection) => connection.opened()));
       const start = performance.now();
       for (let made = 0; made < calls; made++) {
         await delay(Math.max(0, start + (made * 1000) / perSecond - performance.now()));
@@ -67,7 +74,7 @@ answerCalls({
       await Promise.race([run(), failed]);
       return taken;
     } finally {
-      for (const connection of all) connection.close();
+      for (const connection of open.all) connection.close();
     }
   },
 });
