@@ -191,6 +191,17 @@ describe('groups of statements', () => {
     assert.equal((await db.get<{ n: number }>('SELECT n FROM heads WHERE id = 0'))?.n, 12);
   });
 
+  test('security 40: what waited for a connection into the last tenth of its time is not begun', async (t) => {
+    const url = await freshDatabase(t);
+    const db = openPostgres({ url, withinMs: 2_000, connections: 2 });
+    t.after(() => db.close());
+    await execute(db, 'CREATE TABLE heads (id BIGINT PRIMARY KEY)');
+    const slow = db.all('SELECT pg_sleep(1.9)').catch(() => {});
+    const refused = assert.rejects(execute(db, 'INSERT INTO heads (id) VALUES (1)'), StorageUnavailable);
+    await Promise.all([slow, refused]);
+    assert.deepEqual(await db.all('SELECT id FROM heads'), [], 'nor recorded after its caller was refused');
+  });
+
   test('a read that is held up holds up no other', async (t) => {
     const { db, other, untilWaiting } = await open(t, 1);
     await other.query('SELECT pg_advisory_lock(7)');

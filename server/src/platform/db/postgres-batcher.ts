@@ -36,6 +36,8 @@ export interface BatcherOptions {
   readonly together: (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
   /** Retries after a deadlock or a serialization failure, or while a row is locked. */
   readonly alone: (until: number, call: PipelinedCall) => Promise<PipelinedResult | undefined>;
+  /** Whether a call with this deadline is not sent any more: its caller is refused before the answer. */
+  readonly isTooLate?: (until: number) => boolean;
 }
 
 /** A group that takes longer is slow: further groups are sent without waiting for it. */
@@ -75,8 +77,9 @@ export class StatementBatcher {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      const now = performance.now();
-      if ((this.#queue[0]?.until ?? now) <= now) this.#queue = this.#queue.filter(({ until }) => until > now);
+      const { isTooLate = (until) => until <= performance.now() } = this.#options;
+      const [oldest] = this.#queue;
+      if (oldest && isTooLate(oldest.until)) this.#queue = this.#queue.filter(({ until }) => !isTooLate(until));
       const free = this.#owners.size > 0 ? this.#queue.filter(({ owner }) => !this.#owners.has(owner)) : this.#queue;
       if (!this.#maySend(free)) return;
       const group = free.slice(0, maxPipeline);

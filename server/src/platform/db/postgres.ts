@@ -86,23 +86,27 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     }
   }
 
+  /** Nothing begins in the last tenth of the time: what is under way when the caller is refused could still commit. */
+  const isTooLate = (until: number): boolean => performance.now() > until - withinMs / 10;
+
   /** Runs the function with a connection of the pool, until the deadline. */
   async function withClient<T>(until: number, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const leftMs = until - performance.now();
-    // Its caller has been refused. Begun now, it would only break the connection, and could still commit.
-    if (leftMs <= 0) throw notInTime();
+    if (isTooLate(until)) throw notInTime();
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => {});
-    const timer = setTimeout(() => late.reject(notInTime()), leftMs);
+    const timer = setTimeout(() => late.reject(notInTime()), until - performance.now());
     const connecting = pool.connect();
     let client: pg.PoolClient | undefined;
+    let begun = false;
     let broken = false;
     try {
       client = await Promise.race([connecting, late.promise]);
+      if (isTooLate(until)) throw notInTime();
+      begun = true;
       return await Promise.race([use(client), late.promise]);
     } catch (error) {
-      const reason = client ? error : toPortError(error);
-      broken = reason instanceof StorageUnavailable;
+      const reason = begun ? error : toPortError(error);
+      broken = begun && reason instanceof StorageUnavailable;
       throw reason;
     } finally {
       clearTimeout(timer);
@@ -117,15 +121,13 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   /**
    * Retries after a deadlock, a serialization failure, a lock that was not free or a cancelled statement, which have rolled
-   * everything back. No attempt begins in the last tenth of the time: one under way when the caller is refused could still
-   * commit.
+   * everything back.
    */
   async function retrying<T>(until: number, attempt: () => Promise<T>): Promise<T> {
     let cause: unknown;
     for (let tries = 0; ; tries += 1) {
       const pause = Math.random() * 10 * tries;
-      if (performance.now() + pause > until - withinMs / 10)
-        throw new StorageUnavailable('Others were always first', { cause, reason: 'busy' });
+      if (isTooLate(until - pause)) throw new StorageUnavailable('Others were always first', { cause, reason: 'busy' });
       if (pause > 0) await delay(pause);
       try {
         return await attempt();
@@ -178,11 +180,12 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
         }
       }),
     );
-  const reads = new StatementBatcher({ maxGroups, together: send, alone });
+  const reads = new StatementBatcher({ maxGroups, together: send, alone, isTooLate });
   const writes = new StatementBatcher({
     maxGroups,
     together: (until, group) => timed(group.length, () => send(until, group, groupLockMs)),
     alone,
+    isTooLate,
   });
 
   const write: Database['write'] = ({ run, postgres }, ...args) =>
