@@ -39,10 +39,13 @@ export class RoundRobin<T> {
     return item;
   }
 
-  /** The owner with the most items, and how many these are. */
-  longest(): { readonly owner: string; readonly count: number } {
+  /** The owner with the most items that match, and how many these are. */
+  longest(matches: (item: T) => boolean): { readonly owner: string; readonly count: number } {
     let longest = { owner: '', count: 0 };
-    for (const [owner, { length: count }] of this.#items) if (count > longest.count) longest = { owner, count };
+    for (const [owner, items] of this.#items) {
+      const count = items.filter(matches).length;
+      if (count > longest.count) longest = { owner, count };
+    }
     return longest;
   }
 

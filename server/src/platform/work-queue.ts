@@ -4,7 +4,7 @@
  *
  * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
- *   So an owner who asks for one thing is refused only if there are more owners than places.
+ *   So an owner who asks for one thing is refused only if there are more owners than places. What goes on takes no place.
  */
 import { RoundRobin } from './round-robin.ts';
 
@@ -38,8 +38,12 @@ interface Waiting {
   readonly refuse?: () => void;
 }
 
+const mayBeRefused = ({ refuse }: Waiting): boolean => refuse !== undefined;
+
 export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQueue {
   const waiting = new RoundRobin<Waiting>();
+  /** How many of them may be refused. */
+  let refusable = 0;
   let running = 0;
 
   async function execute<T>(task: () => Promise<T>): Promise<T> {
@@ -61,11 +65,10 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
 
   /** Refuses one task of the owner with the most, if that leaves them no fewer than this owner. */
   function makeRoomFor(owner: string): boolean {
-    const longest = waiting.longest();
-    if (longest.count <= waiting.of(owner).length + 1) return false;
-    const refused = waiting.removeNewest(longest.owner, ({ refuse }) => refuse !== undefined);
-    refused?.refuse?.();
-    return refused !== undefined;
+    const longest = waiting.longest(mayBeRefused);
+    if (longest.count <= waiting.of(owner).filter(mayBeRefused).length + 1) return false;
+    waiting.removeNewest(longest.owner, mayBeRefused)?.refuse?.();
+    return true;
   }
 
   return {
@@ -78,10 +81,15 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
     },
     async run(owner, task) {
       if (!isPlaceFree()) {
-        if (waiting.size >= maxWaiting && !makeRoomFor(owner)) throw new QueueFull();
-        await new Promise<void>((begin, reject) =>
-          waiting.add(owner, { begin, refuse: () => reject(new QueueFull()) }),
-        );
+        if (refusable >= maxWaiting && !makeRoomFor(owner)) throw new QueueFull();
+        refusable += 1;
+        await new Promise<void>((resolve, reject) => {
+          const leave = (how: () => void) => () => {
+            refusable -= 1;
+            how();
+          };
+          waiting.add(owner, { begin: leave(resolve), refuse: leave(() => reject(new QueueFull())) });
+        });
       }
       return execute(task);
     },
