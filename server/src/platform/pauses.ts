@@ -1,20 +1,25 @@
+import { RoundRobin } from './round-robin.ts';
 import { createTurns } from './turns.ts';
 
 /** How long a piece of work may compute before others run. */
 const longestMs = 1;
 
-/** Of all such work one piece runs in an iteration of the event loop, whoever asked for it. */
+/** Of all such work one piece runs in an iteration of the event loop, in rotation between those whose work it is. */
 const inTurn = createTurns(1);
+const waiting = new RoundRobin<() => void>();
 
 /**
- * For a loop whose steps cost what somebody has written or stored: awaited before each step, it waits for a turn, and for
- * the next one when the steps have taken a millisecond.
+ * For a loop whose steps cost what somebody has written or stored, `owner`: awaited before each step, it waits for a turn,
+ * and for the next one when the steps have taken a millisecond.
  */
-export function createPauses(now: () => number = () => performance.now()): () => Promise<void> {
+export function createPauses(owner: string, now: () => number = () => performance.now()): () => Promise<void> {
   let until = Number.NEGATIVE_INFINITY;
   return async () => {
     if (now() < until) return;
-    await new Promise<void>(inTurn);
+    await new Promise<void>((begin) => {
+      waiting.add(owner, begin);
+      inTurn(() => waiting.take()?.());
+    });
     until = now() + longestMs;
   };
 }

@@ -69,7 +69,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
     const done = hidden ? undefined : await stepsDone(parts, creatorId, page.tips.length > 0);
     // To write the page takes as long as a piece of the sums.
-    await createPauses()();
+    await createPauses(creatorId)();
     const csrf = pages.csrf(request, reply);
     const test = buttonForm({ action: '/dashboard/test-alert', csrf, label: t('testAlert') });
     const steps = done ? firstSteps(done, lang, csrf) : '';

@@ -94,13 +94,13 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     const until = typed.to || zone.local(clock()).slice(0, 10);
     const name = ['namjai', username, ...(typed.from ? [typed.from] : []), 'to', until].join('-');
     const file = { type: 'text/csv; charset=utf-8; header=present', name: `${name}.csv` };
-    return sendDownload(reply, file, csv(first, batches));
+    return sendDownload(reply, file, csv(creatorId, first, batches));
   });
 
-  async function* csv(first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>): AsyncGenerator<string> {
+  async function* csv(creatorId: string, first: IteratorResult<Tip[]>, batches: AsyncGenerator<Tip[]>) {
     yield csvHead;
     for (let batch = first; !batch.done; batch = await batches.next())
-      if (batch.value.length > 0) yield await csvLines(batch.value, zone);
+      if (batch.value.length > 0) yield await csvLines(creatorId, batch.value, zone);
   }
 }
 

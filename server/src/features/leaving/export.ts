@@ -61,7 +61,7 @@ export function createExport({ db, origins, clock, zone, tips }: ExportParts) {
 
   async function* csv(creatorId: string): AsyncGenerator<string> {
     yield csvHead;
-    for await (const batch of tips.matching(creatorId)) yield await csvLines(batch, zone);
+    for await (const batch of tips.matching(creatorId)) yield await csvLines(creatorId, batch, zone);
   }
 
   /** Pictures and sounds, one at a time. */

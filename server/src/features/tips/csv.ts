@@ -25,9 +25,9 @@ const columns = [
 
 export const csvHead = `${byteOrderMark}${columns.join(',')}\r\n`;
 
-/** The records of these tips. Others run meanwhile: a long text of many scripts takes as long as a request. */
-export async function csvLines(tips: readonly Tip[], zone: Zone): Promise<string> {
-  const pause = createPauses();
+/** The records of these tips of a creator. Others run meanwhile: a long text of many scripts takes as long as a request. */
+export async function csvLines(creatorId: string, tips: readonly Tip[], zone: Zone): Promise<string> {
+  const pause = createPauses(creatorId);
   let lines = '';
   for (const tip of tips) {
     await pause();

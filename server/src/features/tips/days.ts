@@ -54,12 +54,13 @@ export async function sumBetween(
   creatorId: string,
   from: number,
   before: number,
+  pause = createPauses(creatorId),
 ): Promise<{ totalMinor: number; count: number }> {
   const total = { totalMinor: 0, count: 0 };
   let after: EventPosition = { createdAt: from, sequence: 0 };
   for (let more = true; more; ) {
     const piece = await queue.goOn(creatorId, async () => {
-      await createPauses()();
+      await pause();
       return sumPiece(db, creatorId, after, before, pieceSize);
     });
     total.totalMinor += piece.totalMinor;
@@ -84,22 +85,28 @@ export function createDays({ db, zone, queue }: DaysParts) {
     if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
   }
 
-  async function extend(creatorId: string, total: PartialTotal, until: number): Promise<PartialTotal> {
+  async function extend(
+    creatorId: string,
+    total: PartialTotal,
+    until: number,
+    pause: () => Promise<void>,
+  ): Promise<PartialTotal> {
     if (until <= total.until) return total;
-    const added = await sumBetween({ db, queue }, creatorId, total.until, until);
+    const added = await sumBetween({ db, queue }, creatorId, total.until, until, pause);
     return { ...total, totalMinor: total.totalMinor + added.totalMinor, count: total.count + added.count, until };
   }
 
   async function sumDays(creatorId: string, head: DaysHead, starts: readonly number[]): Promise<DayTotal[]> {
     const { last_at: lastAt, void_count: voids } = head;
+    const pause = createPauses(creatorId);
     const found = cache.get(creatorId);
     const cached = found?.voids === voids && found.lastAt <= lastAt ? found.totals : undefined;
     const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
     for (const [index, endsAt] of starts.slice(1).entries()) {
       const startsAt = starts[index] ?? 0;
       const known = cached?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
-      const total = await extend(creatorId, known, Math.min(lastAt, endsAt));
-      const { until: _, ...day } = startsAt > lastAt ? total : await extend(creatorId, total, endsAt);
+      const total = await extend(creatorId, known, Math.min(lastAt, endsAt), pause);
+      const { until: _, ...day } = startsAt > lastAt ? total : await extend(creatorId, total, endsAt, pause);
       finalTotals.push(total);
       days.push(day);
     }

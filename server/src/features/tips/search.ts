@@ -48,7 +48,7 @@ export function createSearch({ db, queue }: SearchParts) {
   ) {
     let position = before;
     async function next() {
-      const pause = createPauses();
+      const pause = createPauses(creatorId);
       await pause();
       const rows = await tipsPage(db, creatorId, filter, position, batchSize);
       const last = rows.at(-1);
