@@ -39,14 +39,9 @@ export class RoundRobin<T> {
     return item;
   }
 
-  /** The owner with the most items that match, and how many these are. */
-  longest(matches: (item: T) => boolean): { readonly owner: string; readonly count: number } {
-    let longest = { owner: '', count: 0 };
-    for (const [owner, items] of this.#items) {
-      const count = items.filter(matches).length;
-      if (count > longest.count) longest = { owner, count };
-    }
-    return longest;
+  /** The owners, and their items, oldest first. */
+  entries(): Iterable<readonly [owner: string, items: readonly T[]]> {
+    return this.#items.entries();
   }
 
   /** Removes and returns the newest item of the owner that matches. */

@@ -4,7 +4,8 @@
  *
  * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
- *   So an owner who asks for one thing is refused only if there are more owners than places. What goes on takes no place.
+ *   So an owner who asks for one thing is refused only if there are more owners than places.
+ * - Work that goes on is not refused. However much of it an owner has, it counts as one that waits.
  */
 import { RoundRobin } from './round-robin.ts';
 
@@ -40,10 +41,14 @@ interface Waiting {
 
 const mayBeRefused = ({ refuse }: Waiting): boolean => refuse !== undefined;
 
+/** As how many the waiting tasks of one owner count. */
+function weightOf(tasks: readonly Waiting[]): number {
+  const refusable = tasks.filter(mayBeRefused).length;
+  return refusable < tasks.length ? refusable + 1 : refusable;
+}
+
 export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQueue {
   const waiting = new RoundRobin<Waiting>();
-  /** How many of them may be refused. */
-  let refusable = 0;
   let running = 0;
 
   async function execute<T>(task: () => Promise<T>): Promise<T> {
@@ -57,6 +62,13 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
     }
   }
 
+  function isFull(): boolean {
+    if (waiting.size < maxWaiting) return false;
+    let weight = 0;
+    for (const [, tasks] of waiting.entries()) weight += weightOf(tasks);
+    return weight >= maxWaiting;
+  }
+
   function isPlaceFree(): boolean {
     if (running >= atOnce) return false;
     running += 1;
@@ -65,10 +77,12 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
 
   /** Refuses one task of the owner with the most, if that leaves them no fewer than this owner. */
   function makeRoomFor(owner: string): boolean {
-    const longest = waiting.longest(mayBeRefused);
-    if (longest.count <= waiting.of(owner).filter(mayBeRefused).length + 1) return false;
-    waiting.removeNewest(longest.owner, mayBeRefused)?.refuse?.();
-    return true;
+    let most = { owner: '', weight: weightOf(waiting.of(owner)) + 1 };
+    for (const [other, tasks] of waiting.entries())
+      if (weightOf(tasks) > most.weight && tasks.some(mayBeRefused)) most = { owner: other, weight: weightOf(tasks) };
+    const refused = waiting.removeNewest(most.owner, mayBeRefused);
+    refused?.refuse?.();
+    return refused !== undefined;
   }
 
   return {
@@ -81,15 +95,10 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
     },
     async run(owner, task) {
       if (!isPlaceFree()) {
-        if (refusable >= maxWaiting && !makeRoomFor(owner)) throw new QueueFull();
-        refusable += 1;
-        await new Promise<void>((resolve, reject) => {
-          const leave = (how: () => void) => () => {
-            refusable -= 1;
-            how();
-          };
-          waiting.add(owner, { begin: leave(resolve), refuse: leave(() => reject(new QueueFull())) });
-        });
+        if (isFull() && !makeRoomFor(owner)) throw new QueueFull();
+        await new Promise<void>((begin, reject) =>
+          waiting.add(owner, { begin, refuse: () => reject(new QueueFull()) }),
+        );
       }
       return execute(task);
     },
