@@ -34,7 +34,7 @@ const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/']
   .map((part) => `server/test/${part}`)
   .concat('sdk/test/');
 
-/** A test that takes longer hangs: it fails, and so is named. The longest takes two minutes, several times that beside others. */
+/** A test that takes longer is taken to hang: it fails, by name. The longest takes two minutes, more on a busy machine. */
 const longestTestMs = 20 * 60_000;
 
 const [shape, ...given] = process.argv.slice(2);

@@ -9,8 +9,8 @@ const inTurn = createTurns(1);
 const waiting = new RoundRobin<() => void>();
 
 /**
- * For a loop whose steps cost what somebody has written or stored, `owner`: awaited before each step, it waits for a turn,
- * and for the next one when the steps have taken a millisecond.
+ * For a loop whose cost depends on what `owner` has written or stored: awaited before each step, it waits for a turn, and
+ * for the next one when the steps have taken a millisecond.
  */
 export function createPauses(owner: string, now: () => number = () => performance.now()): () => Promise<void> {
   let until = Number.NEGATIVE_INFINITY;

@@ -15,7 +15,7 @@ test('items are taken in rotation between owners, in order of arrival within an 
   assert.equal(items.size, 0);
 });
 
-test('the newest matching item of the owner with the most can be removed', () => {
+test('owners are listed with their items, and the newest matching item of one can be removed', () => {
   const items = new RoundRobin<string>();
   for (const item of ['a1', 'b1', 'b2', 'b3']) items.add(item.charAt(0), item);
   assert.deepEqual(

@@ -5,7 +5,7 @@
  * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
  *   So an owner who asks for one thing is refused only if there are more owners than places.
- * - Work that goes on is not refused. However much of it an owner has, it counts as one that waits.
+ * - Work that goes on is not refused. However much of it an owner has, it takes one place in the queue.
  */
 import { RoundRobin } from './round-robin.ts';
 
@@ -41,7 +41,7 @@ interface Waiting {
 
 const mayBeRefused = ({ refuse }: Waiting): boolean => refuse !== undefined;
 
-/** As how many the waiting tasks of one owner count. */
+/** How many places in the queue the waiting tasks of one owner take. */
 function weightOf(tasks: readonly Waiting[]): number {
   const refusable = tasks.filter(mayBeRefused).length;
   return refusable < tasks.length ? refusable + 1 : refusable;

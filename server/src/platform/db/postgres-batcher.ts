@@ -36,7 +36,7 @@ export interface BatcherOptions {
   readonly together: (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
   /** Retries after a deadlock or a serialization failure, or while a row is locked. */
   readonly alone: (until: number, call: PipelinedCall) => Promise<PipelinedResult | undefined>;
-  /** Whether a call with this deadline is not sent any more: its caller is refused before the answer. */
+  /** Whether it is too late to send a call with this deadline: its caller might be refused before the answer comes. */
   readonly isTooLate?: (until: number) => boolean;
 }
 
