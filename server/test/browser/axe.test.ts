@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { readGuides } from '../../src/features/docs/guides.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
-import { chosenLooks, violations } from './axe.ts';
+import { chosenLooks, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -159,7 +159,7 @@ for (const { name: look, width, ...options } of chosenLooks(looks))
       const file = `${who}${path.replaceAll(/\W+/g, '-').slice(0, 150)}-${look}.png`;
       if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
       for (const each of await violations(page)) found.push(`${who} ${path} ${each}`);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      const wide = await pageWidth(page);
       if (wide !== width) found.push(`${who} ${path} is ${wide} wide`);
     };
     for (const { who, creatorId, paths } of await pagesOf(runtime)) {

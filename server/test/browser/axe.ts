@@ -20,8 +20,15 @@ export function chosenLooks<Look>(looks: readonly Look[]): readonly Look[] {
     : looks.filter((_, index) => index === seed % looks.length);
 }
 
+/** How wide the page is. An element can be found, and measured, before the page's style sheets have come. */
+export async function pageWidth(page: Page): Promise<number> {
+  await page.waitForLoadState();
+  return page.evaluate(() => document.documentElement.scrollWidth);
+}
+
 /** What axe-core finds wrong with the page as it stands: the rule, and the elements that break it. */
 export async function violations(page: Page): Promise<string[]> {
+  await page.waitForLoadState();
   // Evaluated by the browser's debugger, which the page's policy does not bind.
   await page.evaluate(axe.source);
   const { violations: found } = await page.evaluate(() =>

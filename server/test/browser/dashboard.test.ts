@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeCreator } from '../factories.ts';
+import { pageWidth } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 test('new tips, sums and bars appear on an open dashboard, and nothing sticks out on a phone', { skip }, async (t) => {
@@ -15,8 +16,7 @@ test('new tips, sums and bars appear on an open dashboard, and nothing sticks ou
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('console', (message) => problems.push(message.text()));
-  const fits = async (what: string) =>
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, what);
+  const fits = async (what: string) => assert.equal(await pageWidth(page), 390, what);
 
   await page.goto(`${address}/dashboard`);
   await fits('empty');

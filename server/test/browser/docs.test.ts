@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
 import { until } from '../../../sdk/test/until.ts';
 import { buildApp } from '../build-app.ts';
 import { freePort } from '../server-process.ts';
+import { pageWidth } from './axe.ts';
 import { launch, skip } from './launch.ts';
 
 const cleanUp: (() => unknown)[] = [];
@@ -159,7 +160,7 @@ test('beside the text the contents stay in view; on a phone they are folded, and
     [390, '/docs/errors'],
   ] as const) {
     const { page, close } = await open(path, { viewport: { width, height: 700 } });
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, path);
+    assert.equal(await pageWidth(page), width, path);
     assert.equal(await page.locator('.contents nav').isVisible(), false);
     await page.locator('.contents summary').click();
     await page.locator('.contents nav a').first().waitFor({ state: 'visible' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
 import { asTip, hostileTexts } from '../hostile-texts.ts';
-import { chosenLooks, violations } from './axe.ts';
+import { chosenLooks, pageWidth, violations } from './axe.ts';
 import { strayBoxes } from './boxes.ts';
 import { skip } from './chromium.ts';
 import { inPart, prepare, signIn } from './live-control.ts';
@@ -164,7 +164,7 @@ test('security 43: hostile tips stay in their box on live control', { skip }, as
     await page.goto(`${address}/dashboard/live`);
     assert.equal(await page.locator('[data-part=held] li').count(), 45);
     assert.deepEqual(await page.evaluate(strayBoxes, { tall: true }), [], `${width}`);
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    assert.equal(await pageWidth(page), width);
   }
 });
 
@@ -189,7 +189,7 @@ test('axe finds nothing wrong with live control and screening in use', { skip },
       const look = `${name}-${width}-${options.colorScheme}-${options.locale}`;
       if (folder) await page.screenshot({ path: join(folder, `${look}.png`), fullPage: true });
       assert.deepEqual(await violations(page), [], look);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, look);
+      assert.equal(await pageWidth(page), width, look);
     };
     await page.goto(`${address}/dashboard/screening`);
     await page.locator('details.list > summary').click();

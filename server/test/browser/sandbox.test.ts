@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeApp, makeCreator } from '../factories.ts';
-import { pageLooks, violations } from './axe.ts';
+import { pageLooks, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -30,7 +30,7 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
     };
     const inspect = async (page: Awaited<ReturnType<typeof open>>, name: string) => {
       if (folder) await page.screenshot({ path: join(folder, `sandbox-${name}-${look}.png`), fullPage: true });
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} ${look}`);
+      assert.equal(await pageWidth(page), width, `${name} ${look}`);
       assert.deepEqual(await violations(page), [], `${name} ${look}`);
     };
     const fresh = await open(newcomer.creatorId);

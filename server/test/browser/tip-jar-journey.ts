@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import jsqr from 'jsqr';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
-import { violations } from './axe.ts';
+import { pageWidth, violations } from './axe.ts';
 import { connect, type TipJar, tipsOf, visit } from './tip-jar.ts';
 
 /** Whatever says or suggests that the money came. */
@@ -106,6 +106,6 @@ function crc16(text: string): string {
 
 /** Nothing is wider than the phone, and axe-core finds nothing. */
 async function looksRight(page: Page): Promise<void> {
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${page.url()} is too wide`);
+  assert.ok((await pageWidth(page)) <= (page.viewportSize()?.width ?? 0), `${page.url()} is too wide`);
   assert.deepEqual(await violations(page), []);
 }

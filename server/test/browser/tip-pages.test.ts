@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator, makePair } from '../factories.ts';
-import { chosenLooks, pageLooks, violations } from './axe.ts';
+import { chosenLooks, pageLooks, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -63,7 +63,7 @@ test('pages of tips and goals: nothing sticks out, and axe-core finds nothing', 
     };
     const check = async (page: Page, name: string) => {
       if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} ${look}`);
+      assert.equal(await pageWidth(page), width, `${name} ${look}`);
       assert.deepEqual(await violations(page), [], `${name} ${look}`);
     };
     const visit = async (page: Page, name: string, path: string) => {

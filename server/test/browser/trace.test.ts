@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { makeApp, makeCreator, makePair } from '../factories.ts';
 import { execute } from '../sql.ts';
 import { sendTip } from '../trace.ts';
-import { pageLooks, violations } from './axe.ts';
+import { pageLooks, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -64,7 +64,7 @@ test('traces: nothing sticks out, and axe-core finds nothing, for creator and de
     ] as const) {
       await page.goto(address + path);
       if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} ${look}`);
+      assert.equal(await pageWidth(page), width, `${name} ${look}`);
       assert.deepEqual(await violations(page), [], `${name} ${look}`);
     }
     for (const page of [creator, maker]) await page.context().close();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator } from '../factories.ts';
-import { pageLooks } from './axe.ts';
+import { pageLooks, pageWidth } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -63,7 +63,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
     };
     const picture = async (page: Page, name: string) => {
       if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} ${look}`);
+      assert.equal(await pageWidth(page), width, `${name} ${look}`);
     };
     const visit = async (page: Page, name: string, path: string) => {
       await page.goto(address + path);
