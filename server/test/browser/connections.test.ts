@@ -62,6 +62,7 @@ test('the pages of connections hold their boxes and what axe asks for; keys are 
     const page = await open({ ...look, viewport: { width, height: 900 } });
     const inspect = async (what: string) => {
       const name = `connections${what.replaceAll(/\W+/g, '-')}-${look.locale.slice(0, 2)}-${look.colorScheme}-${width}`;
+      await page.waitForLoadState();
       await page.evaluate(() => document.fonts.ready);
       if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
       const strays = await page.evaluate(strayBoxes, { tall: true });
@@ -76,7 +77,7 @@ test('the pages of connections hold their boxes and what axe asks for; keys are 
     await page.keyboard.type('Bot');
     await page.keyboard.press('Enter');
     assert.match(await page.locator('#stream-key').inputValue(), /^njk_\w{43}$/);
-    assert.ok(await page.locator('[data-copy="stream-key"]').isVisible());
+    await page.locator('[data-copy="stream-key"]').waitFor();
     await inspect(' new key');
     await page.context().close();
   }
