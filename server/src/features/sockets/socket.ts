@@ -191,12 +191,14 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
 
   close(reason: CloseReason, told?: string): void {
     if (this.#state === 'closed') return;
-    const withinMs = this.#state === 'live' && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
+    const wasLive = this.#state === 'live';
+    const withinMs = wasLive && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
     this.#closedWith = row.code;
-    this.#accepted.close(row.code, told ?? row.reason, withinMs);
+    const close = wasLive ? this.#accepted.close : this.#accepted.closeInTurn;
+    close(row.code, told ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {
