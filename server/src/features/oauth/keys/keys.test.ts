@@ -83,6 +83,16 @@ test('those who ask at once for the very first key get the same one', async (t) 
   assert.deepEqual([...new Set(asked.map(({ kid }) => kid))], await kids(app));
 });
 
+test('those who find the keys old at once read them once', async (t) => {
+  const app = await buildApp(t);
+  const { keys, db } = app.runtime;
+  await keys.signing();
+  await keys.rotate();
+  const all = t.mock.method(db, 'all');
+  await Promise.all(Array.from({ length: 10 }, () => keys.verifying()));
+  assert.equal(all.mock.callCount(), 1);
+});
+
 test('access tokens are those of RFC 9068', async (t) => {
   const app = await buildApp(t, { BASE_URL: 'http://localhost:8080', AUTH_URL: 'http://127.0.0.1:8080' });
   const { creator, client } = await parties(app);

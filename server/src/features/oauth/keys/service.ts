@@ -32,10 +32,20 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
   let loadedVersion: number | undefined;
   let nextSigns = Number.POSITIVE_INFINITY;
 
+  let loading: Promise<SigningKey> | undefined;
+
   async function load(): Promise<SigningKey> {
     const version = db.version(['signing_keys']);
     const fresh = version === undefined ? clock() - loadedAt < cacheMs : version === loadedVersion;
     if (fresh && signing && clock() < nextSigns) return signing;
+    // Shared by all who find the keys old: hundreds of requests may arrive before they are read.
+    loading ??= read(version).finally(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function read(version: number | undefined): Promise<SigningKey> {
     const rows = await repo.signingKeys(db);
     const now = clock();
     // The newest key that has been published for long enough. The first key signs at once.
@@ -43,7 +53,7 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
     const [newest] = rows;
     if (!newest || !active) {
       await add(repo.writes.insertFirstKey);
-      return load();
+      return read(db.version(['signing_keys']));
     }
     nextSigns = active === newest ? Number.POSITIVE_INFINITY : newest.created_at + publishedMs;
     if (signing?.kid !== active.kid) {
