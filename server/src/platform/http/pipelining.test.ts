@@ -84,36 +84,6 @@ test('the server itself reads them so', async (t) => {
   assert.equal(new Set(arrived).size, 50, 'each in an iteration of its own');
 });
 
-test('security 42: of 200 clients that send a request at once an iteration reads those of a few', async (t) => {
-  const begun = new Map<number, number>();
-  let iteration = 0;
-  let timer = setImmediate(function count() {
-    iteration += 1;
-    timer = setImmediate(count);
-  });
-  const server = createServer((_request, response) => {
-    begun.set(iteration, (begun.get(iteration) ?? 0) + 1);
-    response.end();
-  });
-  readRequestsSingly(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
-  t.after(() => {
-    clearImmediate(timer);
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const accepted: Socket[] = [];
-  server.on('connection', (socket) => void accepted.push(socket));
-  await until('all are accepted', () => accepted.length === 200);
-  const answered = sockets.map((socket) => once(socket, 'data'));
-  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  await Promise.all(answered);
-  // Sixteen at once, and as many that had waited.
-  assert.ok(Math.max(...begun.values()) <= 32, `${[...begun.values()]}`);
-});
-
 test('security 42: requests behind one that is not answered are not read, and all are answered in order', async (t) => {
   const app = await buildApp(t);
   const { mock } = t.mock.method(app.runtime.db, 'get', () => answered.promise);

@@ -5,10 +5,9 @@
  *   for their answers (HTTP pipelining), and a chunk of 64 KiB holds 2,000 of them: sending more gains nothing, and takes
  *   no memory but that of a chunk.
  * - An iteration of the event loop reads a bounded part of a connection: one request, 4 KiB of a head, or a few lines of
- *   a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000, each as costly as a large one. It
- *   reads such parts of few connections, in rotation between addresses: Node.js would read a request, and 2 MiB of a body,
- *   of every connection, also of bodies that are only dropped.
- * - What is longer than a usual request, and a large part of a body, has turns apart from those of usual requests.
+ *   a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000, each as costly as a large one. Of
+ *   what is longer than a usual request, and of large bodies, it reads such parts of few connections, in rotation between
+ *   addresses: Node.js would read 2 MiB of each connection, also of bodies that are only dropped.
  * - What waits to be read, and heads that do not end, take a bounded amount of memory for each address.
  * - A client that ends its side of the connection after a request (half-close) gets the answer all the same, however long
  *   it takes. Only a stream ends with it: most clients that end a connection while they read one are gone.
@@ -17,7 +16,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
-import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
+import { createRequestQueue, type RequestQueue } from './request-queue.ts';
 
 /** The end of a request's head. A body may contain it too. */
 const endOfHead = '\r\n\r\n';
@@ -27,10 +26,9 @@ const maxSlices = 32;
 const maxLines = 96;
 /** Of a head, which may have a thousand lines in so many bytes. */
 const maxHeadBytes = 4096;
+/** A usual request does not wait for its turn: to put it back, and to read it again, costs as much as to parse it. */
 const usualBytes = 2048;
 const usualBodyBytes = 16 * 1024;
-/** To parse a usual request takes 0.03 ms. A hundred clients that send one at the same moment would delay others by 3 ms. */
-const maxUsual = { atOnce: 64, ofAddress: 16, ms: 0.5 };
 /** What follows a head in the same bytes is parsed with it, unless it is longer: it may be many chunks. */
 const maxAfterHead = 1024;
 /** What a connection holds is not counted if it is shorter. */
@@ -50,8 +48,7 @@ export function readRequestsSingly(
 ): void {
   const readers = new WeakMap<Socket, Reader>();
   const shared: Shared = {
-    usual: createRequestQueue(sourceOf, maxUsual),
-    large: createRequestQueue(sourceOf),
+    turns: createRequestQueue(({ remoteAddress = '' }) => ({ address: networkOf(remoteAddress), credential: '' })),
     held: new Map(),
     maxOfAddress,
     closeInTurn: createTurns(1),
@@ -72,15 +69,8 @@ export function readRequestsSingly(
   server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => readers.get(socket)?.upgrade());
 }
 
-const sourceOf = ({ remoteAddress = '' }: Socket): RequestSource => ({
-  address: networkOf(remoteAddress),
-  credential: '',
-});
-
 interface Shared {
-  /** The turns of usual requests, and of what is larger. */
-  readonly usual: RequestQueue<Socket>;
-  readonly large: RequestQueue<Socket>;
+  readonly turns: RequestQueue<Socket>;
   /** How many bytes are in memory of each address. */
   readonly held: Map<string, number>;
   readonly maxOfAddress: number;
@@ -144,8 +134,8 @@ class Reader {
     // Whoever reads a body resumes its socket, also before its turn.
     if (this.#waitsFor) return void this.#putBack(chunk);
     if (this.#isAnswerDue()) return void this.#wait('answer', chunk);
-    if (!this.#hasTurn) {
-      this.#queueOf(chunk).enter(this.#socket, this.#takeTurn);
+    if (!this.#hasTurn && this.#needsTurn(chunk)) {
+      this.#shared.turns.enter(this.#socket, this.#takeTurn);
       if (!this.#hasTurn) return void this.#wait('turn', chunk);
     }
     this.#hasTurn = false;
@@ -160,7 +150,7 @@ class Reader {
     if (this.#socket.isPaused()) return void this.#putBack(rest);
     const isAnswerDue = this.#isAnswerDue();
     this.#wait(isAnswerDue ? 'answer' : 'turn', rest);
-    if (!isAnswerDue) setImmediate(() => this.#queueOf(rest).enter(this.#socket, this.#takeTurn));
+    if (!isAnswerDue) setImmediate(() => this.#shared.turns.enter(this.#socket, this.#takeTurn));
   }
 
   #wait(what: 'turn' | 'answer', bytes: Buffer): void {
@@ -206,9 +196,9 @@ class Reader {
     return this.#unanswered > 1 || (this.#unanswered > 0 && this.#response?.req.complete === true);
   }
 
-  #queueOf({ length }: Buffer): RequestQueue<Socket> {
-    const isUsual = length - this.#bodyLeft <= usualBytes && length <= usualBodyBytes;
-    return isUsual ? this.#shared.usual : this.#shared.large;
+  /** It is more than a usual request, or a large part of a body. */
+  #needsTurn({ length }: Buffer): boolean {
+    return length - this.#bodyLeft > usualBytes || length > usualBodyBytes;
   }
 
   /** How many bytes of the chunk are parsed in one turn. */
