@@ -191,14 +191,12 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
 
   close(reason: CloseReason, told?: string): void {
     if (this.#state === 'closed') return;
-    const wasLive = this.#state === 'live';
-    const withinMs = wasLive && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
+    const withinMs = this.#state === 'live' && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
     this.#closedWith = row.code;
-    const close = wasLive ? this.#accepted.close : this.#accepted.closeInTurn;
-    close(row.code, told ?? row.reason, withinMs);
+    this.#accepted.close(row.code, told ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

@@ -6,8 +6,6 @@
  *   which the connection is closed.
  * - Compression is off, so a frame can be built once and written to many sockets. The caller handles back-pressure.
  * - Nothing is written that the caller did not ask for: pings are the caller's to answer.
- * - What clients send is parsed in rotation between addresses, as requests are: thousands that send at once, each a token
- *   to be verified or a frame that closes its connection, delay the others by a few of them.
  * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
  *   even read.
  */
@@ -16,11 +14,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
-import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { replaceReaders } from './pipelining.ts';
-import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
 
 export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
@@ -28,8 +24,6 @@ export interface AcceptedWebSocket {
   readonly socket: Socket;
   /** Sends a close frame and ends the connection. The client has so many milliseconds to read what waits for it. */
   close(code: number, reason: string, withinMs: number): void;
-  /** The same when it is this client's turn. Until then nothing more of it is parsed, and the caller writes nothing. */
-  closeInTurn(code: number, reason: string, withinMs: number): void;
 }
 
 export interface WebSockets {
@@ -79,7 +73,8 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     autoPong: false,
   };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
-  const turns: Turns = { frames: createRequestQueue((source) => source), destroyInTurn: createTurns(1) };
+  // Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread.
+  const inTurn = createTurns(1);
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
@@ -121,7 +116,8 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       }
       socket.off('error', destroy).off('timeout', destroy).setTimeout(0);
       reply.hijack();
-      return acceptedWebSocket(webSocket, socket, turns, networkOf(request.ip));
+      parseInSlices(webSocket, socket);
+      return acceptedWebSocket(webSocket, socket, inTurn);
     },
   };
 }
@@ -130,74 +126,43 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
 function acceptedWebSocket(
   webSocket: WebSocket,
   socket: Socket,
-  { frames, destroyInTurn }: Turns,
-  address: string,
+  inTurn: (task: () => void) => void,
 ): AcceptedWebSocket {
-  const inTurn = (task: () => void) => frames.enter({ address, credential: '' }, task);
-  let isClosing = false;
-  parseInTurn(socket, inTurn, () => !isClosing && webSocket.readyState === WebSocket.OPEN);
-  const close: AcceptedWebSocket['close'] = (code, reason, withinMs) => {
-    webSocket.close(code, reason);
-    hangUp(socket, withinMs, destroyInTurn);
-  };
   return {
     webSocket,
     socket,
-    close,
-    closeInTurn(...how) {
-      isClosing = true;
-      ignoreRest(socket);
-      inTurn(() => {
-        if (!socket.destroyed) close(...how);
-      });
+    close(code, reason, withinMs) {
+      webSocket.close(code, reason);
+      hangUp(socket, withinMs, inTurn);
     },
   };
 }
 
-interface Turns {
-  readonly frames: RequestQueue<RequestSource>;
-  /** Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread. */
-  readonly destroyInTurn: (task: () => void) => void;
-}
-
-function parseInTurn(socket: Socket, inTurn: (task: () => void) => void, isOpen: () => boolean): void {
-  const parse = (chunk: Buffer): void => {
-    for (let at = 0; at < chunk.length && isOpen(); at += sliceBytes)
-      for (const parser of parsers) Reflect.apply(parser, socket, [chunk.subarray(at, at + sliceBytes)]);
-  };
+function parseInSlices(webSocket: WebSocket, socket: Socket): void {
   const parsers = replaceReaders(socket, (chunk) => {
-    if (!isOpen()) {
+    if (webSocket.readyState !== WebSocket.OPEN) {
       // The length of this chunk has closed the connection.
       if (chunk.length > maxIgnoredBytes) socket.pause();
       return free(chunk);
     }
-    // Paused while it waits, so that no more than this chunk is held.
-    socket.pause();
-    inTurn(() => {
-      socket.resume();
-      parse(chunk);
-    });
+    for (let at = 0; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
+      for (const parse of parsers) Reflect.apply(parse, socket, [chunk.subarray(at, at + sliceBytes)]);
   });
 }
 
-/** Ends a connection whose close frame has been written. */
+/** Ends a connection whose close frame has been written. Reads on for a while: unread bytes would reset the connection. */
 function hangUp(socket: Socket, withinMs: number, inTurn: (task: () => void) => void): void {
-  ignoreRest(socket);
-  socket.end();
-  const timer = setTimeout(() => inTurn(() => socket.destroy()), withinMs);
-  socket.once('close', () => clearTimeout(timer));
-}
-
-/** From now on nothing is parsed. Reads on for a while: unread bytes would reset the connection when it is closed. */
-function ignoreRest(socket: Socket): void {
   let left = maxIgnoredBytes;
   replaceReaders(socket, (chunk) => {
     left -= chunk.length;
     if (left < 0) socket.pause();
     free(chunk);
   });
+  socket.end();
+  const timer = setTimeout(() => inTurn(() => socket.destroy()), withinMs);
   // Before `ws` hears of it, which would parse what is left unread.
   socket.prependOnceListener('close', () => {
+    clearTimeout(timer);
     const unread: Buffer | null = socket.read();
     if (unread) free(unread);
   });
