@@ -31,7 +31,6 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
   let loadedAt = Number.NEGATIVE_INFINITY;
   let loadedVersion: number | undefined;
   let nextSigns = Number.POSITIVE_INFINITY;
-
   let loading: Promise<SigningKey> | undefined;
 
   async function load(): Promise<SigningKey> {
