@@ -85,7 +85,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
       }),
     );
     // Before it is parsed: a chunk may hold ten thousand pings, each of which would be answered.
-    this.socket.prependListener('data', (chunk) => this.#countBytes(chunk.length));
+    accepted.onBytes = (length) => this.#countBytes(length);
     // The client has violated the protocol.
     this.#webSocket.on('error', () => this.#fail('bad_frame'));
     this.#webSocket.on('close', (code: number) => this.#onClose(code));
@@ -191,12 +191,14 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
 
   close(reason: CloseReason, told?: string): void {
     if (this.#state === 'closed') return;
-    const withinMs = this.#state === 'live' && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
+    const wasLive = this.#state === 'live';
+    const withinMs = wasLive && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
     const row = closeReasons[reason];
     this.#closedWith = row.code;
-    this.#accepted.close(row.code, told ?? row.reason, withinMs);
+    // Strangers that came together are refused together.
+    this.#accepted[wasLive ? 'close' : 'closeInTurn'](row.code, told ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

@@ -15,7 +15,7 @@ setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 const MiB = 1024 * 1024;
 const paths = ['/v1/socket', '/overlay/socket'];
-const [text, binary, ping, pong] = [0x1, 0x2, 0x9, 0xa];
+const [text, binary, close, ping, pong] = [0x1, 0x2, 0x8, 0x9, 0xa];
 
 test('security 36: before it has authenticated, any frame but the auth frame closes a socket with 4400', async (t) => {
   const app = await listen(t);
@@ -115,6 +115,44 @@ test('security 36: the memory of what a flood has sent is freed, not left to be 
   assert.ok(read.length - before >= 20);
   await until('all of it is freed', () => read.slice(before).every(({ length }) => length < 16 * 1024));
 });
+
+for (const path of paths)
+  test(`security 36: of 200 strangers that send to ${path} at once a few are closed in an iteration of the event loop`, async (t) => {
+    const app = await listen(t);
+    const pair = await makePair(app.runtime);
+    const token = await socketToken(app, pair);
+    const wrong = `${token.slice(0, token.lastIndexOf('.'))}.${'A'.repeat(86)}`;
+    let [iteration, ended] = [0, new Map<number, number>()];
+    let timer = setImmediate(function next() {
+      iteration += 1;
+      timer = setImmediate(next);
+    });
+    t.after(() => clearImmediate(timer));
+    app.http.server.on('connection', (socket: Socket) => {
+      const end = t.mock.method(socket, 'end', (...what: unknown[]) => {
+        end.mock.restore();
+        ended.set(iteration, (ended.get(iteration) ?? 0) + 1);
+        return Reflect.apply(socket.end, socket, what);
+      });
+    });
+    const sent: [string, Buffer][] = [
+      ['wrong tokens', clientFrame(text, JSON.stringify({ type: 'auth', token: wrong }))],
+      ['pings', clientFrame(ping)],
+      ['what is no frame', Buffer.alloc(6, 0xff)],
+      ['close frames', clientFrame(close)],
+    ];
+    for (const [what, bytes] of sent) {
+      const sockets = await Promise.all(Array.from({ length: 200 }, () => rawSocket(t, app.address, path)));
+      ended = new Map();
+      const closed = sockets.map((socket) => once(socket.resume(), 'end'));
+      for (const socket of sockets) socket.write(bytes);
+      await Promise.all(closed);
+      const counts = [...ended.values()];
+      assert.ok(counts.length > 1, what);
+      // Eight at once, and as many that had waited.
+      assert.ok(Math.max(...counts) <= 16, `${what}: ${counts}`);
+    }
+  });
 
 /** Sends until all connections are ended, as fast as the server takes it; resolves with the bytes that were taken. */
 async function flood(sockets: readonly Socket[], frame: Buffer): Promise<number> {

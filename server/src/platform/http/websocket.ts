@@ -6,6 +6,9 @@
  *   which the connection is closed.
  * - Compression is off, so a frame can be built once and written to many sockets. The caller handles back-pressure.
  * - Nothing is written that the caller did not ask for: pings are the caller's to answer.
+ * - What clients send is parsed in rotation between addresses, 2 KiB of a connection at a time: thousands that send at
+ *   once, each a token to be verified or a frame that closes its connection, delay the others by a few of them. What
+ *   waits is put back into the stream, so the client's end of the connection waits behind it.
  * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
  *   even read.
  */
@@ -14,16 +17,22 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
+import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { replaceReaders } from './pipelining.ts';
+import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
 
 export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
   /** The TCP socket below, to which whole frames may be written. */
   readonly socket: Socket;
+  /** The caller sets it. Called with the length of what has come, before it is parsed, and may close the connection. */
+  onBytes: (length: number) => void;
   /** Sends a close frame and ends the connection. The client has so many milliseconds to read what waits for it. */
   close(code: number, reason: string, withinMs: number): void;
+  /** The same when it is this client's turn. Until then nothing more of it is parsed, and the caller writes nothing. */
+  closeInTurn(code: number, reason: string, withinMs: number): void;
 }
 
 export interface WebSockets {
@@ -54,7 +63,9 @@ const protocolErrors = [1002, 1003, 1007, 1009];
 
 /** How much is still read of a client after the close frame. */
 const maxIgnoredBytes = 16 * 1024;
-/** A chunk of 64 KiB can hold 10,000 frames. Of a connection that its first frame closes, the others are not parsed. */
+/** How much of a connection is parsed in one turn: a frame with a token, or 340 pings. */
+const turnBytes = 2048;
+/** Of a connection that its first frame closes, the others are not parsed. */
 const sliceBytes = 512;
 
 export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): WebSockets {
@@ -73,8 +84,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     autoPong: false,
   };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
-  // Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread.
-  const inTurn = createTurns(1);
+  const turns: Turns = { frames: createRequestQueue((source) => source), destroyInTurn: createTurns(1) };
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
@@ -116,56 +126,127 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       }
       socket.off('error', destroy).off('timeout', destroy).setTimeout(0);
       reply.hijack();
-      parseInSlices(webSocket, socket);
-      return acceptedWebSocket(webSocket, socket, inTurn);
+      return new Accepted(webSocket, socket, networkOf(request.ip), turns);
     },
   };
 }
 
-/** Apart from `accept`: a function made there would hold request and reply in memory as long as the connection lives. */
-function acceptedWebSocket(
-  webSocket: WebSocket,
-  socket: Socket,
-  inTurn: (task: () => void) => void,
-): AcceptedWebSocket {
-  return {
-    webSocket,
-    socket,
-    close(code, reason, withinMs) {
-      webSocket.close(code, reason);
-      hangUp(socket, withinMs, inTurn);
-    },
-  };
+interface Turns {
+  readonly frames: RequestQueue<RequestSource>;
+  /** Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread. */
+  readonly destroyInTurn: (task: () => void) => void;
 }
 
-function parseInSlices(webSocket: WebSocket, socket: Socket): void {
-  const parsers = replaceReaders(socket, (chunk) => {
-    if (webSocket.readyState !== WebSocket.OPEN) {
+/** Holds neither request nor reply, which would be in memory as long as the connection lives. */
+class Accepted implements AcceptedWebSocket {
+  readonly webSocket: WebSocket;
+  readonly socket: Socket;
+  onBytes: (length: number) => void = () => {};
+  readonly #source: RequestSource;
+  readonly #turns: Turns;
+  /** Those of `ws`. */
+  readonly #parsers: ReturnType<typeof replaceReaders>;
+  /** How many bytes have been put back until it is their turn. */
+  #waiting = 0;
+  #hasTurn = false;
+  #isClosing = false;
+
+  constructor(webSocket: WebSocket, socket: Socket, address: string, turns: Turns) {
+    this.webSocket = webSocket;
+    this.socket = socket;
+    this.#source = { address, credential: '' };
+    this.#turns = turns;
+    this.#parsers = replaceReaders(socket, (chunk) => this.#read(chunk));
+    // Before `ws` hears of it, which would parse all that is left unread.
+    socket.prependOnceListener('close', freeUnread);
+  }
+
+  close(code: number, reason: string, withinMs: number): void {
+    this.#ignoreRest();
+    this.webSocket.close(code, reason);
+    this.socket.end();
+    const timer = setTimeout(() => this.#turns.destroyInTurn(() => this.socket.destroy()), withinMs);
+    this.socket.once('close', () => clearTimeout(timer));
+  }
+
+  closeInTurn(code: number, reason: string, withinMs: number): void {
+    this.#ignoreRest();
+    this.#turns.frames.enter(this.#source, () => {
+      if (!this.socket.destroyed) this.close(code, reason, withinMs);
+    });
+  }
+
+  get #isOpen(): boolean {
+    return !this.#isClosing && this.webSocket.readyState === WebSocket.OPEN;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#waiting > 0) return void this.#putBack(chunk);
+    if (!this.#hasTurn) {
+      if (this.#isOpen) this.onBytes(chunk.length);
       // The length of this chunk has closed the connection.
-      if (chunk.length > maxIgnoredBytes) socket.pause();
-      return free(chunk);
+      if (!this.#isOpen) return void this.#ignore(chunk);
+      this.#turns.frames.enter(this.#source, this.#takeTurn);
+      if (!this.#hasTurn) return void this.#wait(chunk);
     }
-    for (let at = 0; at < chunk.length && webSocket.readyState === WebSocket.OPEN; at += sliceBytes)
-      for (const parse of parsers) Reflect.apply(parse, socket, [chunk.subarray(at, at + sliceBytes)]);
-  });
+    this.#hasTurn = false;
+    this.#parse(chunk.length > turnBytes ? chunk.subarray(0, turnBytes) : chunk);
+    if (chunk.length <= turnBytes || !this.#isOpen) return;
+    this.#wait(chunk.subarray(turnBytes));
+    setImmediate(() => this.#turns.frames.enter(this.#source, this.#takeTurn));
+  }
+
+  #wait(bytes: Buffer): void {
+    this.#waiting = bytes.length;
+    this.#putBack(bytes);
+  }
+
+  #putBack(bytes: Buffer): void {
+    this.socket.pause();
+    this.socket.unshift(bytes);
+  }
+
+  /** In the queue this is the turn of the bytes that wait, or, at once, of those that are being read. */
+  readonly #takeTurn = (): void => {
+    this.#hasTurn = true;
+    const { socket } = this;
+    const waiting = this.#waiting;
+    this.#waiting = 0;
+    if (waiting === 0 || socket.destroyed) return;
+    // Not by `resume` alone, which reads later: the queue measures what a turn takes.
+    socket.read(waiting);
+    if (this.#waiting === 0) socket.resume();
+  };
+
+  /** The answers to what is parsed together are written together. */
+  #parse(bytes: Buffer): void {
+    this.socket.cork();
+    for (let at = 0; at < bytes.length && this.#isOpen; at += sliceBytes)
+      for (const parser of this.#parsers) Reflect.apply(parser, this.socket, [bytes.subarray(at, at + sliceBytes)]);
+    this.socket.uncork();
+  }
+
+  /** From now on nothing is parsed. Reads on for a while: unread bytes would reset the connection when it is closed. */
+  #ignoreRest(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    let left = maxIgnoredBytes;
+    replaceReaders(this.socket, (chunk) => {
+      left -= chunk.length;
+      if (left < 0) this.socket.pause();
+      free(chunk);
+    });
+  }
+
+  #ignore(chunk: Buffer): void {
+    if (chunk.length > maxIgnoredBytes) this.socket.pause();
+    free(chunk);
+  }
 }
 
-/** Ends a connection whose close frame has been written. Reads on for a while: unread bytes would reset the connection. */
-function hangUp(socket: Socket, withinMs: number, inTurn: (task: () => void) => void): void {
-  let left = maxIgnoredBytes;
-  replaceReaders(socket, (chunk) => {
-    left -= chunk.length;
-    if (left < 0) socket.pause();
-    free(chunk);
-  });
-  socket.end();
-  const timer = setTimeout(() => inTurn(() => socket.destroy()), withinMs);
-  // Before `ws` hears of it, which would parse what is left unread.
-  socket.prependOnceListener('close', () => {
-    clearTimeout(timer);
-    const unread: Buffer | null = socket.read();
-    if (unread) free(unread);
-  });
+function freeUnread(this: Socket): void {
+  const unread: Buffer | null = this.readableLength > 0 ? this.read(this.readableLength) : null;
+  if (unread) free(unread);
 }
 
 /**

@@ -133,8 +133,7 @@ export class ProgramConnection implements Connection {
     accepted.webSocket.once('close', (code: number) => {
       this.#hasVanished = code === 1006 && this.#isOverWebSocket && !this.#isClosing;
     });
-    // Before it is parsed.
-    accepted.socket.prependListener('data', (chunk: Buffer) => this.#countBytes(chunk.length));
+    accepted.onBytes = (length) => this.#countBytes(length);
   }
 
   get hasWebSocket(): boolean {

@@ -57,8 +57,7 @@ export class ListenerConnection {
     webSocket.on('pong', () => {
       this.#awaitsPong = false;
     });
-    // Before it is parsed.
-    socket.prependListener('data', (chunk) => this.#countBytes(chunk.length));
+    accepted.onBytes = (length) => this.#countBytes(length);
     webSocket.on('error', () => this.close('bad_frame'));
     webSocket.on('close', (code: number) => this.#end(code));
     this.#keepalive = setInterval(() => this.#ping(), keepaliveMs).unref();
