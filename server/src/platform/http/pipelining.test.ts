@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { listen } from '../../../test/sockets.ts';
-import { readRequestsSingly } from './pipelining.ts';
+import { type ReadingOptions, readRequestsSingly } from './pipelining.ts';
 
 /** So many KiB. */
 const longHeaders = (count: number): string => `a: ${'b'.repeat(1019)}\r\n`.repeat(count);
@@ -82,6 +82,75 @@ test('the server itself reads them so', async (t) => {
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(50));
   await until('all have arrived', () => arrived.length === 50);
   assert.equal(new Set(arrived).size, 50, 'each in an iteration of its own');
+});
+
+/** How many of the requests that 200 clients send at once begin in each iteration of the event loop. */
+async function burst(t: TestContext, options?: ReadingOptions): Promise<number[]> {
+  const begun = new Map<number, number>();
+  let iteration = 0;
+  let timer = setImmediate(function count() {
+    iteration += 1;
+    timer = setImmediate(count);
+  });
+  const server = createServer((_request, response) => {
+    begun.set(iteration, (begun.get(iteration) ?? 0) + 1);
+    response.end();
+  });
+  readRequestsSingly(server, options);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => void accepted.push(socket));
+  const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  t.after(() => {
+    clearImmediate(timer);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await until('all are accepted', () => accepted.length === 200);
+  const answered = sockets.map((socket) => once(socket, 'data'));
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await Promise.all(answered);
+  return [...begun.values()];
+}
+
+test('security 42: of 200 clients that send a request at once an iteration reads those of a few', async (t) => {
+  const counts = await burst(t);
+  // Sixteen at once, and as many that had waited.
+  assert.ok(Math.max(...counts) <= 32, String(counts));
+});
+
+test('security 42: usual requests that a proxy passes on are parsed when they come', async (t) => {
+  const counts = await burst(t, { isExempt: () => true });
+  assert.ok(Math.max(...counts) > 64, String(counts));
+});
+
+test('a server that closes answers all requests that have come', async (t) => {
+  const app = await listen(t);
+  const [host = '', port = ''] = app.address.split(':');
+  const accepted = new Set<Socket>();
+  app.http.server.on('connection', (socket) => void accepted.add(socket));
+  const sockets = Array.from({ length: 400 }, () => connect(Number(port), host));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const send = () => {
+    for (const socket of sockets) socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  };
+  // Node.js closes connections that have had a request before, and have none now.
+  const first = sockets.map((socket) => once(socket, 'data'));
+  send();
+  await Promise.all(first);
+  const answers = sockets.map(async (socket) => {
+    let received = '';
+    for await (const chunk of socket) received += chunk;
+    return received.slice(0, 12);
+  });
+  const hasCome = [...accepted].map((socket) => once(socket, 'data'));
+  send();
+  await Promise.all(hasCome);
+  await app.http.close();
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200']));
 });
 
 test('security 42: requests behind one that is not answered are not read, and all are answered in order', async (t) => {

@@ -23,6 +23,8 @@ export interface RequestSource {
 export interface RequestQueue<Request> {
   /** Calls `begin` at once, or in a later iteration of the event loop. */
   enter(request: Request, begin: () => void): void;
+  /** All that wait begin at once, and all that enter from now on. */
+  beginAll(): void;
 }
 
 interface AddressQueue {
@@ -45,6 +47,7 @@ export function createRequestQueue<Request>(
   const served = new Set<string>();
   let left = max.ofAddress;
   let scheduled = false;
+  let isAtOnce = false;
   /** What the last requests took that had waited. */
   let averageMs = 0;
 
@@ -78,7 +81,7 @@ export function createRequestQueue<Request>(
 
   return {
     enter(request, begin) {
-      if (left > 0) {
+      if (left > 0 || isAtOnce) {
         count();
         return begin();
       }
@@ -91,6 +94,10 @@ export function createRequestQueue<Request>(
       const { requests } = ofAddress ?? { requests: new RoundRobin<() => void>() };
       requests.add(credential, begin);
       addresses.add(address, { address, requests });
+    },
+    beginAll() {
+      isAtOnce = true;
+      for (let next = addresses.take(); next; next = addresses.take()) next.requests.take()?.();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { createAddressRules, isLoopbackHost, networkOf } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
@@ -88,7 +89,14 @@ export function createHttp({
 
   const proxies = createAddressRules(config.trustProxy);
   limitConnections(app.server, { isExempt: proxies.isOpened });
-  readRequestsSingly(app.server, { isExempt: proxies.isOpened });
+  const reading = readRequestsSingly(app.server, { isExempt: proxies.isOpened });
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    // Then Fastify closes connections without a request.
+    reading.finish();
+    await nextIteration();
+  });
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417.
   app.server.on('checkExpectation', app.routing);
   app.decorateRequest('caller', function (this: FastifyRequest) {
@@ -111,7 +119,7 @@ export function createHttp({
     if (!namesOneHost(request)) return void refuseRaw(request, reply);
     cutContentType(request);
     setCommonHeaders(request, reply);
-    if (headLength(request) > largeHead) reply.header('connection', 'close');
+    if (isClosing || headLength(request) > largeHead) reply.header('connection', 'close');
     // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
@@ -133,6 +141,8 @@ export function createHttp({
       metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
     if (reply.statusCode >= 400) failed(request, reply);
+    // Also of an answer that had said nothing of it.
+    if (isClosing) request.socket.destroySoon();
     done();
   });
   return app;
