@@ -18,22 +18,18 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
+import { replaceReaders } from './replace-readers.ts';
+import { endOfHead, endOfLines, endsOf, isLineBreak, lineBreaksBefore } from './request-bytes.ts';
 import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
 
-/** The end of a request's head. A body may contain it too. */
-const endOfHead = '\r\n\r\n';
 /** How many empty lines in a body of unknown length, each of which may be the end of a head, are read in an iteration. */
 const maxSlices = 32;
-/** A chunk of a body has two lines or more: its length and its bytes. */
-const maxLines = 96;
 /** Of a head, which may have a thousand lines in so many bytes. */
 const maxHeadBytes = 4096;
 const usualBytes = 2048;
 const usualBodyBytes = 16 * 1024;
 /** To parse a usual request takes 0.03 ms. A hundred clients that send one at the same moment would delay others by 3 ms. */
 const maxUsual = { atOnce: 64, ofAddress: 16, ms: 0.5 };
-/** What follows a head in the same bytes is parsed with it, unless it is longer: it may be many chunks. */
-const maxAfterHead = 1024;
 /** What a connection holds is not counted if it is shorter. */
 const smallBytes = 4096;
 const defaultMaxOfAddress = 32 * 1024 * 1024;
@@ -282,46 +278,4 @@ class Reader {
     this.#waitingBytes = 0;
     this.#hold();
   }
-}
-
-/** Where the first head after the body ends, and up to where it is parsed. */
-function endsOf(chunk: Buffer, bodyEnd: number): { headEnd: number; end: number } {
-  const found = chunk.indexOf(endOfHead, bodyEnd);
-  const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
-  const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
-  const isShort = isLast && chunk.length - headEnd <= maxAfterHead;
-  return { headEnd, end: isShort ? chunk.length : endOfLineBreaks(chunk, headEnd) };
-}
-
-const isLineBreak = (byte: number | undefined): boolean => byte === 0x0d || byte === 0x0a;
-
-/** How many bytes of line breaks stand before this place, at most as many as end a head. */
-function lineBreaksBefore(chunk: Buffer, start: number, end: number, before: number): number {
-  let first = end;
-  while (first > start && end - first < endOfHead.length && isLineBreak(chunk[first - 1])) first -= 1;
-  return Math.min(endOfHead.length, end - first + (first === start ? before : 0));
-}
-
-function endOfLines(chunk: Buffer): number {
-  let end = 0;
-  for (let lines = 0; lines < maxLines && end < chunk.length; end += 1) if (chunk[end] === 0x0a) lines += 1;
-  return end;
-}
-
-/** Line breaks before a request mean nothing: many of them are one slice. */
-function endOfLineBreaks(chunk: Buffer, from: number): number {
-  let end = from;
-  while (isLineBreak(chunk[end])) end += 1;
-  return end;
-}
-
-/**
- * Returns the former listeners. They are removed after the new one is added: an emitter without a listener for an event
- * that it had takes 800 bytes more, because V8 then keeps its events as a hash table.
- */
-export function replaceReaders(socket: Socket, read: (chunk: Buffer) => void) {
-  const former = socket.listeners('data');
-  socket.on('data', read);
-  for (const listener of former) socket.off('data', listener as typeof read);
-  return former;
 }

@@ -20,7 +20,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 import { type HttpError, httpError } from './http-error.ts';
-import { replaceReaders } from './pipelining.ts';
+import { replaceReaders } from './replace-readers.ts';
 import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
 
 export interface AcceptedWebSocket {
