@@ -125,6 +125,32 @@ test('security 42: usual requests that a proxy passes on are parsed when they co
   assert.ok(Math.max(...counts) > 64, String(counts));
 });
 
+test('security 42: a client with a credential of its own does not wait for those of its address without', async (t) => {
+  const begun: string[] = [];
+  const server = createServer((request, response) => {
+    begun.push(request.headers.authorization ?? '');
+    response.end();
+  });
+  readRequestsSingly(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').resume());
+  const own = connect(port, '127.0.0.1').resume();
+  t.after(() => {
+    for (const socket of [own, ...sockets]) socket.destroy();
+    server.close();
+  });
+  await Promise.all([own, ...sockets].map((socket) => once(socket, 'connect')));
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer own\r\n\r\n';
+  own.write(request);
+  await until('the first has begun', () => begun.length === 1);
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  own.write(request);
+  await until('all have begun', () => begun.length === 302);
+  // Sixteen begin at once; of those that wait it is the second owner's first.
+  assert.ok(begun.lastIndexOf('Bearer own') < 50, String(begun.lastIndexOf('Bearer own')));
+});
+
 test('a server that closes answers all requests that have come', async (t) => {
   const app = await listen(t);
   const [host = '', port = ''] = app.address.split(':');

@@ -6,8 +6,9 @@
  *   no memory but that of a chunk.
  * - An iteration of the event loop reads a bounded part of a connection: one request, 4 KiB of a head, or a few lines of
  *   a body in chunks (`Transfer-Encoding: chunked`), of which 64 KiB may hold 10,000, each as costly as a large one. It
- *   reads such parts of few connections, in rotation between addresses: Node.js would read a request, and 2 MiB of a body,
- *   of every connection, also of bodies that are only dropped.
+ *   reads such parts of few connections, in rotation between addresses, and between those of one address that sent
+ *   different credentials last: Node.js would read a request, and 2 MiB of a body, of every connection, also of bodies that
+ *   are only dropped.
  * - What is longer than a usual request, and a large part of a body, has turns apart from those of usual requests. Usual
  *   requests that a proxy passes on do not wait here: whose they are is known when they are parsed (`request-queue.ts`).
  * - What waits to be read, and heads that do not end, take a bounded amount of memory for each address.
@@ -18,9 +19,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
-import { replaceReaders } from './replace-readers.ts';
 import { endOfHead, endOfLines, endsOf, isLineBreak, lineBreaksBefore } from './request-bytes.ts';
-import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
+import { createRequestQueue, credentialOf, type RequestQueue, type RequestSource } from './request-queue.ts';
+import { putBack, readOn, replaceReaders } from './socket-reading.ts';
 
 /** How many empty lines in a body of unknown length, each of which may be the end of a head, are read in an iteration. */
 const maxSlices = 32;
@@ -97,7 +98,8 @@ interface Shared {
 /** Reads one connection. */
 class Reader {
   readonly #socket: Socket;
-  readonly #source: RequestSource;
+  /** Its credential is that of the last request: whose the next one is, is known when it is parsed. */
+  #source: RequestSource;
   /** Its bytes are not counted, and its usual requests do not wait. */
   readonly #isProxy: boolean;
   readonly #shared: Shared;
@@ -134,6 +136,8 @@ class Reader {
   }
 
   begin({ headers }: IncomingMessage, response: ServerResponse): void {
+    const credential = credentialOf(headers) ?? '';
+    if (credential !== this.#source.credential) this.#source = { ...this.#source, credential };
     this.#newBodyLength = Number(headers['content-length'] ?? 0);
     this.#isChunked = headers['transfer-encoding'] !== undefined;
     this.#response = response;
@@ -165,7 +169,10 @@ class Reader {
     const rest = chunk.subarray(end);
     if (this.#isUpgraded) return void this.#socket.unshift(rest);
     // Node pauses a client that does not read its answers, or whose body nobody reads, and resumes it itself.
-    if (this.#socket.isPaused()) return void this.#putBack(rest);
+    if (this.#socket.isPaused()) {
+      this.#socket.unshift(rest);
+      return void this.#holdWaiting(rest.length);
+    }
     const isAnswerDue = this.#isAnswerDue();
     this.#wait(isAnswerDue ? 'answer' : 'turn', rest);
     if (!isAnswerDue) setImmediate(() => this.#enterQueue(rest));
@@ -177,10 +184,8 @@ class Reader {
   }
 
   #putBack(bytes: Buffer): void {
-    this.#socket.pause();
-    this.#socket.unshift(bytes);
-    this.#waitingBytes = bytes.length;
-    this.#hold();
+    putBack(this.#socket, bytes);
+    this.#holdWaiting(bytes.length);
   }
 
   /** In the queue this is the turn of the bytes that wait, or, at once, of those that are being read. */
@@ -190,9 +195,9 @@ class Reader {
   };
 
   readonly #goOn = (): void => {
-    if (this.#waitsFor === 'close') return;
+    if (this.#waitsFor === 'close' || this.#socket.destroyed) return;
     this.#waitsFor = undefined;
-    this.#socket.resume();
+    readOn(this.#socket);
   };
 
   #answered(): void {
@@ -254,6 +259,11 @@ class Reader {
   #isEndSplit(chunk: Buffer, at: number): boolean {
     const isPart = this.#lineBreaks > 0 && this.#lineBreaks < endOfHead.length;
     return isPart && this.#bodyLeft === 0 && isLineBreak(chunk[at]);
+  }
+
+  #holdWaiting(bytes: number): void {
+    this.#waitingBytes = bytes;
+    this.#hold();
   }
 
   /** Counts what is in memory of the connection, and closes it if its address has no room for more. */

@@ -12,6 +12,7 @@
  *   delays the request of another by a few, also from the same address.
  * - Nothing is refused here, and no request overtakes an earlier one of the same credential.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import { RoundRobin } from '../round-robin.ts';
 
 export interface RequestSource {
@@ -26,6 +27,13 @@ export interface RequestQueue<Request> {
   /** All that wait begin at once, and all that enter from now on. */
   beginAll(): void;
 }
+
+/** Of a token the end is enough, which is its signature: to hash all of it takes longer than the rest of the queue. */
+export const credentialOf = ({ authorization, cookie }: IncomingHttpHeaders): string | undefined =>
+  authorization?.slice(-signatureLength) ?? cookie;
+
+/** ES256: 64 bytes in base64url. */
+const signatureLength = 86;
 
 interface AddressQueue {
   readonly address: string;

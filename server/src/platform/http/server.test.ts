@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
@@ -335,4 +336,38 @@ test('the API document is served to any origin and names every route of /v1', as
       assert.ok(operation.description, path);
       for (const status of ['401', '403', '429', '502']) assert.ok(operation.responses[status], `${path} ${status}`);
     }
+});
+
+test('security 42: of 300 connections that break off in a request a few are refused in an iteration, all with 400', async (t) => {
+  const app = await buildApp(t);
+  const port = await listen(app);
+  const ended = new Map<number, number>();
+  let [iteration, accepted] = [0, 0];
+  let timer = setImmediate(function next() {
+    iteration += 1;
+    timer = setImmediate(next);
+  });
+  app.http.server.on('connection', (socket: Socket) => {
+    accepted += 1;
+    const end = t.mock.method(socket, 'end', (...what: unknown[]) => {
+      end.mock.restore();
+      ended.set(iteration, (ended.get(iteration) ?? 0) + 1);
+      return Reflect.apply(socket.end, socket, what);
+    });
+  });
+  const sockets = Array.from({ length: 300 }, () => connect({ host: '127.0.0.1', port, allowHalfOpen: true }));
+  t.after(() => {
+    clearImmediate(timer);
+    for (const socket of sockets) socket.destroy();
+  });
+  await until('all are accepted', () => accepted === 300);
+  const answers = sockets.map(async (socket) => {
+    let received = '';
+    for await (const chunk of socket) received += chunk;
+    return received.slice(0, 12);
+  });
+  for (const socket of sockets) socket.end('GET / HTTP/1.1\r\nHost: local');
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 400']));
+  // Eight at once, and as many that had waited.
+  assert.ok(Math.max(...ended.values()) <= 16, String([...ended.values()]));
 });

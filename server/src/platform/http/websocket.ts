@@ -20,8 +20,8 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 import { type HttpError, httpError } from './http-error.ts';
-import { replaceReaders } from './replace-readers.ts';
 import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
+import { putBack, readOn, replaceReaders } from './socket-reading.ts';
 
 export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
@@ -146,8 +146,7 @@ class Accepted implements AcceptedWebSocket {
   readonly #turns: Turns;
   /** Those of `ws`. */
   readonly #parsers: ReturnType<typeof replaceReaders>;
-  /** How many bytes have been put back until it is their turn. */
-  #waiting = 0;
+  #waits = false;
   #hasTurn = false;
   #isClosing = false;
 
@@ -181,7 +180,7 @@ class Accepted implements AcceptedWebSocket {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#waiting > 0) return void this.#putBack(chunk);
+    if (this.#waits) return void putBack(this.socket, chunk);
     if (!this.#hasTurn) {
       if (this.#isOpen) this.onBytes(chunk.length);
       // The length of this chunk has closed the connection.
@@ -197,25 +196,16 @@ class Accepted implements AcceptedWebSocket {
   }
 
   #wait(bytes: Buffer): void {
-    this.#waiting = bytes.length;
-    this.#putBack(bytes);
-  }
-
-  #putBack(bytes: Buffer): void {
-    this.socket.pause();
-    this.socket.unshift(bytes);
+    this.#waits = true;
+    putBack(this.socket, bytes);
   }
 
   /** In the queue this is the turn of the bytes that wait, or, at once, of those that are being read. */
   readonly #takeTurn = (): void => {
     this.#hasTurn = true;
-    const { socket } = this;
-    const waiting = this.#waiting;
-    this.#waiting = 0;
-    if (waiting === 0 || socket.destroyed) return;
-    // Not by `resume` alone, which reads later: the queue measures what a turn takes.
-    socket.read(waiting);
-    if (this.#waiting === 0) socket.resume();
+    if (!this.#waits) return;
+    this.#waits = false;
+    if (!this.socket.destroyed) readOn(this.socket);
   };
 
   /** The answers to what is parsed together are written together. */
