@@ -192,7 +192,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     deleteNode: none,
     replaceSealed: none,
   },
-  'screening/repo.ts': { saveRules: none },
+  'screening/repo.ts': { saveRules: none, addKnownNames: none },
   'goals/repo.ts': { addGoal: none, changeGoal: none, endGoal: none, deleteGoal: none },
   'tips/supporters-repo.ts': { countTips: none },
   'tips/void-repo.ts': { voidTip: none },

@@ -23,3 +23,16 @@ export function createPauses(owner: string, now: () => number = () => performanc
     until = now() + longestMs;
   };
 }
+
+/** Work that can be interrupted wherever it yields. */
+export type Steps<Result> = Generator<void, Result>;
+
+/** Runs the steps of `owner` in such turns. */
+export async function runInTurns<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
+  const pause = createPauses(owner);
+  for (;;) {
+    await pause();
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { atOnce } from '../../../test/at-once.ts';
 import { createMatcher } from './matcher.ts';
 import { starterLists } from './starter-lists.ts';
 
@@ -12,7 +13,7 @@ const textsOf = (name: string): string[] =>
     .map((line) => JSON.parse(line));
 
 const { english, thai } = starterLists;
-const matcher = createMatcher([english, thai].map((list) => ({ ...list, anywhere: false })));
+const matcher = atOnce(createMatcher([english, thai].map((list) => ({ ...list, anywhere: false }))));
 const isFound = (text: string): boolean => matcher.find(text).length > 0;
 
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;

@@ -56,11 +56,11 @@ export function fold(text: string): Unit[] {
   let gap = noGap;
   let masks = 0;
   let weakest = star;
-  let at = 0;
-  for (const character of text) {
+  for (let at = 0; at < text.length; ) {
     const start = at;
-    at += character.length;
-    const { gap: own, mask, units: folded } = foldCharacter(character);
+    const code = text.codePointAt(at) ?? 0;
+    at += code > 0xffff ? 2 : 1;
+    const { gap: own, mask, units: folded } = foldCharacter(code);
     gap = Math.max(gap, own);
     if (own !== noGap) {
       masks += 1;
@@ -74,7 +74,7 @@ export function fold(text: string): Unit[] {
       gap = noGap;
       masks = 0;
       weakest = star;
-      if (!joinThai(units, added)) units.push(added);
+      if (!isThai || !joinThai(units, added)) units.push(added);
     }
   }
   return units;
@@ -93,7 +93,7 @@ const saraAm = codeOf('ำ');
  */
 function joinThai(units: Unit[], unit: Unit): boolean {
   const before = units.at(-1);
-  if (!before?.isThai || !unit.isThai || unit.gap === space) return false;
+  if (!before?.isThai || unit.gap === space) return false;
   const [last, code] = [before.readings[0] ?? 0, unit.readings[0] ?? 0];
   const isMark = isThaiMark(code);
   const joined =
@@ -128,18 +128,63 @@ const star = 2;
 const maskOf = (character: string): number =>
   /^[*＊∗⁎✱•●#]$/.test(character) ? star : /^[._]$/.test(character) ? dot : noMask;
 
-const gapOnly = (gap: number, mask = noMask): Folded => ({ gap, mask, units: [] });
+interface Gap extends Folded {
+  readonly units: readonly never[];
+}
 
-/** Folded characters. There are more than a million characters: those beyond the bound are folded each time. */
-const known = new Map<string, Folded>();
-const maxKnown = 5000;
+const gapOnly = (gap: number, mask = noMask): Gap => ({ gap, mask, units: [] });
+const nothing = gapOnly(noGap);
+const gaps: readonly Gap[] = [
+  nothing,
+  gapOnly(space),
+  gapOnly(apostrophe),
+  gapOnly(punctuation),
+  gapOnly(punctuation, dot),
+  gapOnly(punctuation, star),
+];
 
-function foldCharacter(character: string): Folded {
-  const folded = known.get(character);
-  if (folded) return folded;
-  const fresh = foldAnew(character);
-  if (known.size < maxKnown) known.set(character, fresh);
-  return fresh;
+/**
+ * How each code point folds, once it was met: a byte for each of the million, so nothing is evicted, and no text makes
+ * the server fold a character twice. Most are a letter that folds to itself, or one of the gaps. `others` has at most the
+ * 30,000 that Unicode decomposes or that have a case.
+ */
+const kinds = new Uint8Array(0x110000);
+const unknown = 0;
+const itself = 1;
+const other = 2;
+const firstGap = 3;
+const others = new Map<number, Folded>();
+
+function foldCharacter(code: number): Folded {
+  const kind = kinds[code] ?? unknown;
+  if (kind === itself) return foldedToItself(code);
+  if (kind >= firstGap) return gaps[kind - firstGap] ?? nothing;
+  return (kind === other ? others.get(code) : undefined) ?? meet(code);
+}
+
+const foldedToItself = (code: number): Folded => ({
+  gap: noGap,
+  mask: noMask,
+  units: [{ readings: [code], isLetter: true, isSign: false, isThai: false }],
+});
+
+function meet(code: number): Folded {
+  const folded = foldAnew(String.fromCodePoint(code));
+  const gap = gaps.findIndex(
+    (each) => folded.units.length === 0 && each.gap === folded.gap && each.mask === folded.mask,
+  );
+  if (gap >= 0) kinds[code] = firstGap + gap;
+  else if (isItself(folded, code)) kinds[code] = itself;
+  else {
+    kinds[code] = other;
+    others.set(code, folded);
+  }
+  return folded;
+}
+
+function isItself({ units: [unit, ...more] }: Folded, code: number): boolean {
+  if (!unit || more.length > 0 || !unit.isLetter || unit.isThai) return false;
+  return unit.readings.length === 1 && unit.readings[0] === code;
 }
 
 function foldAnew(character: string): Folded {
@@ -190,12 +235,12 @@ const unseen = /[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
  * GUEST_1 and GUEST_11 are two. A name without letters and digits is its signs.
  */
 export function nameKey(name: string): string {
-  let key = '';
+  const codes: number[] = [];
   let last = 0;
   for (const { readings, isLetter, isSign } of fold(name)) {
     const [code = 0] = readings;
-    if (code !== last || !(isLetter || isSign)) key += String.fromCodePoint(code);
+    if (code !== last || !(isLetter || isSign)) codes.push(code);
     last = code;
   }
-  return key === '' ? name.normalize('NFKC').replace(unseen, '') : key;
+  return codes.length === 0 ? name.normalize('NFKC').replace(unseen, '') : String.fromCodePoint(...codes);
 }

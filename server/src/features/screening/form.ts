@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Steps } from '../../platform/pauses.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { isLongEnough } from './matcher.ts';
 import { type Action, actions, type HoldRules, limits, matches, type RuleList } from './rules.ts';
@@ -74,28 +75,34 @@ function entriesOf(text: string): string[] {
  * Whether there are more words than are compiled, or more letters. One character may be read as eighteen letters
  * (U+FDFA), and to fold two thousand words of those takes half a second.
  */
-export function isTooMuch(entries: readonly string[]): boolean {
+export function* isTooMuch(entries: readonly string[]): Steps<boolean> {
   if (entries.length > limits.words) return true;
   let letters = 0;
-  return entries.some((entry) => {
-    letters += entry.normalize('NFKD').length;
-    return letters > limits.letters;
-  });
+  for (const entry of entries)
+    for (const part of entry.match(parts) ?? []) {
+      yield;
+      letters += part.normalize('NFKD').length;
+      if (letters > limits.letters) return true;
+    }
+  return false;
 }
+
+/** An entry may be as long as the form. */
+const parts = /.{1,100}/gsu;
 
 export const tooMuch = (t: T): string => t('tooManyWords', { count: limits.words, letters: limits.letters });
 
-export function parseList(typed: TypedList, t: T): Omit<RuleList, 'id'> | { wrong: Wrong } {
+export function* parseList(typed: TypedList, t: T): Steps<Omit<RuleList, 'id'> | { wrong: Wrong }> {
   const [words, except] = [entriesOf(typed.words), entriesOf(typed.except)];
-  if (isTooMuch([...words, ...except])) return { wrong: { words: tooMuch(t) } };
+  if (yield* isTooMuch([...words, ...except])) return { wrong: { words: tooMuch(t) } };
   const match = matches.find((each) => each === typed.match);
   const action = actions.find((each) => each === typed.action);
   const wrong = defined({
     title: within(characters(typed.title), 1, limits.titleLength)
       ? undefined
       : t('titleError', { length: limits.titleLength }),
-    words: wordsError(words, t),
-    except: wordsError(except, t),
+    words: yield* wordsError(words, t),
+    except: yield* wordsError(except, t),
     match: match ? undefined : t('chooseError'),
     action: action ? undefined : t('chooseError'),
   });
@@ -103,8 +110,12 @@ export function parseList(typed: TypedList, t: T): Omit<RuleList, 'id'> | { wron
   return { title: typed.title, words, except, match, action };
 }
 
-function wordsError(words: readonly string[], t: T): string | undefined {
-  const bad = words.filter((word) => characters(word) > limits.wordLength || !isLongEnough(word));
+function* wordsError(words: readonly string[], t: T): Steps<string | undefined> {
+  const bad: string[] = [];
+  for (const word of words) {
+    yield;
+    if (characters(word) > limits.wordLength || !isLongEnough(word)) bad.push(word);
+  }
   return bad.length === 0
     ? undefined
     : t('wordsError', { length: limits.wordLength, words: bad.slice(0, 5).join(', ').slice(0, 200) });
@@ -127,10 +138,12 @@ export function parseHold(
   return { hold: { everything: typed.everything, newNames: typed.newNames, fromMinor }, links, numbers };
 }
 
-export function parseNames(typed: string, t: T): readonly string[] | { wrong: Wrong } {
+export function* parseNames(typed: string, t: T): Steps<readonly string[] | { wrong: Wrong }> {
   const names = entriesOf(typed);
   const tooMany =
-    names.length > limits.names || isTooMuch(names) || names.some((name) => characters(name) > limits.nameLength);
+    names.length > limits.names ||
+    (yield* isTooMuch(names)) ||
+    names.some((name) => characters(name) > limits.nameLength);
   return tooMany ? { wrong: { names: t('namesError', { count: limits.names, length: limits.nameLength }) } } : names;
 }
 

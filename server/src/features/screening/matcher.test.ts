@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { atOnce } from '../../../test/at-once.ts';
 import { nameKey } from './fold.ts';
 import { createMatcher } from './matcher.ts';
 import { findLinks, findNumbers } from './patterns.ts';
@@ -7,7 +8,7 @@ import { findLinks, findNumbers } from './patterns.ts';
 /** The parts of the text in which one of these words is found. */
 function find(words: string[], text: string, options: { anywhere?: boolean; except?: string[] } = {}): string[] {
   const { anywhere = false, except = [] } = options;
-  return createMatcher([{ words, except, anywhere }])
+  return atOnce(createMatcher([{ words, except, anywhere }]))
     .find(text)
     .map(({ start, end }) => text.slice(start, end));
 }

@@ -12,6 +12,7 @@
  * - What lies within an exception is not found.
  * - The work for one text is bounded, whatever it says.
  */
+import type { Steps } from '../../platform/pauses.ts';
 import { apostrophe, fold, isThaiMark, noGap, punctuation, space, type Unit } from './fold.ts';
 import { childOf, createTrie, type Trie, type TrieEntry } from './trie.ts';
 
@@ -50,11 +51,10 @@ const maxStepsOfText = 255 * maxSteps;
 const shortWord = 4;
 const fewestLetters = 2;
 
-export function createMatcher(lists: readonly WordList[]): Matcher {
-  const entries = (words: readonly string[], list: number, anywhere: boolean) =>
-    words.flatMap((word) => entryOf(word, list, anywhere) ?? []);
-  const blocked = createWordTrie(lists.flatMap(({ words, anywhere }, list) => entries(words, list, anywhere)));
-  const innocent = createWordTrie(lists.flatMap(({ except }, list) => entries(except, list, true)));
+/** To compile thousands of words takes many milliseconds: each word is a step. */
+export function* createMatcher(lists: readonly WordList[]): Steps<Matcher> {
+  const blocked = yield* createWordTrie(lists);
+  const innocent = yield* createWordTrie(lists.map(({ except }) => ({ words: except, anywhere: true })));
   return {
     find(text) {
       const units = fold(text);
@@ -100,8 +100,16 @@ interface WordTrie extends Omit<Trie<Word>, 'words'> {
   readonly words: ReadonlyMap<number, ReadonlyMap<number, readonly Word[]>>;
 }
 
-function createWordTrie(entries: readonly TrieEntry<Word>[]): WordTrie {
-  const { words, ...trie } = createTrie(entries);
+function* createWordTrie(lists: readonly Pick<WordList, 'words' | 'anywhere'>[]): Steps<WordTrie> {
+  const entries: TrieEntry<Word>[] = [];
+  for (const [list, { words, anywhere }] of lists.entries())
+    for (const word of words) {
+      yield;
+      const entry = entryOf(word, list, anywhere);
+      if (entry) entries.push(entry);
+    }
+  const { words, ...trie } = yield* createTrie(entries);
+  yield;
   return { ...trie, words: new Map([...words].map(([node, all]) => [node, Map.groupBy(all, ({ list }) => list)])) };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
@@ -19,29 +20,33 @@ export interface ScreeningPagesParts {
   readonly limiter: Limiter;
 }
 
-/** To read and to compile all that a form may hold takes some 30 ms. */
+/** To read and to compile all that a form may hold takes some 30 ms. A change of anything compiles all rules anew. */
 const saveLimit = { limit: 30, windowMs: 60_000 };
+/** To hold new names reads the names of thousands of tips. */
+const newNamesCost = 5;
 
 /** /dashboard/screening: what of a tip is shown in public. */
 export function screeningPages(scope: FastifyInstance, { pages, screening, limiter }: ScreeningPagesParts): void {
   const style = pages.assets.add(new URL('./screening.css', import.meta.url));
   const words = (request: FastifyRequest) => screeningWords(pages.lang(request));
 
-  /** All letters that are allowed, in Thai, nine bytes each. Before the body: nobody else's are read, nor too many. */
-  const longForm = {
-    bodyLimit: 512 * 1024,
-    onRequest: async (request: FastifyRequest) => {
-      const { creatorId } = pages.requireSession(request);
-      const { allowed, resetSeconds } = await limiter.take(`screening:${creatorId}`, saveLimit);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
-    },
-  };
+  async function count(creatorId: string, cost: number): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(`screening:${creatorId}`, saveLimit, cost);
+    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  }
+
+  /** Of every form that changes rules. Before the body: nobody else's are read, nor too many. */
+  const counted = { onRequest: (request: FastifyRequest) => count(pages.requireSession(request).creatorId, 1) };
+  /** All letters that are allowed, in Thai, nine bytes each. */
+  const longForm = { ...counted, bodyLimit: 512 * 1024 };
 
   type Shown = Pick<ScreeningView, 'typed' | 'wrong' | 'tried' | 'open'> & { readonly status?: number };
 
   async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
     const { creatorId } = pages.requireSession(request);
     const rules = await screening.get(creatorId);
+    // A page of all words takes some milliseconds.
+    await createPauses(creatorId)();
     const body = screeningView({ lang: pages.lang(request), csrf: pages.csrf(request, reply), rules, ...shown });
     const head = html`<link rel="stylesheet" href="${style()}">`;
     return pages.show(request, reply, { status, title: words(request)('title'), nav: 'screening', head, body });
@@ -57,29 +62,31 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     show(request, reply, { open: String(request.query.list ?? '') }),
   );
 
-  scope.post(`${home}/hold`, async (request, reply) => {
-    pages.requireSession(request);
+  scope.post(`${home}/hold`, counted, async (request, reply) => {
+    const { creatorId } = pages.requireSession(request);
     const hold = readHold(request);
     const parsed = parseHold(hold, words(request));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { hold }, wrong: parsed.wrong });
+    const { hold: before } = await screening.get(creatorId);
+    if (hold.newNames && !before.newNames) await count(creatorId, newNamesCost - 1);
     return save(request, reply, (rules) => ({ ...rules, ...parsed }));
   });
 
   scope.post(`${home}/names`, longForm, async (request, reply) => {
-    pages.requireSession(request);
+    const { creatorId } = pages.requireSession(request);
     const names = formText(request, 'names');
-    const parsed = parseNames(names, words(request));
+    const parsed = await runInTurns(creatorId, parseNames(names, words(request)));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { names }, wrong: parsed.wrong });
     return save(request, reply, (rules) => ({ ...rules, blockedNames: parsed }));
   });
 
-  scope.post<{ Params: { kind: string } }>(`${home}/lists/add/:kind`, async (request, reply) => {
+  scope.post<{ Params: { kind: string } }>(`${home}/lists/add/:kind`, counted, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const list = newList(request.params.kind, t);
     const { lists } = await screening.get(creatorId);
     if (hasList(lists, list.id)) return pages.redirect(reply, listAddress(list.id));
-    const problem = sizeProblem([...lists, list], t);
+    const problem = await runInTurns(creatorId, sizeProblem([...lists, list], t));
     if (problem) return pages.redirect(reply, home, { tone: 'warn', text: problem });
     const added = (rules: Rules) =>
       hasList(rules.lists, list.id) ? rules : { ...rules, lists: [...rules.lists, list] };
@@ -93,15 +100,15 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     const { lists } = await screening.get(creatorId);
     if (!hasList(lists, id)) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
     const list = { ...readList(request), id };
-    const parsed = parseList(list, t);
+    const parsed = await runInTurns(creatorId, parseList(list, t));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { list }, wrong: parsed.wrong });
     const replaced = (all: readonly RuleList[]) => all.map((each) => (each.id === id ? { ...parsed, id } : each));
-    const problem = sizeProblem(replaced(lists), t);
+    const problem = await runInTurns(creatorId, sizeProblem(replaced(lists), t));
     if (problem) return show(request, reply, { status: 422, typed: { list }, wrong: { words: problem } });
     return save(request, reply, (rules) => ({ ...rules, lists: replaced(rules.lists) }), listAddress(id));
   });
 
-  scope.post<{ Params: { id: string } }>(`${home}/lists/:id/remove`, async (request, reply) => {
+  scope.post<{ Params: { id: string } }>(`${home}/lists/:id/remove`, counted, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const { id } = request.params;
     await screening.change(creatorId, (rules) => ({ ...rules, lists: rules.lists.filter((list) => list.id !== id) }));
@@ -134,7 +141,8 @@ function newList(kind: string, t: T): RuleList {
   return { id: randomUUID(), ...list, title: t('newTitle'), words: [], except: [] };
 }
 
-function sizeProblem(lists: readonly RuleList[], t: T): string | undefined {
+function* sizeProblem(lists: readonly RuleList[], t: T): Steps<string | undefined> {
   if (lists.length > limits.lists) return t('tooManyLists', { count: limits.lists });
-  return isTooMuch(lists.flatMap(({ words, except }) => [...words, ...except])) ? tooMuch(t) : undefined;
+  const entries = lists.flatMap(({ words, except }) => [...words, ...except]);
+  return (yield* isTooMuch(entries)) ? tooMuch(t) : undefined;
 }

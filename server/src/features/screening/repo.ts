@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 
 export interface RulesRow {
@@ -23,7 +24,6 @@ async function saveRules(
   creatorId: string,
   version: number,
   rules: string,
-  knownNames: readonly string[],
   now: number,
 ): Promise<number | null> {
   const head = await tx.get<{ version: number }>(
@@ -37,8 +37,13 @@ async function saveRules(
      ON CONFLICT (creator_id) DO UPDATE SET rules = excluded.rules, updated_at = excluded.updated_at`,
     [creatorId, rules, now],
   );
-  if (knownNames.length > 0) await tx.run(insertNames, [creatorId, JSON.stringify(knownNames)]);
   return head.version;
+}
+
+/** Names of tips that were shown before new names are held. */
+async function addKnownNames(tx: Tx, creatorId: string, names: readonly string[]): Promise<void> {
+  // In one order: two such writes at once must not wait for each other.
+  await tx.run(insertNames, [creatorId, JSON.stringify(names.map(storedName).sort())]);
 }
 
 const insertNames: Sql = {
@@ -48,22 +53,39 @@ const insertNames: Sql = {
     ON CONFLICT (creator_id, name) DO NOTHING`,
 };
 
+const longestName = 200;
+
+/**
+ * A key of more letters is stored as its beginning and its hash: a character may stand for eighteen letters. It is equal
+ * to no other, because a key has either letters or signs. Rows of before have the whole key.
+ */
+const storedName = (key: string): string =>
+  key.length <= longestName ? key : `${key.slice(0, longestName / 4)}#${hash('sha256', key)}`;
+
 /** The name of a tip that was approved is known from then on. */
 export async function addKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
   await tx.run('INSERT INTO known_names (creator_id, name) VALUES ($1, $2) ON CONFLICT (creator_id, name) DO NOTHING', [
     creatorId,
-    name,
+    storedName(name),
   ]);
 }
 
 /** New tips of this name are held again, where new names are. */
 export async function forgetKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
-  await tx.run('DELETE FROM known_names WHERE creator_id = $1 AND name = $2', [creatorId, name]);
+  await tx.run('DELETE FROM known_names WHERE creator_id = $1 AND name IN ($2, $3)', [
+    creatorId,
+    name,
+    storedName(name),
+  ]);
 }
 
 export async function isKnownName(db: Reader, creatorId: string, name: string): Promise<boolean> {
-  const row = await db.get('SELECT name FROM known_names WHERE creator_id = $1 AND name = $2', [creatorId, name]);
+  const row = await db.get('SELECT name FROM known_names WHERE creator_id = $1 AND name IN ($2, $3)', [
+    creatorId,
+    name,
+    storedName(name),
+  ]);
   return row !== undefined;
 }
 
-export const writes = defineWrites(import.meta.url, { saveRules });
+export const writes = defineWrites(import.meta.url, { saveRules, addKnownNames });

@@ -1,4 +1,5 @@
 /** What the rules of a creator decide about one tip or test alert. */
+import type { Steps } from '../../platform/pauses.ts';
 import type { HoldReason } from '../events/index.ts';
 import { nameKey } from './fold.ts';
 import { createMatcher, type Finding } from './matcher.ts';
@@ -42,11 +43,18 @@ interface Found {
 
 const unchanged: Verdict = { status: 'queued', shown: null, reasons: [], heldBy: null };
 
-export function compileRules(rules: Rules): CompiledRules {
-  const matcher = createMatcher(
+/** Of a creator without rules. */
+export const withoutRules: CompiledRules = { holdsNewNames: false, decide: () => unchanged };
+
+export function* compileRules(rules: Rules): Steps<CompiledRules> {
+  const matcher = yield* createMatcher(
     rules.lists.map(({ words, except, match }) => ({ words, except, anywhere: match === 'anywhere' })),
   );
-  const blocked = new Set(rules.blockedNames.map(nameKey));
+  const blocked = new Set<string>();
+  for (const name of rules.blockedNames) {
+    yield;
+    blocked.add(nameKey(name));
+  }
   const { everything, newNames, fromMinor } = rules.hold;
   const readsTexts = rules.lists.length > 0 || rules.links !== 'allow' || rules.numbers !== 'allow';
 

@@ -4,18 +4,22 @@
  * - The version of a creator's rules counts up with every change, in the creator's head. The write that records a tip
  *   compares the version that the tip was screened by, and refuses another one: so cached rules need no invalidation,
  *   on any number of nodes. Whoever is refused screens anew, naming the refused version.
- * - Rules are compiled once for each version. The cache is bounded by creators and by words, and evicts the creator
- *   whose rules were used least recently.
+ * - Rules are compiled once for each version, in steps between which others run. Whoever needs them meanwhile waits for
+ *   the same compilation: nothing is screened by rules that are not complete.
+ * - The cache is bounded by creators and by words, and evicts the creator whose rules were used least recently.
+ * - New names are held only after the names of earlier tips are known. These are stored in batches before: a crash between
+ *   leaves known names that nothing asks for.
  */
+import { runInTurns, type Steps } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { nameKey } from './fold.ts';
 import * as repo from './repo.ts';
-import { noRules, type Rules, readRules, sizeOf } from './rules.ts';
-import { type CompiledRules, compileRules, type Verdict, type Words } from './screen.ts';
+import { type Rules, readRules, sizeOf } from './rules.ts';
+import { type CompiledRules, compileRules, type Verdict, type Words, withoutRules } from './screen.ts';
 
 export interface ScreeningParts extends Pick<Platform, 'db' | 'clock'> {
   /** The names of a creator's newest tips: they are not new when the creator begins to hold new names. */
-  readonly recentNames: (creatorId: string) => Promise<readonly string[]>;
+  readonly recentNames: (creatorId: string) => AsyncIterable<readonly string[]>;
 }
 
 export type Screening = ReturnType<typeof createScreening>;
@@ -35,20 +39,24 @@ interface Cached {
 const maxCreators = 20_000;
 const maxEntries = 50_000;
 
-const withoutRules = compileRules(noRules);
+/** Known names in one write: others write between two of them. */
+const namesAtOnce = 200;
 
 export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   const cache = new Map<string, Cached>();
+  /** The newest compilation of each creator that is in progress. */
+  const compiling = new Map<string, { readonly version: number; readonly compiled: Promise<Cached> }>();
   let entries = 0;
 
-  function remember(creatorId: string, cached: Cached): void {
+  function remember(creatorId: string, cached: Cached): Cached {
     forget(creatorId);
     cache.set(creatorId, cached);
     entries += cached.size;
     for (const [oldest] of cache) {
-      if (oldest === creatorId || (cache.size <= maxCreators && entries <= maxEntries)) return;
+      if (oldest === creatorId || (cache.size <= maxCreators && entries <= maxEntries)) break;
       forget(oldest);
     }
+    return cached;
   }
 
   function forget(creatorId: string): void {
@@ -58,16 +66,32 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
 
   async function load(creatorId: string): Promise<Cached> {
     const row = await repo.rulesOf(db, creatorId);
+    const { version, rules } = row ?? { version: 0, rules: null };
     // Hundreds of tips at once may be refused by the same change: the first compiles the rules for all.
     const known = cache.get(creatorId);
-    if (known && known.version === row?.version) return known;
-    const rules = readRules(row?.rules ?? null);
-    const size = sizeOf(rules);
-    const compiled = row?.rules ? compileRules(rules) : withoutRules;
-    const cached = { version: row?.version ?? 0, size, rules: compiled };
-    remember(creatorId, cached);
-    return cached;
+    if (known?.version === version) return known;
+    const begun = compiling.get(creatorId);
+    if (begun?.version === version) return begun.compiled;
+    if (rules === null) {
+      compiling.delete(creatorId);
+      return remember(creatorId, { version, size: 0, rules: withoutRules });
+    }
+    const compilation = { version, compiled: compile(creatorId, version, readRules(rules)) };
+    compiling.set(creatorId, compilation);
+    try {
+      const cached = await compilation.compiled;
+      // Others may have been saved and compiled meanwhile.
+      return compiling.get(creatorId) === compilation ? remember(creatorId, cached) : cached;
+    } finally {
+      if (compiling.get(creatorId) === compilation) compiling.delete(creatorId);
+    }
   }
+
+  const compile = async (creatorId: string, version: number, rules: Rules): Promise<Cached> => ({
+    version,
+    size: sizeOf(rules),
+    rules: await runInTurns(creatorId, compileRules(rules)),
+  });
 
   async function rulesFor(creatorId: string, refused: number | undefined): Promise<Cached> {
     const cached = cache.get(creatorId);
@@ -91,6 +115,18 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
     return { rules: readRules(row.rules), version: row.version };
   }
 
+  /** Stores the names of earlier tips, which are not new. */
+  async function learnNames(creatorId: string): Promise<void> {
+    let keys = new Set<string>();
+    for await (const names of recentNames(creatorId)) {
+      for (const key of await runInTurns(creatorId, keysOf(names))) keys.add(key);
+      if (keys.size < namesAtOnce) continue;
+      await db.write(repo.writes.addKnownNames, creatorId, [...keys]);
+      keys = new Set();
+    }
+    if (keys.size > 0) await db.write(repo.writes.addKnownNames, creatorId, [...keys]);
+  }
+
   return {
     /** Decides what is shown of a text. `refused` is the version whose verdict a write has refused. */
     async screen(creatorId: string, words: Words, refused?: number): Promise<Screened> {
@@ -102,13 +138,16 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
 
     /** Changes the present rules. If others were saved meanwhile, the change is made to those. */
     async change(creatorId: string, change: (rules: Rules) => Rules): Promise<void> {
+      let learnt = false;
       for (let saved = false; !saved; ) {
         const { rules, version } = await get(creatorId);
         const changed = change(rules);
-        const names = changed.hold.newNames && !rules.hold.newNames ? await recentNames(creatorId) : [];
-        const keys = [...new Set(names.map(nameKey))];
+        if (changed.hold.newNames && !rules.hold.newNames && !learnt) {
+          await learnNames(creatorId);
+          learnt = true;
+        }
         const json = JSON.stringify(changed);
-        saved = (await db.write(repo.writes.saveRules, creatorId, version, json, keys, clock())) !== null;
+        saved = (await db.write(repo.writes.saveRules, creatorId, version, json, clock())) !== null;
       }
     },
 
@@ -120,4 +159,13 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
       return decide(creatorId, rules, words);
     },
   };
+}
+
+function* keysOf(names: readonly string[]): Steps<string[]> {
+  const keys: string[] = [];
+  for (const name of names) {
+    yield;
+    keys.push(nameKey(name));
+  }
+  return keys;
 }

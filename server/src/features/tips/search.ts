@@ -94,17 +94,19 @@ export function createSearch({ db, queue }: SearchParts) {
       return { tips: toTips(rows), next: null, far: false };
     },
 
-    /** The names of the newest tips that were not kept from the screen, as they were sent. */
-    async recentNames(creatorId: string): Promise<string[]> {
+    /** The names of the newest tips that were not kept from the screen, as they were sent, in batches: each name once. */
+    async *recentNames(creatorId: string): AsyncGenerator<string[]> {
       const names = new Set<string>();
       let read = 0;
       for await (const part of batches(creatorId, anyTip, null)) {
+        const fresh = new Set<string>();
         for (const { alert_status, display_name, name } of part.found)
-          if (!keptBack.includes(alert_status)) names.add(display_name ?? name);
+          if (!keptBack.includes(alert_status) && !names.has(display_name ?? name)) fresh.add(display_name ?? name);
+        for (const name of fresh) names.add(name);
+        yield [...fresh];
         read += part.read;
-        if (read >= maxRead) break;
+        if (read >= maxRead) return;
       }
-      return [...names];
     },
 
     /**
