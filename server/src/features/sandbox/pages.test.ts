@@ -136,6 +136,15 @@ test('its overlay can be opened, and hold, pause and smallest amount are chosen 
   assert.equal((await runtime.screening.get(id)).hold.everything, false);
 });
 
+test('what is chosen for its overlay counts as a change of its screening, 30 a minute', async (t) => {
+  const { visitor, path, id, runtime } = await setup(t);
+  const choose = async (hold_all: string) =>
+    (await visitor.post(`${path}/choices`, { hold_all, minimum: '' })).statusCode;
+  for (let i = 0; i < 30; i++) assert.equal(await choose(''), 303);
+  assert.equal(await choose('on'), 429);
+  assert.equal((await runtime.screening.get(id)).hold.everything, false);
+});
+
 test('both languages have the pages', async (t) => {
   const { visitor, path } = await setup(t);
   for (const url of [home, path]) assert.match((await visitor.get(`${url}?lang=th`)).body, /ครีเอเตอร์ทดลอง|คอนโซล/, url);

@@ -9,7 +9,7 @@ import { AccountError, type Pages } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import { allScopes, type Grants } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
-import type { Screening } from '../screening/index.ts';
+import { countChange, type Screening } from '../screening/index.ts';
 import type { TipRules } from '../tips/index.ts';
 import type { Traces } from '../trace/index.ts';
 import { consolePages } from './console/pages.ts';
@@ -191,6 +191,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
     const minimumMinor = typed.minimum === '' ? 0 : readMoney(typed.minimum);
     if (minimumMinor === undefined || minimumMinor > maxMinimumMinor)
       return show(request, reply, { status: 422, choices: { ...typed, wrong: t('minimumError') } });
+    await countChange(limiter, id);
     const { settings, paused } = await overlays.get(id);
     await overlays.saveSettings(id, { ...settings, minimumMinor });
     if (paused !== typed.paused) await overlays.pause(id, typed.paused);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atOnce } from '../../../test/at-once.ts';
+import { nameKey } from './fold.ts';
 import { noRules, type Rules } from './rules.ts';
 import { compileRules } from './screen.ts';
 
@@ -57,4 +58,34 @@ test('a word is found, and an exception holds, among characters that stand for m
   const message = `${'ﷺ'.repeat(240)} heckler heck`;
   const { shown } = decide({ amountMinor: 100, name: 'SOMCHAI', displayName: null, message }, true);
   assert.equal(shown?.message?.slice(-12), 'heckler ****');
+});
+
+test('security 41: to compile the longest rules is many short steps', () => {
+  const word = (i: number) =>
+    String.fromCodePoint(...Array.from({ length: 25 }, (_, k) => 0x4e00 + ((i * 7_919 + k * 104_729) % 20_000)));
+  const words = Array.from({ length: 2_000 }, (_, i) => word(i));
+  const rules = { ...noRules, lists: [list(words)], blockedNames: words.slice(0, 500) };
+  const runs = Array.from({ length: 5 }, () => {
+    const steps = compileRules(rules);
+    const times: number[] = [];
+    for (let done: boolean | undefined = false; !done; ) {
+      const began = performance.now();
+      done = steps.next().done;
+      times.push(performance.now() - began);
+    }
+    return times;
+  });
+  const [first = []] = runs;
+  // One for each word and name, and one for every hundred letters of the trie.
+  assert.ok(first.length >= 2_000 + 500 + 400, `${first.length} steps`);
+  const longest = Math.max(...first.map((_, step) => Math.min(...runs.map((times) => times[step] ?? 0))));
+  assert.ok(longest < 5, `a step took ${longest} ms`);
+});
+
+test('security 41: no text makes the server fold a character anew, however many characters there are', (t) => {
+  const text = String.fromCodePoint(...Array.from({ length: 30_000 }, (_, i) => 0x20000 + i));
+  const before = nameKey(text);
+  const normalize = t.mock.method(String.prototype, 'normalize');
+  assert.equal(nameKey(text), before);
+  assert.equal(normalize.mock.callCount(), 0);
 });

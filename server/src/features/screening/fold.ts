@@ -6,21 +6,9 @@
  * - Digits and signs that are read as letters are units of their own (`isLetter` is false).
  * - Every other character is a gap before the next unit: an apostrophe, punctuation or white space.
  */
-import { letterReadings, lookAlikes, signReadings } from './look-alikes.ts';
+import { codeOf, type FoldedUnit, foldCharacter, noGap, noMask, space, star } from './fold-character.ts';
 
-/** What may stand between two units. A word goes on over an apostrophe. */
-export const noGap = 0;
-export const apostrophe = 1;
-export const punctuation = 2;
-export const space = 3;
-
-export interface Unit {
-  /** What the character may be read as: code points of letters, the usual reading first. */
-  readonly readings: readonly number[];
-  readonly isLetter: boolean;
-  /** A sign may also be punctuation. */
-  readonly isSign: boolean;
-  readonly isThai: boolean;
+export interface Unit extends FoldedUnit {
   /** What stands between the unit before and this one. */
   readonly gap: number;
   /** How many characters that may stand for a letter fill the gap: `f**k`. 0 if anything else is in it. */
@@ -32,17 +20,6 @@ export interface Unit {
   readonly end: number;
 }
 
-interface Folded {
-  /** The gap that the character is, if it is no unit. */
-  readonly gap: number;
-  readonly mask: number;
-  readonly units: readonly Pick<Unit, 'readings' | 'isLetter' | 'isSign' | 'isThai'>[];
-}
-
-const ignored = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{M}]$/u;
-const apostrophes = /^['’‘ʼ＇`´]$/;
-const blank = /^[\p{White_Space}\u2800]$/u;
-const thaiLetter = /^[\u0e01-\u0e4e]$/;
 const thaiMark = /^[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]$/;
 const thaiTone = /^[\u0e48-\u0e4c]$/;
 
@@ -80,7 +57,6 @@ export function fold(text: string): Unit[] {
   return units;
 }
 
-const codeOf = (letter: string): number => letter.codePointAt(0) ?? 0;
 const saraE = codeOf('เ');
 const saraAe = codeOf('แ');
 const nikhahit = codeOf('\u0e4d');
@@ -89,7 +65,7 @@ const saraAm = codeOf('ำ');
 
 /**
  * Two เ are one แ, a mark is written once, ำ may be written in two parts, also around a tone mark, and a vowel sign
- * stands before the tone mark. Answers whether the unit needs no place of its own.
+ * stands before the tone mark. `unit` is Thai. Answers whether it needs no place of its own.
  */
 function joinThai(units: Unit[], unit: Unit): boolean {
   const before = units.at(-1);
@@ -120,111 +96,6 @@ function joinThai(units: Unit[], unit: Unit): boolean {
     return true;
   }
   return false;
-}
-
-const noMask = 0;
-const dot = 1;
-const star = 2;
-const maskOf = (character: string): number =>
-  /^[*＊∗⁎✱•●#]$/.test(character) ? star : /^[._]$/.test(character) ? dot : noMask;
-
-interface Gap extends Folded {
-  readonly units: readonly never[];
-}
-
-const gapOnly = (gap: number, mask = noMask): Gap => ({ gap, mask, units: [] });
-const nothing = gapOnly(noGap);
-const gaps: readonly Gap[] = [
-  nothing,
-  gapOnly(space),
-  gapOnly(apostrophe),
-  gapOnly(punctuation),
-  gapOnly(punctuation, dot),
-  gapOnly(punctuation, star),
-];
-
-/**
- * How each code point folds, once it was met: a byte for each of the million, so nothing is evicted, and no text makes
- * the server fold a character twice. Most are a letter that folds to itself, or one of the gaps. `others` has at most the
- * 30,000 that Unicode decomposes or that have a case.
- */
-const kinds = new Uint8Array(0x110000);
-const unknown = 0;
-const itself = 1;
-const other = 2;
-const firstGap = 3;
-const others = new Map<number, Folded>();
-
-function foldCharacter(code: number): Folded {
-  const kind = kinds[code] ?? unknown;
-  if (kind === itself) return foldedToItself(code);
-  if (kind >= firstGap) return gaps[kind - firstGap] ?? nothing;
-  return (kind === other ? others.get(code) : undefined) ?? meet(code);
-}
-
-const foldedToItself = (code: number): Folded => ({
-  gap: noGap,
-  mask: noMask,
-  units: [{ readings: [code], isLetter: true, isSign: false, isThai: false }],
-});
-
-function meet(code: number): Folded {
-  const folded = foldAnew(String.fromCodePoint(code));
-  const gap = gaps.findIndex(
-    (each) => folded.units.length === 0 && each.gap === folded.gap && each.mask === folded.mask,
-  );
-  if (gap >= 0) kinds[code] = firstGap + gap;
-  else if (isItself(folded, code)) kinds[code] = itself;
-  else {
-    kinds[code] = other;
-    others.set(code, folded);
-  }
-  return folded;
-}
-
-function isItself({ units: [unit, ...more] }: Folded, code: number): boolean {
-  if (!unit || more.length > 0 || !unit.isLetter || unit.isThai) return false;
-  return unit.readings.length === 1 && unit.readings[0] === code;
-}
-
-function foldAnew(character: string): Folded {
-  if (ignored.test(character) && !thaiLetter.test(character)) return gapOnly(noGap);
-  if (blank.test(character)) return gapOnly(space);
-  if (apostrophes.test(character)) return gapOnly(apostrophe);
-  const decomposed = thaiLetter.test(character)
-    ? character
-    : (enclosedLetter(character) ?? character.normalize('NFKD'));
-  const units = [...decomposed].flatMap((part) => foldPart(part));
-  return units.length > 0 ? { gap: noGap, mask: noMask, units } : gapOnly(punctuation, maskOf(character));
-}
-
-type FoldedUnit = Folded['units'][number];
-
-function foldPart(part: string): FoldedUnit[] {
-  const lower = part.toLowerCase();
-  const sign = signReadings.get(lower);
-  if (sign !== undefined) return [unitOf(sign, { isLetter: false, isSign: !/\p{Nd}/u.test(part) })];
-  const letter = lookAlikes.get(lower) ?? lower;
-  if (thaiLetter.test(letter) || /^[\p{L}\p{Nl}]$/u.test(letter))
-    return [
-      unitOf(letterReadings.get(part) ?? letterReadings.get(letter) ?? letter, { isLetter: true, isSign: false }),
-    ];
-  return [];
-}
-
-const unitOf = (readings: string, rest: Pick<Unit, 'isLetter' | 'isSign'>): FoldedUnit => ({
-  readings: [...readings].map(codeOf),
-  isThai: thaiLetter.test(readings.slice(0, 1)),
-  ...rest,
-});
-
-/** Letters in a box or a circle that Unicode does not decompose, and those that flags are made of. */
-const enclosedRows = [0x1f150, 0x1f170, 0x1f1e6];
-
-function enclosedLetter(character: string): string | undefined {
-  const code = character.codePointAt(0) ?? 0;
-  const row = enclosedRows.find((first) => code >= first && code < first + 26);
-  return row === undefined ? undefined : String.fromCodePoint(97 + code - row);
 }
 
 /** White space and what does not show. */

@@ -1,3 +1,4 @@
+export { countChange } from './change-limit.ts';
 export { nameKey } from './fold.ts';
 export { screeningPages } from './pages.ts';
 export { addKnownName, forgetKnownName } from './repo.ts';

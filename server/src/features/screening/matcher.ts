@@ -13,7 +13,8 @@
  * - The work for one text is bounded, whatever it says.
  */
 import type { Steps } from '../../platform/pauses.ts';
-import { apostrophe, fold, isThaiMark, noGap, punctuation, space, type Unit } from './fold.ts';
+import { fold, isThaiMark, type Unit } from './fold.ts';
+import { apostrophe, noGap, punctuation, space } from './fold-character.ts';
 import { childOf, createTrie, type Trie, type TrieEntry } from './trie.ts';
 
 export interface WordList {

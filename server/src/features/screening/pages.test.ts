@@ -138,3 +138,22 @@ test('lists that would take long to read and to compile are refused, and forms a
   assert.equal((await save('one more')).statusCode, 429);
   assert.deepEqual((await app.runtime.screening.get(creatorId)).lists[0]?.words, ['word 29']);
 });
+
+test('every form that changes rules counts, and holding new names as five', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const visitor = await signedInVisitor(app, creatorId);
+  const hold = async (newNames: string) =>
+    (await visitor.post(`${home}/hold`, { newNames, fromAmount: '', links: 'allow', numbers: 'allow' })).statusCode;
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) statuses.push(await hold('1'), await hold(''));
+  for (const path of ['lists/add/thai', 'lists/thai/remove', 'names'])
+    statuses.push((await visitor.post(`${home}/${path}`, { names: '' })).statusCode);
+  assert.deepEqual(new Set(statuses), new Set([303]));
+  assert.equal(await hold('1'), 429, 'three are left');
+  assert.deepEqual([await hold(''), await hold('')], [303, 303]);
+  for (const path of ['hold', 'lists/add/thai', 'lists/thai/remove', 'names', 'lists/thai'])
+    assert.equal((await visitor.post(`${home}/${path}`)).statusCode, 429, path);
+  assert.equal((await app.runtime.screening.get(creatorId)).hold.newNames, false);
+  assert.equal((await visitor.post(`${home}/try`, { tryAmount: '1' })).statusCode, 200);
+});

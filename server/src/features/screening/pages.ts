@@ -5,8 +5,8 @@ import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
-import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
+import { countChange } from './change-limit.ts';
 import { isTooMuch, parseHold, parseList, parseNames, readHold, readList, readText, toMinor, tooMuch } from './form.ts';
 import { limits, type RuleList, type Rules } from './rules.ts';
 import type { Screening } from './service.ts';
@@ -20,8 +20,6 @@ export interface ScreeningPagesParts {
   readonly limiter: Limiter;
 }
 
-/** To read and to compile all that a form may hold takes some 30 ms. A change of anything compiles all rules anew. */
-const saveLimit = { limit: 30, windowMs: 60_000 };
 /** To hold new names reads the names of thousands of tips. */
 const newNamesCost = 5;
 
@@ -30,13 +28,10 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
   const style = pages.assets.add(new URL('./screening.css', import.meta.url));
   const words = (request: FastifyRequest) => screeningWords(pages.lang(request));
 
-  async function count(creatorId: string, cost: number): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(`screening:${creatorId}`, saveLimit, cost);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
-  }
-
   /** Of every form that changes rules. Before the body: nobody else's are read, nor too many. */
-  const counted = { onRequest: (request: FastifyRequest) => count(pages.requireSession(request).creatorId, 1) };
+  const counted = {
+    onRequest: (request: FastifyRequest) => countChange(limiter, pages.requireSession(request).creatorId),
+  };
   /** All letters that are allowed, in Thai, nine bytes each. */
   const longForm = { ...counted, bodyLimit: 512 * 1024 };
 
@@ -44,9 +39,11 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
 
   async function show(request: FastifyRequest, reply: FastifyReply, { status = 200, ...shown }: Shown = {}) {
     const { creatorId } = pages.requireSession(request);
+    // To read all words and to write a page of them takes some milliseconds.
+    const pause = createPauses(creatorId);
+    await pause();
     const rules = await screening.get(creatorId);
-    // A page of all words takes some milliseconds.
-    await createPauses(creatorId)();
+    await pause();
     const body = screeningView({ lang: pages.lang(request), csrf: pages.csrf(request, reply), rules, ...shown });
     const head = html`<link rel="stylesheet" href="${style()}">`;
     return pages.show(request, reply, { status, title: words(request)('title'), nav: 'screening', head, body });
@@ -68,7 +65,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     const parsed = parseHold(hold, words(request));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { hold }, wrong: parsed.wrong });
     const { hold: before } = await screening.get(creatorId);
-    if (hold.newNames && !before.newNames) await count(creatorId, newNamesCost - 1);
+    if (hold.newNames && !before.newNames) await countChange(limiter, creatorId, newNamesCost - 1);
     return save(request, reply, (rules) => ({ ...rules, ...parsed }));
   });
 

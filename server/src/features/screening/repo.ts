@@ -7,6 +7,18 @@ export interface RulesRow {
   rules: string | null;
 }
 
+/** Without the rules themselves, which may be 200 KB. `owner` is null for a creator who has none. */
+export function versionOf(
+  db: Reader,
+  creatorId: string,
+): Promise<{ readonly version: number; readonly owner: string | null } | undefined> {
+  return db.get(
+    `SELECT h.screening_version AS version, r.creator_id AS owner FROM creator_heads h
+     LEFT JOIN screening_rules r ON r.creator_id = h.creator_id WHERE h.creator_id = $1`,
+    [creatorId],
+  );
+}
+
 export function rulesOf(db: Reader, creatorId: string): Promise<RulesRow | undefined> {
   return db.get<RulesRow>(
     `SELECT h.screening_version AS version, r.rules FROM creator_heads h

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
+import { makeManyTips } from '../../../test/many-tips.ts';
+import { execute } from '../../../test/sql.ts';
+import { nameKey } from './fold.ts';
 import { noRules, type RuleList, type Rules } from './rules.ts';
 
 const list = (action: RuleList['action'], ...words: string[]): RuleList => ({
@@ -180,4 +183,99 @@ test('rules that hundreds of tips wait for are compiled once', async (t) => {
   const read = parse.mock.calls.filter(({ arguments: [text] }) => String(text).includes('blockedNames'));
   assert.equal(read.length, 1);
   assert.deepEqual(new Set(screened.map(({ status }) => status)), new Set(['blocked']));
+});
+
+/** As many words and letters as a creator may have, of characters that few have used before. */
+const longList = (): RuleList => {
+  const word = (i: number) =>
+    String.fromCodePoint(...Array.from({ length: 25 }, (_, k) => 0x4e00 + ((i * 7_919 + k * 104_729) % 20_000)));
+  return list('mask', ...Array.from({ length: 1_999 }, (_, i) => word(i)), 'darn');
+};
+
+test('security 41: while long rules are compiled others are screened, and whoever needs them waits', async (t) => {
+  const app = await buildApp(t);
+  const { screening } = app.runtime;
+  const [long, short] = [await makePair(app.runtime), await makePair(app.runtime)];
+  await setRules(app, long, { lists: [longList()] });
+  await setRules(app, short, { lists: [list('mask', 'darn')] });
+  const words = { name: 'SOMCHAI', displayName: null, message: 'darn', amountMinor: 100 };
+  const order: string[] = [];
+  const screen = async (name: string, { creatorId }: Pair) => {
+    const { shown } = await screening.screen(creatorId, words);
+    order.push(name);
+    return shown?.message;
+  };
+  const shown = await Promise.all([screen('long', long), screen('long', long), screen('short', short)]);
+  assert.deepEqual(order, ['short', 'long', 'long']);
+  assert.deepEqual(shown, ['****', '****', '****']);
+});
+
+test('rules that change while they are compiled: the newest are kept', async (t) => {
+  const app = await buildApp(t);
+  const { screening } = app.runtime;
+  const pair = await makePair(app.runtime);
+  const words = { name: 'SOMCHAI', displayName: null, message: 'darn', amountMinor: 100 };
+  await setRules(app, pair, { lists: [longList()] });
+  const first = screening.screen(pair.creatorId, words);
+  await setRules(app, pair, { lists: [list('hide', 'darn')] });
+  const second = screening.screen(pair.creatorId, words, 1);
+  const { version, shown } = await first;
+  assert.equal(shown?.message, version === 1 ? '****' : null);
+  assert.deepEqual([(await second).version, (await second).shown?.message], [2, null]);
+  assert.equal((await screening.screen(pair.creatorId, words)).version, 2);
+  await setRules(app, pair, {});
+  assert.equal((await send(app, pair, { message: 'darn' })).alert.message, 'darn');
+});
+
+test('security 41: names of earlier tips are stored in batches, all of them before new names are held', async (t) => {
+  const app = await buildApp(t);
+  const { db, screening } = app.runtime;
+  const pair = await makePair(app.runtime);
+  await makeManyTips(app.runtime, pair.creatorId, 650);
+  const hold = { everything: false, newNames: true, fromMinor: null };
+  const written: [string, number][] = [];
+  let failAt = 2;
+  const write = db.write.bind(db);
+  t.mock.method(db, 'write', async (...args: Parameters<typeof write>) => {
+    const [{ name }, , names] = args as unknown as [{ name: string }, string, unknown];
+    written.push([name, Array.isArray(names) ? names.length : 0]);
+    if (written.length === failAt) throw new Error('the process ends here');
+    return write(...args);
+  });
+  await assert.rejects(setRules(app, pair, { hold }), /ends here/);
+  assert.equal((await screening.get(pair.creatorId)).hold.newNames, false);
+  assert.equal(
+    (await screening.screen(pair.creatorId, { name: 'AA', displayName: null, message: null, amountMinor: 1 })).version,
+    0,
+  );
+  failAt = 0;
+  written.length = 0;
+  await setRules(app, pair, { hold });
+  const batches = written.slice(0, -1);
+  assert.deepEqual(
+    [new Set(batches.map(([name]) => name)), written.at(-1)?.[0]],
+    [new Set(['addKnownNames']), 'saveRules'],
+  );
+  // Some of these names read alike: 6 and 8 are both a b.
+  assert.ok(batches.length >= 3 && batches.every(([, names]) => names < 250), JSON.stringify(batches));
+  for (const name of ['TIP 1', 'TIP 650']) assert.equal((await send(app, pair, { name })).alert.status, 'queued', name);
+  assert.equal((await send(app, pair, { name: 'TIP 651' })).alert.status, 'held');
+});
+
+test('a name of characters that stand for many letters is stored short, and known by all of them', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const [one, two, three] = ['1', '2', '3'].map((digit) => '\ufdfa'.repeat(34) + digit) as [string, string, string];
+  await send(app, pair, { display_name: one });
+  await setRules(app, pair, { hold: { everything: false, newNames: true, fromMinor: null } });
+  const rows = await app.runtime.db.all<{ name: string }>('SELECT name FROM known_names');
+  assert.deepEqual([rows.length, (rows[0]?.name.length ?? 999) <= 200], [1, true]);
+  const statusOf = async (display_name: string) => (await send(app, pair, { display_name })).alert.status;
+  assert.deepEqual([await statusOf(one), await statusOf(two)], ['queued', 'held']);
+  // As it was stored before.
+  await execute(app.runtime.db, 'INSERT INTO known_names (creator_id, name) VALUES ($1, $2)', [
+    pair.creatorId,
+    nameKey(three),
+  ]);
+  assert.equal(await statusOf(three), 'queued');
 });

@@ -10,7 +10,7 @@
  * - New names are held only after the names of earlier tips are known. These are stored in batches before: a crash between
  *   leaves known names that nothing asks for.
  */
-import { runInTurns, type Steps } from '../../platform/pauses.ts';
+import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { nameKey } from './fold.ts';
 import * as repo from './repo.ts';
@@ -65,18 +65,17 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   }
 
   async function load(creatorId: string): Promise<Cached> {
-    const row = await repo.rulesOf(db, creatorId);
-    const { version, rules } = row ?? { version: 0, rules: null };
-    // Hundreds of tips at once may be refused by the same change: the first compiles the rules for all.
+    const { version, owner } = (await repo.versionOf(db, creatorId)) ?? { version: 0, owner: null };
+    // Hundreds of tips at once may be refused by the same change: the first reads and compiles the rules for all.
     const known = cache.get(creatorId);
     if (known?.version === version) return known;
     const begun = compiling.get(creatorId);
     if (begun?.version === version) return begun.compiled;
-    if (rules === null) {
+    if (owner === null) {
       compiling.delete(creatorId);
       return remember(creatorId, { version, size: 0, rules: withoutRules });
     }
-    const compilation = { version, compiled: compile(creatorId, version, readRules(rules)) };
+    const compilation = { version, compiled: compile(creatorId) };
     compiling.set(creatorId, compilation);
     try {
       const cached = await compilation.compiled;
@@ -87,11 +86,11 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
     }
   }
 
-  const compile = async (creatorId: string, version: number, rules: Rules): Promise<Cached> => ({
-    version,
-    size: sizeOf(rules),
-    rules: await runInTurns(creatorId, compileRules(rules)),
-  });
+  async function compile(creatorId: string): Promise<Cached> {
+    await createPauses(creatorId)();
+    const { rules, version } = await get(creatorId);
+    return { version, size: sizeOf(rules), rules: await runInTurns(creatorId, compileRules(rules)) };
+  }
 
   async function rulesFor(creatorId: string, refused: number | undefined): Promise<Cached> {
     const cached = cache.get(creatorId);
@@ -153,9 +152,7 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
 
     /** By the rules as they are now. They are compiled only if they have changed, which takes long. */
     async preview(creatorId: string, words: Words): Promise<Verdict> {
-      const { version } = await get(creatorId);
-      const cached = cache.get(creatorId);
-      const { rules } = cached?.version === version ? cached : await load(creatorId);
+      const { rules } = await load(creatorId);
       return decide(creatorId, rules, words);
     },
   };
