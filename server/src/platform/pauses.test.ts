@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { createPauses } from './pauses.ts';
+import { createHalfTimePauses, createPauses } from './pauses.ts';
 
 test('security 41: of loops that run at the same time one has a turn in an iteration, of a millisecond', async () => {
   let ms = 0;
@@ -35,4 +35,43 @@ test('security 41: whoever has much of such work delays another by one turn', as
   const all = [...Array.from({ length: 20 }, () => work('many')), work('one')];
   await Promise.all(all);
   assert.ok(turns.indexOf('one') <= 2, turns.join(' '));
+});
+
+test('security 41: work of many has a millisecond, then rests for as long, however many wait', async () => {
+  let ms = 0;
+  const rests: number[] = [];
+  const pause = createHalfTimePauses(
+    () => ms,
+    async (restMs) => {
+      rests.push(ms);
+      ms += restMs;
+    },
+  );
+  for (let step = 0; step < 8; step += 1) {
+    await pause();
+    ms += 0.5;
+  }
+  assert.deepEqual(rests, [1, 3, 5]);
+  // Three wait for the same rest.
+  await Promise.all([pause(), pause(), pause()]);
+  assert.deepEqual(rests, [1, 3, 5, 7]);
+  // Whoever comes after a long time waits for nothing.
+  ms += 10;
+  await pause();
+  assert.equal(rests.length, 4);
+});
+
+test('a rest of work of many lets others run', async () => {
+  const pause = createHalfTimePauses();
+  let iterations = 0;
+  const count = async (): Promise<void> => {
+    for (; iterations < 1_000_000 && !done; iterations += 1) await nextIteration();
+  };
+  let done = false;
+  const counted = count();
+  const until = performance.now() + 50;
+  while (performance.now() < until) await pause();
+  done = true;
+  await counted;
+  assert.ok(iterations >= 5, String(iterations));
 });

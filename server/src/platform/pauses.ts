@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { RoundRobin } from './round-robin.ts';
 import { createTurns } from './turns.ts';
 
@@ -35,4 +36,27 @@ export async function runInTurns<Result>(owner: string, steps: Steps<Result>): P
     const { done, value } = steps.next();
     if (done) return value;
   }
+}
+
+/**
+ * For work of many that would otherwise take all the time there is: awaited before each step, it lets steps begin for a
+ * millisecond, and then rests for as long. So at most half of the time is spent on it, and others run in between.
+ */
+export function createHalfTimePauses(
+  now: () => number = () => performance.now(),
+  rest: (ms: number) => Promise<unknown> = (ms) => delay(ms),
+): () => Promise<void> {
+  let until = Number.NEGATIVE_INFINITY;
+  let resting: Promise<unknown> | undefined;
+  return async () => {
+    while (now() >= until) {
+      if (now() >= until + longestMs) until = now() + longestMs;
+      else {
+        resting ??= rest(longestMs).finally(() => {
+          resting = undefined;
+        });
+        await resting;
+      }
+    }
+  };
 }

@@ -13,7 +13,10 @@ import { Subscriber } from './subscriber.ts';
 function setUp() {
   const log: number[] = [];
   let held: Promise<void> | undefined;
-  const reads = { now: 0, most: 0 };
+  const reads = { now: 0, most: 0, limits: [] as number[], pauses: 0 };
+  const away = new Error('away');
+  const errors: unknown[] = [];
+  let failures = 0;
   const answer = async <T>(value: T): Promise<T> => {
     await held;
     return value;
@@ -25,6 +28,12 @@ function setUp() {
       oldest: () => answer(log[0] ?? null),
       async after(_, after, limit) {
         reads.now += 1;
+        reads.limits.push(limit);
+        if (failures > 0) {
+          failures -= 1;
+          reads.now -= 1;
+          throw away;
+        }
         reads.most = Math.max(reads.most, reads.now);
         const page = log
           .slice(after, after + limit)
@@ -34,12 +43,23 @@ function setUp() {
       },
     },
     catchUps: createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY }),
+    pause: async () => {
+      reads.pauses += 1;
+    },
     onSent: () => {},
-    onError: (error) => assert.fail(String(error)),
+    onError(error) {
+      if (error !== away) assert.fail(String(error));
+      errors.push(error);
+    },
   });
   return {
     stream,
     reads,
+    errors,
+    /** The next so many reads fail. */
+    fail(count: number) {
+      failures = count;
+    },
     record: (count: number) => log.push(...range(log.length + 1, log.length + count)),
     /** Holds back what the log answers from now on; the returned function lets go. */
     hold() {
@@ -154,4 +174,46 @@ test('of many who read a long log again a few read at once, and one of another a
   await until('all have', () => many.every(({ seen }) => seen.length === 1_000));
   // Two who catch up, and the reader of those who have.
   assert.ok(reads.most <= 3, `${reads.most} reads at once`);
+});
+
+test('security 41: whoever missed much reads short pages, and waits for a turn before each is read and sent', async () => {
+  const { stream, reads, record, join } = setUp();
+  record(100);
+  const { subscriber, seen } = join();
+  await stream.start(subscriber, 0);
+  await until('it has all', () => seen.length === 100);
+  assert.deepEqual(seen, range(1, 100));
+  // The last read is that of the live reader, which sends the same to everybody.
+  assert.deepEqual(reads.limits, [...range(1, 7).map(() => 16), 100]);
+  assert.equal(reads.pauses, 14);
+});
+
+test('security 41: those who read the same page at the same time share the read and the encoding', async () => {
+  const { stream, reads, record, join } = setUp();
+  record(64);
+  const both = [join('a'), join('b')];
+  await Promise.all(both.map(({ subscriber }) => stream.start(subscriber, 0)));
+  await until('both have all', () => both.every(({ seen }) => seen.length === 64));
+  for (const { seen, closes } of both) {
+    assert.deepEqual(seen, range(1, 64));
+    assert.deepEqual(closes, []);
+  }
+  assert.equal(reads.limits.filter((limit) => limit === 16).length, 4);
+});
+
+test('a page that could not be read is read again for whoever comes later', async () => {
+  const { stream, record, hold, join, errors, fail } = setUp();
+  record(3);
+  const release = hold();
+  const first = join();
+  const started = stream.start(first.subscriber, 0);
+  fail(1);
+  release();
+  await started;
+  await until('it is closed', () => first.closes.length === 1);
+  assert.deepEqual([first.closes, first.seen, errors.length], [['restart'], [], 1]);
+  const second = join();
+  await stream.start(second.subscriber, 0);
+  await until('it has all', () => second.seen.length === 3);
+  assert.deepEqual(second.seen, [1, 2, 3]);
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { seed, seeded } from '../../../../sdk/test/seeded.ts';
 import { makePair } from '../../../test/factories.ts';
@@ -159,4 +160,29 @@ test('what another process or a lost hint hid is found by the sweep', async (t) 
   t.mock.timers.tick(10_000);
   await client.frame(2);
   assert.deepEqual(client.sequences(), [1]);
+});
+
+test('security 41: a history of the longest events is sent again in parts of 72 KiB at most', async (t) => {
+  const { app, pair, token } = await setUp(t);
+  const { tips, events } = app.runtime;
+  const { creatorId } = pair;
+  const longest = { name: 'N'.repeat(25), displayName: '😀'.repeat(40), message: '😀'.repeat(255) };
+  for (let n = 0; n < 20; n += 1) {
+    const { tip } = await tips.record({ creatorId, app: null, amount: 1, ...longest });
+    await tips.void(creatorId, tip.id, { clientId: null, reason: '😀'.repeat(255) });
+  }
+  const written: number[] = [];
+  app.http.server.on('connection', (socket: Socket) => {
+    t.mock.method(socket, 'write', (...what: Parameters<Socket['write']>) => {
+      written.push(what[0].length);
+      return Reflect.apply(Object.getPrototypeOf(socket).write, socket, what);
+    });
+  });
+  const client = connect(t, app.address, { token, after: 0 });
+  const bytes = (await events.after(creatorId, 0, 100)).map(({ body }) => Buffer.byteLength(body));
+  await client.frame(1 + bytes.length);
+  assert.deepEqual(client.sequences(), range(1, bytes.length));
+  assert.ok(Math.max(...bytes) > 3900 && Math.max(...bytes) < 72 * 64 - 64, `${bytes}`);
+  assert.ok(Math.max(...written) > 32 * 1024, `${written}`);
+  assert.ok(Math.max(...written) <= 72 * 1024, `${written}`);
 });

@@ -11,6 +11,7 @@
  * - Timers and subscriptions exist only while there is a connection.
  */
 import type { ConnectionSlots } from '../../platform/limiter/limiter.ts';
+import { createHalfTimePauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
@@ -31,7 +32,7 @@ const checkConcurrency = 16;
 /** How many clients should reconnect to other nodes in a second, and the longest time over which they are spread. */
 const movesPerSecond = 250;
 const maxSpreadMs = 20_000;
-/** How many connections read a page of what they missed at once. A page takes about a millisecond. */
+/** How many connections read a page of what they missed at once. */
 const catchUpsAtOnce = 4;
 
 export interface StreamsParts extends Pick<Platform, 'db' | 'hub' | 'log' | 'metrics'> {
@@ -66,6 +67,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
   const all = new Set<Subscriber>();
   const counters = createStreamMetrics(metrics, all);
   const catchUps = createWorkQueue({ atOnce: catchUpsAtOnce, maxWaiting: Number.POSITIVE_INFINITY });
+  const pause = createHalfTimePauses();
   let stopWatching: (() => void) | undefined;
   let moving: { remaining: Set<Subscriber>; done: () => void } | undefined;
   let closed = false;
@@ -126,7 +128,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
   function entryOf(creatorId: string): Entry {
     const known = entries.get(creatorId);
     if (known) return known;
-    const stream = new CreatorStream({ creatorId, events, catchUps, onSent: counters.sent, onError });
+    const stream = new CreatorStream({ creatorId, events, catchUps, pause, onSent: counters.sent, onError });
     const unsubscribe = hub.subscribe(eventsTopic(creatorId), (sequence) => stream.wake(Number(sequence)));
     const entry = { stream, unsubscribe, ageTicks: Math.floor(Math.random() * sweepTicks) };
     entries.set(creatorId, entry);
