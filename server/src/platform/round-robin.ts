@@ -28,15 +28,21 @@ export class RoundRobin<T> {
     this.#size += 1;
   }
 
-  take(): T | undefined {
-    const [next] = this.#items;
-    if (!next) return undefined;
-    const [owner, items] = next;
+  /** The next item; with `mayTake`, of the first owner for whom it answers true. */
+  take(mayTake?: (owner: string) => boolean): T | undefined {
+    const owner = this.#next(mayTake);
+    const items = owner === undefined ? undefined : this.#items.get(owner);
+    if (owner === undefined || !items) return undefined;
     const item = items.shift();
     this.#items.delete(owner);
     if (items.length > 0) this.#items.set(owner, items);
     this.#size -= 1;
     return item;
+  }
+
+  #next(mayTake?: (owner: string) => boolean): string | undefined {
+    for (const owner of this.#items.keys()) if (!mayTake || mayTake(owner)) return owner;
+    return undefined;
   }
 
   /** The owners, and their items, oldest first. */

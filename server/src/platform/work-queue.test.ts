@@ -61,3 +61,46 @@ test('security 41: however much of one owner goes on, another is not refused', a
   );
   await Promise.all([...going, ...asked]);
 });
+
+test('security 41: one owner has so many places, and the others stay free although more of theirs wait', async () => {
+  const { goOn } = createWorkQueue({
+    atOnce: 3,
+    atOnceOf: (owner) => (owner === 'nobody' ? 3 : 2),
+    maxWaiting: Number.POSITIVE_INFINITY,
+  });
+  const running: string[] = [];
+  const ends: (() => void)[] = [];
+  const add = (owner: string) =>
+    goOn(owner, async () => {
+      running.push(owner);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      running.splice(running.indexOf(owner), 1);
+    });
+  const many = Array.from({ length: 4 }, () => add('many'));
+  assert.deepEqual(running, ['many', 'many']);
+  const one = add('one');
+  assert.deepEqual(running, ['many', 'many', 'one']);
+  // The place of the one who is done stays free for the next.
+  ends.pop()?.();
+  await one;
+  await nextTurn();
+  assert.deepEqual(running, ['many', 'many']);
+  const others = [add('other'), add('last')];
+  assert.deepEqual(running, ['many', 'many', 'other']);
+  // Of those who wait the next has the place: of the many, then the last.
+  ends.shift()?.();
+  await nextTurn();
+  assert.deepEqual(running.toSorted(), ['many', 'many', 'other']);
+  ends.shift()?.();
+  await nextTurn();
+  assert.deepEqual(running.toSorted(), ['last', 'many', 'other']);
+  while (ends.length > 0) {
+    ends.shift()?.();
+    await nextTurn();
+  }
+  await Promise.all([...many, ...others]);
+  const nobodys = Array.from({ length: 3 }, () => add('nobody'));
+  assert.equal(running.length, 3);
+  for (const end of ends) end();
+  await Promise.all(nobodys);
+});

@@ -3,6 +3,7 @@
  * wait some are refused. Invariants:
  *
  * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
+ * - Where there is a limit for one owner, the other places stay free for others, although some of the owner wait.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
  *   So an owner who asks for one thing is refused only if there are more owners than places.
  * - Work that goes on is not refused. However much of it an owner has, it takes one place in the queue.
@@ -23,6 +24,8 @@ export interface WorkQueue {
 
 export interface WorkQueueOptions {
   readonly atOnce: number;
+  /** How many of one owner run at once; without it, as many as there are places. */
+  readonly atOnceOf?: (owner: string) => number;
   readonly maxWaiting: number;
 }
 
@@ -47,18 +50,27 @@ function weightOf(tasks: readonly Waiting[]): number {
   return refusable < tasks.length ? refusable + 1 : refusable;
 }
 
-export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQueue {
+export function createWorkQueue({ atOnce, atOnceOf, maxWaiting }: WorkQueueOptions): WorkQueue {
   const waiting = new RoundRobin<Waiting>();
   let running = 0;
+  /** How many of each owner run, where there is a limit for one. */
+  const runningOf = new Map<string, number>();
+  const mayBegin = atOnceOf && ((owner: string): boolean => (runningOf.get(owner) ?? 0) < atOnceOf(owner));
 
-  async function execute<T>(task: () => Promise<T>): Promise<T> {
+  function count(owner: string, change: 1 | -1): void {
+    running += change;
+    if (!atOnceOf) return;
+    const left = (runningOf.get(owner) ?? 0) + change;
+    if (left > 0) runningOf.set(owner, left);
+    else runningOf.delete(owner);
+  }
+
+  async function execute<T>(owner: string, task: () => Promise<T>): Promise<T> {
     try {
       return await task();
     } finally {
-      // Whoever is done hands over their place, so `running` stays.
-      const next = waiting.take();
-      if (next) next.begin();
-      else running -= 1;
+      count(owner, -1);
+      waiting.take(mayBegin)?.begin();
     }
   }
 
@@ -69,9 +81,15 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
     return weight >= maxWaiting;
   }
 
-  function isPlaceFree(): boolean {
-    if (running >= atOnce) return false;
-    running += 1;
+  /** Takes the place at once, before others ask for it. */
+  const begins = (owner: string, begin: () => void) => (): void => {
+    count(owner, 1);
+    begin();
+  };
+
+  function takePlace(owner: string): boolean {
+    if (running >= atOnce || mayBegin?.(owner) === false) return false;
+    count(owner, 1);
     return true;
   }
 
@@ -90,17 +108,18 @@ export function createWorkQueue({ atOnce, maxWaiting }: WorkQueueOptions): WorkQ
       return waiting.size;
     },
     async goOn(owner, task) {
-      if (!isPlaceFree()) await new Promise<void>((begin) => waiting.add(owner, { begin }));
-      return execute(task);
+      if (!takePlace(owner))
+        await new Promise<void>((resolve) => waiting.add(owner, { begin: begins(owner, resolve) }));
+      return execute(owner, task);
     },
     async run(owner, task) {
-      if (!isPlaceFree()) {
+      if (!takePlace(owner)) {
         if (isFull() && !makeRoomFor(owner)) throw new QueueFull();
-        await new Promise<void>((begin, reject) =>
-          waiting.add(owner, { begin, refuse: () => reject(new QueueFull()) }),
+        await new Promise<void>((resolve, reject) =>
+          waiting.add(owner, { begin: begins(owner, resolve), refuse: () => reject(new QueueFull()) }),
         );
       }
-      return execute(task);
+      return execute(owner, task);
     },
   };
 }

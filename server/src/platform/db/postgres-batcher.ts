@@ -35,7 +35,10 @@ export interface BatcherOptions {
   /** Rejects with `PipelineFailure` if one of the statements is why. */
   readonly together: (until: number, calls: readonly PipelinedCall[]) => Promise<PipelinedResult[]>;
   /** Retries after a deadlock or a serialization failure, or while a row is locked. */
-  readonly alone: (until: number, call: PipelinedCall) => Promise<PipelinedResult | undefined>;
+  readonly alone: (
+    until: number,
+    call: PipelinedCall & { readonly owner: string },
+  ) => Promise<PipelinedResult | undefined>;
   /** Whether it is too late to send a call with this deadline: its caller might be refused before the answer comes. */
   readonly isTooLate?: (until: number) => boolean;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import pg from 'pg';
 import { databaseConformance } from '../../../test/conformance/database.ts';
 import { checkMigrations } from '../../../test/conformance/migrations.ts';
 import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
@@ -163,6 +164,41 @@ describe('PostgreSQL', () => {
     }
     const rows = await nodes[0].all<{ n: number }>('SELECT DISTINCT n FROM heads');
     assert.deepEqual(rows, [{ n: 20 }]);
+  });
+
+  test('security 40: many writes of one owner that wait for the same row take two connections, and others go on', async (t) => {
+    const url = await freshDatabase(t);
+    const db = openPostgres({ url, withinMs: 30_000 });
+    const other = new pg.Client({ connectionString: url });
+    other.on('error', () => {});
+    await other.connect();
+    t.after(async () => {
+      await other.end();
+      await db.close();
+    });
+    await execute(db, 'CREATE TABLE heads (id TEXT PRIMARY KEY, n BIGINT NOT NULL)');
+    for (const id of ['crt_1', 'crt_2']) await execute(db, 'INSERT INTO heads (id, n) VALUES ($1, 0)', [id]);
+    const advance = (id: string) => execute(db, 'UPDATE heads SET n = n + 1 WHERE id = $1', [id]);
+    await other.query('BEGIN');
+    await other.query("SELECT n FROM heads WHERE id = 'crt_1' FOR UPDATE");
+    const many = Promise.all(numbers(50).map(() => advance('crt_1')));
+    const waiting = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
+    let most = 0;
+    for (const _ of numbers(20)) {
+      await advance('crt_2');
+      // Also the owner's own reads go on.
+      assert.equal((await db.all('SELECT n FROM heads WHERE id = $1', ['crt_1'])).length, 1);
+      await other.query('SELECT pg_stat_clear_snapshot()');
+      most = Math.max(most, (await other.query(waiting)).rows.length);
+    }
+    assert.equal(most, 2);
+    await other.query('ROLLBACK');
+    await many;
+    const rows = await db.all('SELECT id, n FROM heads ORDER BY id');
+    assert.deepEqual(rows, [
+      { id: 'crt_1', n: 50 },
+      { id: 'crt_2', n: 20 },
+    ]);
   });
 
   test('goes on reading a table whose columns a newer node changes', async (t) => {

@@ -7,7 +7,8 @@
  * - A locked row holds up only what needs that row. Nothing waits long for a lock while it holds a connection: it gives
  *   up, returns the connection, and tries again until its time is up.
  * - Transactions, statements that run alone and reads of many rows have half of the connections, in turn, so that groups
- *   always find one: however many lists somebody asks for, tips and reads of one row go on.
+ *   always find one: however many lists somebody asks for, tips and reads of one row go on. Owners take turns there, and
+ *   the writes of one, which may all wait for the same row, have half of those connections at most; so have the reads.
  * - A connection returns to the pool only if it works and is outside of a transaction.
  * - A write whose COMMIT was sent but not answered fails as unavailable, although it may have been recorded as a whole.
  */
@@ -17,7 +18,8 @@ import { createTurns } from '../turns.ts';
 import { createWorkQueue } from '../work-queue.ts';
 import { CommitStats } from './commit-stats.ts';
 import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
-import { StatementBatcher } from './postgres-batcher.ts';
+import { ownerOf } from './owner.ts';
+import { type BatcherOptions, StatementBatcher } from './postgres-batcher.ts';
 import { mayBeRetried, toPortError } from './postgres-errors.ts';
 import { type PipelinedCall, type PipelinedResult, PipelineFailure, PipelineSender } from './postgres-pipeline.ts';
 import { execute, type NamedStatement, Statements, transaction } from './postgres-statements.ts';
@@ -146,19 +148,25 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     return done;
   }
 
-  const patient = createWorkQueue({ atOnce: Math.max(1, connections >> 1), maxWaiting: Infinity });
+  const atOnce = Math.max(1, connections >> 1);
+  const atOnceOfOwner = Math.max(1, atOnce >> 1);
+  const patient = createWorkQueue({
+    atOnce,
+    atOnceOf: (owner) => (owner === nobodys.reads || owner === nobodys.writes ? atOnce : atOnceOfOwner),
+    maxWaiting: Infinity,
+  });
 
   const all: Reader['all'] = (sql, params) =>
     call(async (until) => {
       const statement = statements.find(sql);
       refuseWrites(statement);
       const read = () => withClient(until, (client) => execute(client, statement, params));
-      return (await retrying(until, () => patient.goOn('reads', read))).rows;
+      return (await retrying(until, () => patient.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
     });
 
-  const transact = <T>(until: number, run: (tx: Tx) => Promise<T>): Promise<T> =>
+  const transact = <T>(until: number, owner: string | undefined, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      patient.goOn('writes', () =>
+      patient.goOn(queueOf('writes', owner), () =>
         timed(1, () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
       ),
     );
@@ -170,9 +178,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const leftMs = Math.max(1, Math.floor((until - performance.now()) / 2));
       return pipelines.send(client, calls, lockMs && Math.min(lockMs, leftMs));
     });
-  const alone = (until: number, statement: PipelinedCall): Promise<PipelinedResult | undefined> =>
+  const alone: BatcherOptions['alone'] = (until, statement) =>
     retrying(until, () =>
-      patient.goOn('writes', async () => {
+      patient.goOn(queueOf('writes', statement.owner || undefined), async () => {
         try {
           return (await send(until, [statement], patientLockMs))[0];
         } catch (error) {
@@ -195,7 +203,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
         const row = await writes.add<never>({ until, statement: statements.find(sql), params, owner });
         if (row !== undefined) return postgres.answer(row, ...args);
       }
-      return transact(until, (tx) => run(tx, ...args));
+      return transact(until, ownerOf(args), (tx) => run(tx, ...args));
     });
 
   async function close(): Promise<void> {
@@ -222,7 +230,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     async ping() {
       // This row exists in every migrated database. The update changes nothing.
       const touch = 'UPDATE schema_migrations SET name = name WHERE number = 1';
-      const changed = await call((until) => transact(until, (tx) => tx.run(touch)));
+      const changed = await call((until) => transact(until, undefined, (tx) => tx.run(touch)));
       if (changed !== 1) throw new Error('The database has no schema');
     },
     stats() {
@@ -238,6 +246,13 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     },
   };
 }
+
+/** Where calls wait that are of no owner. */
+const nobodys = { reads: 'reads', writes: 'writes' };
+
+/** An owner's reads do not wait for their writes. */
+const queueOf = (kind: keyof typeof nobodys, owner: string | undefined): string =>
+  owner === undefined ? nobodys[kind] : `${kind} of ${owner}`;
 
 const notInTime = (): StorageUnavailable =>
   new StorageUnavailable('The database did not answer in time', { reason: 'timeout' });
