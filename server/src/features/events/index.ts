@@ -18,6 +18,7 @@ export {
   type EventTrace,
   insertHead,
   type PreparedEvent,
+  type RawEvent,
   type StoredEvent,
 } from './repo.ts';
 export {

@@ -90,6 +90,8 @@ export function createEventLog({
     },
 
     after: (creatorId: string, after: number, limit: number) => repo.eventsAfter(db, creatorId, after, limit),
+    /** As `after`, for those who pass bodies on. */
+    rawAfter: (creatorId: string, after: number, limit: number) => repo.rawEventsAfter(db, creatorId, after, limit),
     about: (creatorId: string, subjectId: string, limit: number) => repo.eventsAbout(db, creatorId, subjectId, limit),
     byId: (id: string) => repo.eventById(db, id, timeOfId(id) - idAgeMs, searchedById),
     oldest: (creatorId: string) => repo.oldestSequence(db, creatorId),

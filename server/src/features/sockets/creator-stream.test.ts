@@ -26,7 +26,7 @@ function setUp() {
     events: {
       head: () => answer({ sequence: log.length }),
       oldest: () => answer(log[0] ?? null),
-      async after(_, after, limit) {
+      async rawAfter(_, after, limit) {
         reads.now += 1;
         reads.limits.push(limit);
         if (failures > 0) {

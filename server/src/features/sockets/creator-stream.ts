@@ -14,7 +14,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WorkQueue } from '../../platform/work-queue.ts';
-import type { StoredEvent } from '../events/index.ts';
+import type { RawEvent } from '../events/index.ts';
 import type { Welcome } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -27,7 +27,7 @@ const catchUpPageSize = 16;
 interface EventReader {
   head(creatorId: string): Promise<{ readonly sequence: number } | undefined>;
   oldest(creatorId: string): Promise<number | null>;
-  after(creatorId: string, after: number, limit: number): Promise<readonly StoredEvent[]>;
+  rawAfter(creatorId: string, after: number, limit: number): Promise<readonly RawEvent[]>;
 }
 
 export interface CreatorStreamParts {
@@ -92,7 +92,7 @@ export class CreatorStream {
   async #sendPage(subscriber: Subscriber): Promise<void> {
     if (subscriber.closed) return;
     const page = await this.#pageAfter(subscriber.cursor);
-    if (page.events.length > 0) this.#send(page, [subscriber]);
+    if (page.raw.length > 0) this.#send(page, [subscriber]);
     else subscriber.close('restart'); // removed by age in the meantime
   }
 
@@ -107,7 +107,7 @@ export class CreatorStream {
   async #readPage(after: number): Promise<EncodedEvents> {
     const { creatorId, events, pause } = this.#parts;
     await pause();
-    const page = await events.after(creatorId, after, catchUpPageSize);
+    const page = await events.rawAfter(creatorId, after, catchUpPageSize);
     await pause();
     return new EncodedEvents(page);
   }
@@ -128,7 +128,7 @@ export class CreatorStream {
     try {
       while (this.#readAgain && this.#live.size > 0) {
         this.#readAgain = false;
-        const page = await events.after(creatorId, this.#position, pageSize);
+        const page = await events.rawAfter(creatorId, this.#position, pageSize);
         const unsent = page.filter(({ sequence }) => sequence > this.#position);
         if (unsent.length === 0) continue;
         const encoded = new EncodedEvents(unsent);

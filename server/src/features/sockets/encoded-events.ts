@@ -1,38 +1,66 @@
-import type { StoredEvent } from '../events/index.ts';
+import type { RawEvent, StoredEvent } from '../events/index.ts';
 
 /** Consecutive events of one creator. Each encoding is made at most once and shared by all connections. */
 export class EncodedEvents {
-  readonly events: readonly StoredEvent[];
+  readonly raw: readonly RawEvent[];
+  #events: readonly StoredEvent[] | undefined;
   #webSocketFrames: Buffer | undefined;
   #sseBlocks: Buffer | undefined;
 
-  constructor(events: readonly StoredEvent[]) {
-    this.events = events;
+  constructor(events: readonly RawEvent[]) {
+    this.raw = events;
   }
 
   get first(): number {
-    return this.events[0]?.sequence ?? Number.POSITIVE_INFINITY;
+    return this.raw[0]?.sequence ?? Number.POSITIVE_INFINITY;
   }
 
   get last(): number {
-    return this.events.at(-1)?.sequence ?? 0;
+    return this.raw.at(-1)?.sequence ?? 0;
+  }
+
+  /** The events with their bodies as text. */
+  get events(): readonly StoredEvent[] {
+    this.#events ??= this.raw.map((event) => ({ ...event, body: textOf(event.body) }));
+    return this.#events;
   }
 
   get webSocketFrames(): Buffer {
-    this.#webSocketFrames ??= Buffer.concat(
-      this.events.map(({ body }) => textFrame(`{"type":"event","event":${body}}`)),
-    );
+    this.#webSocketFrames ??= Buffer.concat(this.raw.flatMap(({ body }) => eventFrame(bytesOf(body))));
     return this.#webSocketFrames;
   }
 
   /** A body is JSON without line breaks, so one `data:` line holds it. */
   get sseBlocks(): Buffer {
-    this.#sseBlocks ??= Buffer.from(
-      this.events.map(({ sequence, body }) => `id: ${sequence}\ndata: ${body}\n\n`).join(''),
+    this.#sseBlocks ??= Buffer.concat(
+      this.raw.flatMap(({ sequence, body }) => [Buffer.from(`id: ${sequence}\ndata: `), bytesOf(body), blockEnd]),
     );
     return this.#sseBlocks;
   }
+
+  /** The bodies, with commas between them, between two texts. */
+  inJson(before: string, after: string): Buffer {
+    const list = this.raw.flatMap(({ body }, index) => (index === 0 ? [bytesOf(body)] : [comma, bytesOf(body)]));
+    return Buffer.concat([Buffer.from(before), ...list, Buffer.from(after)]);
+  }
 }
+
+const comma = Buffer.from(',');
+const blockEnd = Buffer.from('\n\n');
+const beforeEvent = Buffer.from('{"type":"event","event":');
+const afterEvent = Buffer.from('}');
+
+const eventFrame = (body: Uint8Array): Uint8Array[] => [
+  frameHeader(0x1, beforeEvent.length + body.length + afterEvent.length),
+  beforeEvent,
+  body,
+  afterEvent,
+];
+
+const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body);
+
+const textOf = (body: string | Uint8Array): string =>
+  typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 
 /** An unfragmented, unmasked text frame (RFC 6455, section 5.2). */
 export function textFrame(text: string): Buffer {
@@ -48,18 +76,19 @@ export function pongFrame(payload: Buffer): Buffer {
 }
 
 function frame(opcode: number, text: string): Buffer {
-  const length = Buffer.byteLength(text);
-  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const buffer = Buffer.allocUnsafe(start + length);
-  buffer[0] = 0x80 | opcode;
-  if (start === 2) buffer[1] = length;
-  else if (start === 4) {
-    buffer[1] = 126;
-    buffer.writeUInt16BE(length, 2);
+  return Buffer.concat([frameHeader(opcode, Buffer.byteLength(text)), Buffer.from(text)]);
+}
+
+function frameHeader(opcode: number, length: number): Buffer {
+  const header = Buffer.allocUnsafe(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  header[0] = 0x80 | opcode;
+  if (header.length === 2) header[1] = length;
+  else if (header.length === 4) {
+    header[1] = 126;
+    header.writeUInt16BE(length, 2);
   } else {
-    buffer[1] = 127;
-    buffer.writeBigUInt64BE(BigInt(length), 2);
+    header[1] = 127;
+    header.writeBigUInt64BE(BigInt(length), 2);
   }
-  buffer.write(text, start);
-  return buffer;
+  return header;
 }

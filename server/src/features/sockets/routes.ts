@@ -4,6 +4,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import { Type } from '../../platform/http/type.ts';
 import { type EventLog, eventExample } from '../events/index.ts';
 import { formatScopes, protectedErrors } from '../oauth/index.ts';
+import { EncodedEvents } from './encoded-events.ts';
 import { type LiveRoutesParts, liveRoutes } from './live-routes.ts';
 import { EventPage, EventQuery, SocketToken } from './schemas.ts';
 
@@ -52,7 +53,7 @@ export function socketRoutes(instance: FastifyInstance, parts: SocketRoutesParts
       tags: ['Events'],
       querystring: EventQuery,
       response: {
-        200: Type.Unsafe<string>({ ...EventPage }),
+        200: Type.Unsafe<Buffer>({ ...EventPage }),
         ...protectedErrors('events.subscribe', 'validation_failed'),
       },
       responseExample: {
@@ -65,14 +66,14 @@ export function socketRoutes(instance: FastifyInstance, parts: SocketRoutesParts
     serializerCompiler: () => (error) => JSON.stringify(error),
     handler: async ({ grant, query: { after = 0, limit = 50 } }, reply) => {
       const [list, oldest] = await Promise.all([
-        events.after(grant.creatorId, after, limit),
+        events.rawAfter(grant.creatorId, after, limit),
         events.oldest(grant.creatorId),
       ]);
       const next = list.at(-1)?.sequence ?? after;
-      // Text is passed on as it is: the stored bytes.
+      // The stored bytes are passed on as they are.
       return reply
         .type('application/json; charset=utf-8')
-        .send(`{"data":[${list.map(({ body }) => body).join(',')}],"next_after":${next},"oldest":${oldest}}`);
+        .send(new EncodedEvents(list).inJson('{"data":[', `],"next_after":${next},"oldest":${oldest}}`));
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../events/index.ts';
+import type { RawEvent, StoredEvent } from '../events/index.ts';
 import type { CloseReason } from './close-reasons.ts';
 import type { Connection } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
@@ -72,17 +72,18 @@ export class Subscriber {
     const all = events.first === this.cursor + 1 && !wants && !project;
     const unsent = all ? events : this.#select(events);
     this.cursor = events.last;
-    if (unsent.events.length === 0) return;
+    if (unsent.raw.length === 0) return;
     this.connection.send(unsent);
-    this.options.onSent?.(this, unsent.events.length);
+    this.options.onSent?.(this, unsent.raw.length);
     this.#idleTicks = 0;
     this.#closeIfOverfull();
   }
 
-  #select({ events }: EncodedEvents): EncodedEvents {
+  #select(events: EncodedEvents): EncodedEvents {
     const { wants, project } = this.options;
-    const wanted = events.filter(({ sequence, type }) => sequence > this.cursor && (!wants || wants(type, sequence)));
-    return new EncodedEvents(project ? wanted.flatMap((event) => project(event) ?? []) : wanted);
+    const wanted = ({ sequence, type }: RawEvent) => sequence > this.cursor && (!wants || wants(type, sequence));
+    if (!project) return new EncodedEvents(events.raw.filter(wanted));
+    return new EncodedEvents(events.events.filter(wanted).flatMap((event) => project(event) ?? []));
   }
 
   /** Sends a keepalive after so many ticks without an event, and closes after so many without progress. */
