@@ -30,6 +30,7 @@ import { listenRoute, webhookRoutes } from './features/webhooks/index.ts';
 import { actAs } from './platform/http/act-as.ts';
 import { collectOpenApi } from './platform/http/openapi.ts';
 import { createHttp } from './platform/http/server.ts';
+import { createStoredFiles } from './platform/http/stored-files.ts';
 import { useWebSockets } from './platform/http/websocket.ts';
 import { createAssets } from './platform/web/assets.ts';
 import { createTimes } from './platform/web/format.ts';
@@ -69,6 +70,7 @@ export function createApp(runtime: Runtime): App {
     runtime;
   let draining = false;
   const assets = createAssets();
+  const files = createStoredFiles(limiter);
   const countPost = createPostLimit(limiter);
   const pages = createPages({ authUrl: config.authUrl, assets, navigation, sessions, countPost, vault, clock, log });
   const times = createTimes(config.timeZone);
@@ -126,6 +128,7 @@ export function createApp(runtime: Runtime): App {
     clock,
     webSockets,
     pages,
+    files,
   });
 
   socketIoRoutes(http, {
@@ -202,7 +205,7 @@ export function createApp(runtime: Runtime): App {
     });
     screeningPages(scope, { pages, screening: runtime.screening, limiter });
     goalPages(scope, { pages, goals: runtime.goals, times, clock, zone });
-    profilePages(scope, { pages, profiles, cards: runtime.cards, limiter });
+    profilePages(scope, { pages, profiles, cards: runtime.cards, files, limiter });
     authorizePages(scope, { pages, accounts, apps, grants, vault, clock, limiter, issuer: config.authUrl });
     devicePages(scope, { pages, accounts, apps, grants, devices: runtime.devices, vault, limiter, times });
     connectedAppPages(scope, { pages, grants, lastUsed, times });
@@ -210,6 +213,7 @@ export function createApp(runtime: Runtime): App {
       pages,
       apps,
       logos: runtime.logos,
+      files,
       failures: runtime.failures,
       traces: runtime.traces,
       grants,

@@ -1,6 +1,6 @@
-import type { Picture, Pictures } from '../../platform/pictures.ts';
+import type { Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { logoById, writes } from './repo.ts';
+import { logoBytes, logoInfo, writes } from './repo.ts';
 
 export interface LogosParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'> {
   readonly pictures: Pictures;
@@ -15,7 +15,11 @@ const logoIdForm = /^lgo_[0-9a-z]{26}$/;
 /** The logos of apps. Each has an address of its own, which anybody may ask for. */
 export function createLogos({ db, origins, clock, newId, pictures }: LogosParts) {
   return {
-    byId: async (id: string): Promise<Picture | undefined> => (logoIdForm.test(id) ? logoById(db, id) : undefined),
+    /** Returns nothing if the app is suspended. */
+    async byId(id: string) {
+      const info = logoIdForm.test(id) ? await logoInfo(db, id) : undefined;
+      return info && { ...info, read: () => logoBytes(db, id) };
+    },
 
     /**
      * `null` removes the logo. Returns whether the owner has such an app. Rejects with `PictureError` or `QueueFull`.

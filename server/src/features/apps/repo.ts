@@ -1,5 +1,5 @@
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
-import type { Picture } from '../../platform/pictures.ts';
+import type { Picture, PictureType } from '../../platform/pictures.ts';
 import { audited } from '../audit/index.ts';
 
 export interface AppRow {
@@ -183,12 +183,17 @@ async function setLogo(
 }
 
 /** Returns nothing if the app is suspended. */
-export function logoById(db: Reader, id: string): Promise<Picture | undefined> {
-  return db.get<Picture>(
-    `SELECT l.type, l.bytes FROM app_logos l JOIN apps a ON a.id = l.client_id
+export function logoInfo(db: Reader, id: string): Promise<{ type: PictureType; size: number } | undefined> {
+  return db.get(
+    `SELECT l.type, length(l.bytes) AS size FROM app_logos l JOIN apps a ON a.id = l.client_id
      WHERE l.id = $1 AND a.suspended_at IS NULL`,
     [id],
   );
+}
+
+export async function logoBytes(db: Reader, id: string): Promise<Uint8Array | undefined> {
+  const [logo] = await db.all<Pick<Picture, 'bytes'>>('SELECT bytes FROM app_logos WHERE id = $1', [id]);
+  return logo?.bytes;
 }
 
 /**

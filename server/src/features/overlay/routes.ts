@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { type ErrorWriter, envelope } from '../../platform/http/errors.ts';
+import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -31,6 +32,7 @@ export interface OverlayRoutesParts extends Pick<Platform, 'limiter' | 'hub' | '
   readonly streams: Streams;
   readonly webSockets: WebSockets;
   readonly pages: Pages;
+  readonly files: StoredFiles;
 }
 
 const Instance = Type.String({ pattern: '^[0-9a-f-]{36}$' });
@@ -70,7 +72,7 @@ const requestLimit = { limit: 2400, windowMs: 60_000 };
  * one creator's alerts, and nothing else.
  */
 export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
-  const { overlays, rehearsals, limiter, clock, pages } = parts;
+  const { overlays, rehearsals, limiter, clock, pages, files } = parts;
   const app = instance.withTypeProvider<TypeBoxTypeProvider>();
   const stage = createStage(pages.assets);
   overlaySocket(instance, parts);
@@ -149,10 +151,9 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
     return noStore(reply).send({});
   });
 
-  app.get<{ Params: { id: string } }>('/overlay-files/:id', async ({ params }, reply) => {
-    const file = FileId.test(params.id) ? await overlays.looks.file(params.id) : undefined;
-    if (!file) throw new ApiError('not_found');
-    return reply.headers({ ...fileHeaders, 'content-type': file.type }).send(Buffer.from(file.bytes));
+  files.serve(instance, '/overlay-files/:id', async (id) => {
+    const file = FileId.test(id) ? await overlays.looks.file(id) : undefined;
+    return file && { ...file, headers: { ...fileHeaders, 'content-type': file.type } };
   });
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../../errors.ts';
 import { readOn } from '../../platform/http/errors.ts';
+import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { button, card } from '../../platform/web/blocks.ts';
@@ -17,6 +17,7 @@ import { words } from './words.ts';
 export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly logos: Logos;
+  readonly files: StoredFiles;
   readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
   readonly showApp: (
     request: FastifyRequest,
@@ -48,7 +49,10 @@ export function logoCard({ lang, csrf }: View, app: AppRow, error?: string): Htm
 }
 
 /** The logo's form, and its public address. */
-export function logoPages(scope: FastifyInstance, { pages, logos, limiter, ownApp, showApp }: LogoPagesParts): void {
+export function logoPages(
+  scope: FastifyInstance,
+  { pages, logos, files, limiter, ownApp, showApp }: LogoPagesParts,
+): void {
   const own = (request: AppRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
 
   async function refuse(
@@ -102,9 +106,8 @@ export function logoPages(scope: FastifyInstance, { pages, logos, limiter, ownAp
     return done(request, reply, 'logoRemoved');
   });
 
-  scope.get<{ Params: { id: string } }>('/app-logos/:id', async (request, reply) => {
-    const logo = await logos.byId(request.params.id);
-    if (!logo) throw new ApiError('not_found');
-    return reply.headers(uploadedPictureHeaders(logo.type)).send(Buffer.from(logo.bytes));
+  files.serve(scope, '/app-logos/:id', async (id) => {
+    const logo = await logos.byId(id);
+    return logo && { ...logo, headers: uploadedPictureHeaders(logo.type) };
   });
 }

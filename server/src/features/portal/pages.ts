@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
+import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
@@ -32,6 +33,7 @@ export interface PortalParts extends Pick<Platform, 'zone' | 'clock' | 'vault' |
   readonly pages: Pages;
   readonly apps: Apps;
   readonly logos: Logos;
+  readonly files: StoredFiles;
   readonly failures: Failures;
   readonly traces: Traces;
   readonly grants: Grants;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { readOn } from '../../platform/http/errors.ts';
+import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formFile } from '../../platform/web/form-body.ts';
@@ -22,6 +23,7 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly profiles: Profiles;
   readonly cards: ShareCards;
+  readonly files: StoredFiles;
 }
 
 const avatarBytes = 5_000_000;
@@ -37,7 +39,8 @@ const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixe
 };
 
 /** /dashboard/profile, the public page /@username, and avatars. */
-export function profilePages(scope: FastifyInstance, { pages, profiles, cards, limiter }: ProfilePagesParts): void {
+export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): void {
+  const { pages, profiles, cards, files, limiter } = parts;
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const codes = createDrawings<Html>(limiter, maxCodes);
   const head = () => html`<link rel="stylesheet" href="${style()}">`;
@@ -114,15 +117,13 @@ export function profilePages(scope: FastifyInstance, { pages, profiles, cards, l
     return done(request, reply, 'removed');
   });
 
-  scope.get<{ Params: { id: string } }>('/avatars/:id', async (request, reply) => {
-    const { id } = request.params;
+  files.serve(scope, '/avatars/:id', async (id) => {
     const avatar = /^avt_\w{26}$/.test(id)
       ? await profiles.avatar(id).catch((error) => {
           throw busy(error);
         })
       : undefined;
-    if (!avatar) throw new ApiError('not_found');
-    return reply.headers(uploadedPictureHeaders(avatar.type)).send(Buffer.from(avatar.bytes));
+    return avatar && { ...avatar, headers: uploadedPictureHeaders(avatar.type) };
   });
 
   const addressOf = ({ profile }: PublicPage): string => `${pages.authUrl}/@${profile.username}`;

@@ -14,12 +14,20 @@ export interface AvatarRow {
 }
 
 /** Returns nothing if the creator is suspended. */
-export function avatarById(db: Reader, id: string): Promise<Omit<AvatarRow, 'id' | 'created_at'> | undefined> {
+export function avatarInfo(
+  db: Reader,
+  id: string,
+): Promise<(Pick<AvatarRow, 'creator_id' | 'type' | 'encoded'> & { size: number }) | undefined> {
   return db.get(
-    `SELECT a.creator_id, a.type, a.bytes, a.encoded FROM avatars a JOIN creators c ON c.id = a.creator_id
+    `SELECT a.creator_id, a.type, a.encoded, length(a.bytes) AS size FROM avatars a JOIN creators c ON c.id = a.creator_id
      WHERE a.id = $1 AND c.suspended_at IS NULL`,
     [id],
   );
+}
+
+export async function avatarBytes(db: Reader, id: string): Promise<Uint8Array | undefined> {
+  const [avatar] = await db.all<Pick<AvatarRow, 'bytes'>>('SELECT bytes FROM avatars WHERE id = $1', [id]);
+  return avatar?.bytes;
 }
 
 /** Replaces or removes the avatar. Updates the creator's row first: its lock orders concurrent uploads. */

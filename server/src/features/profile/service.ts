@@ -1,9 +1,9 @@
 import { toTimestamp } from '../../platform/clock.ts';
-import { type Picture, PictureError, type Pictures } from '../../platform/pictures.ts';
+import { PictureError, type Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Accounts, CreatorRow } from '../accounts/index.ts';
 import type { Access } from '../oauth/index.ts';
-import { avatarById, writes } from './repo.ts';
+import { avatarBytes, avatarInfo, writes } from './repo.ts';
 import {
   type ChannelType,
   channelList,
@@ -84,6 +84,19 @@ export function createProfiles({ db, origins, clock, newId, accounts, pictures, 
     look: pageLooks.find((each) => each === creator.page_look) ?? 'plain',
   });
 
+  /** Puts an encoded picture in place of one that was uploaded before pictures were encoded anew. */
+  async function encodeUploaded(creatorId: string, id: string): Promise<void> {
+    const uploaded = await avatarBytes(db, id);
+    if (!uploaded) return;
+    try {
+      const { bytes } = await pictures.encodeAnew(creatorId, uploaded, avatarEdge);
+      await db.write(writes.replaceUploaded, creatorId, id, bytes);
+    } catch (error) {
+      if (!(error instanceof PictureError)) throw error;
+      await db.write(writes.replaceUploaded, creatorId, id, null);
+    }
+  }
+
   const lookups = new Map<string, Promise<PublicPage | undefined>>();
 
   async function lookUp(username: string): Promise<PublicPage | undefined> {
@@ -134,19 +147,15 @@ export function createProfiles({ db, origins, clock, newId, accounts, pictures, 
         page_look: change.pageLook,
       }),
 
-    /** One from before pictures were encoded anew is so now: what it carries besides its pixels is shown to nobody. */
-    async avatar(id: string): Promise<Picture | undefined> {
-      const avatar = await avatarById(db, id);
-      if (!avatar || avatar.encoded === 1) return avatar;
-      try {
-        const picture = await pictures.encodeAnew(avatar.creator_id, avatar.bytes, avatarEdge);
-        await db.write(writes.replaceUploaded, avatar.creator_id, id, picture.bytes);
-        return picture;
-      } catch (error) {
-        if (!(error instanceof PictureError)) throw error;
-        await db.write(writes.replaceUploaded, avatar.creator_id, id, null);
-        return undefined;
-      }
+    /**
+     * One from before pictures were encoded anew is so now: what it carries besides its pixels is shown to nobody.
+     * Returns nothing if the creator is suspended.
+     */
+    async avatar(id: string) {
+      const uploaded = await avatarInfo(db, id);
+      if (uploaded?.encoded === 0) await encodeUploaded(uploaded.creator_id, id);
+      const avatar = uploaded?.encoded === 0 ? await avatarInfo(db, id) : uploaded;
+      return avatar && { type: avatar.type, size: avatar.size, read: () => avatarBytes(db, id) };
     },
 
     /** `null` removes the avatar. Rejects with `PictureError` or `QueueFull`. */

@@ -32,14 +32,14 @@ export function createShareCards({ pictures, profiles, limiter }: ShareCardsPart
 
   async function draw({ profile, look }: PublicPage, address: string, owner: string): Promise<Uint8Array> {
     const avatarId = profile.avatar_url?.split('/').at(-1);
-    const avatar = avatarId === undefined ? undefined : await profiles.avatar(avatarId);
+    const avatar = avatarId === undefined ? undefined : await (await profiles.avatar(avatarId))?.read();
     const { ground, text, muted, accent } = colours[look];
     const left = 90;
     // Without a portrait the words stand in the middle.
     const down = avatar ? 0 : -95;
     const layers: Layer[] = [
       { kind: 'rectangle', colour: accent, left: 0, top: 0, width, height: 14 },
-      ...(avatar ? [{ kind: 'portrait', bytes: avatar.bytes, left, top: 90, size: 170 } as const] : []),
+      ...(avatar ? [{ kind: 'portrait', bytes: avatar, left, top: 90, size: 170 } as const] : []),
       words(nameOf(profile), text, { left, top: 295 + down, width: 640, height: 110, bold: true }),
       words(`@${profile.username}`, muted, { left, top: 425 + down, width: 640, height: 56 }),
       words('Namjai น้ำใจ', accent, { left, top: 520 + down, width: 640, height: 52, bold: true }),

@@ -28,13 +28,19 @@ export function fileSizes(db: Reader, creatorId: string): Promise<{ id: string; 
   return db.all('SELECT id, size FROM overlay_files WHERE creator_id = $1', [creatorId]);
 }
 
-/** Returns nothing if the creator is suspended. */
-export function fileById(db: Reader, id: string): Promise<Pick<FileRow, 'type' | 'bytes'> | undefined> {
+/** Returns nothing if the creator is suspended. `length`: SQLite would read the bytes to find the column behind them. */
+export function fileInfo(db: Reader, id: string): Promise<{ type: string; size: number } | undefined> {
   return db.get(
-    `SELECT f.type, f.bytes FROM overlay_files f JOIN creators c ON c.id = f.creator_id
+    `SELECT f.type, length(f.bytes) AS size FROM overlay_files f JOIN creators c ON c.id = f.creator_id
      WHERE f.id = $1 AND c.suspended_at IS NULL`,
     [id],
   );
+}
+
+/** By `all`: PostgreSQL batches `get`, and this statement is slow. */
+export async function fileBytes(db: Reader, id: string): Promise<Uint8Array | undefined> {
+  const [file] = await db.all<Pick<FileRow, 'bytes'>>('SELECT bytes FROM overlay_files WHERE id = $1', [id]);
+  return file?.bytes;
 }
 
 export interface LooksChange {

@@ -150,7 +150,11 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
       return done;
     },
 
-    file: (id: string) => repo.fileById(db, id),
+    /** Returns nothing if its creator is suspended. */
+    async file(id: string) {
+      const info = await repo.fileInfo(db, id);
+      return info && { ...info, read: () => repo.fileBytes(db, id) };
+    },
 
     everChanged: async (creatorId: string): Promise<boolean> => (await row(creatorId)).looks_version > 0,
 
