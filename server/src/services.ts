@@ -48,7 +48,7 @@ import {
 } from './features/sandbox/index.ts';
 import { createScreening } from './features/screening/index.ts';
 import { createSealing } from './features/sealing/index.ts';
-import { createStreams } from './features/sockets/index.ts';
+import { createStreams, encodeFrame } from './features/sockets/index.ts';
 import { createTips, type Tips } from './features/tips/index.ts';
 import { createTraces } from './features/trace/index.ts';
 import { createListeners, createWebhooks, grantWrites } from './features/webhooks/index.ts';
@@ -185,7 +185,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const streams = createStreams({ db, hub, slots: limiter.connectionSlots, events, log, metrics });
   const presence = createPresence({ db, streams, clock, log });
   const alerts = createAlerts({ db, events, screen, newId, overlaysConnected: presence.connected });
-  const rehearsals = createRehearsals({ db, hub, clock, newId, log, limiter, tips, accounts });
+  const rehearsals = createRehearsals({ db, hub, clock, newId, log, limiter, tips, accounts, encodeFrame });
   const overlays = createOverlays({
     db,
     origins,

@@ -1,6 +1,10 @@
 /**
- * What overlay connections get of rehearsals. A feed has a position of its own, reads the steps after it, and tells once
- * that a rehearsal is over. What was played before the page connected is not sent: a rehearsal is for whoever watches now.
+ * What overlay connections get of rehearsals. Invariants:
+ *
+ * - Each connection has a position of its own and is told once that a rehearsal is over. What was played before the page
+ *   connected is not sent: a rehearsal is for whoever watches now.
+ * - A creator's connections are served together: those at the same position share one read and one encoded frame. One that
+ *   reads slowly falls behind alone, and is read for until it has caught up.
  */
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -11,11 +15,13 @@ import { rehearsalTopic } from './topics.ts';
 
 export interface FeedsParts extends Pick<Platform, 'db' | 'hub' | 'log'> {
   readonly tips: Tips;
+  /** Encodes a frame for `FeedReceiver.sendFrame`. */
+  readonly encodeFrame: (frame: { readonly type: string; readonly [field: string]: unknown }) => Buffer;
 }
 
 /** The connection of an overlay page. */
 export interface FeedReceiver {
-  notify(frame: { readonly type: 'rehearsal'; readonly [field: string]: unknown }): void;
+  sendFrame(frame: Buffer): void;
   /** Bytes that wait in the socket's buffer. */
   readonly buffered: number;
 }
@@ -30,8 +36,32 @@ interface Position {
   told: boolean;
 }
 
-export function createFeeds({ db, hub, log, tips }: FeedsParts) {
-  const feeds = new Map<string, Set<() => void>>();
+interface Feed {
+  readonly receiver: FeedReceiver;
+  readonly since: number;
+  position: Position | undefined;
+}
+
+/** A feed of which the position in the current rehearsal is known. */
+type PlacedFeed = Feed & { position: Position };
+
+/** The open feeds of a creator. */
+interface CreatorFeeds {
+  readonly open: Set<Feed>;
+  readonly wake: () => void;
+  readonly unsubscribe: () => void;
+}
+
+/** A feed that was open before a rehearsal started gets all of it, another one what is played from now on. */
+function place(feed: Feed, row: repo.RehearsalRow): PlacedFeed {
+  const earlier = feed.position === undefined && row.created_at < feed.since;
+  if (feed.position?.id !== row.id)
+    feed.position = { id: row.id, n: earlier ? row.played : 0, told: earlier && repo.isOver(row) };
+  return Object.assign(feed, { position: feed.position });
+}
+
+export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
+  const creators = new Map<string, CreatorFeeds>();
 
   async function alertsOf(creatorId: string, id: string, steps: readonly repo.StepRow[]): Promise<object[]> {
     const showable = await tips.showable(
@@ -55,20 +85,64 @@ export function createFeeds({ db, hub, log, tips }: FeedsParts) {
     });
   }
 
-  async function read(creatorId: string, row: repo.RehearsalRow, position: Position, receiver: FeedReceiver) {
-    const { id, pace, status } = row;
-    const tell = (alerts: readonly object[]) => receiver.notify({ type: 'rehearsal', id, pace, status, alerts });
-    if (status === 'stopped' || status === 'ended') {
-      position.told = true;
-      return tell([]);
+  function tell(
+    feeds: readonly PlacedFeed[],
+    { id, pace, status }: repo.RehearsalRow,
+    alerts: readonly object[],
+  ): void {
+    const frame = encodeFrame({ type: 'rehearsal', id, pace, status, alerts });
+    for (const { receiver } of feeds) receiver.sendFrame(frame);
+  }
+
+  /** Sends the next page to feeds at the same position. Returns whether more may follow. */
+  async function readPage(creatorId: string, row: repo.RehearsalRow, feeds: readonly PlacedFeed[], after: number) {
+    const steps = await repo.stepsAfter(db, creatorId, after, pageSize);
+    const told = repo.isOver(row) && steps.length < pageSize;
+    const alerts = await alertsOf(creatorId, row.id, steps);
+    for (const { position } of feeds) Object.assign(position, { n: steps.at(-1)?.n ?? after, told });
+    if (steps.length > 0 || told) tell(feeds, row, alerts);
+    return steps.length === pageSize;
+  }
+
+  async function pass(creatorId: string, open: ReadonlySet<Feed>): Promise<void> {
+    // Before the row is read: a page that connects meanwhile is placed by a newer one.
+    const feeds = [...open];
+    const row = await repo.rehearsalOf(db, creatorId);
+    if (!row) return;
+    let due = feeds.map((feed) => place(feed, row)).filter(({ position }) => !position.told);
+    if (row.status === 'stopped' || row.status === 'ended') {
+      for (const { position } of due) position.told = true;
+      return due.length > 0 ? tell(due, row, []) : undefined;
     }
-    while (receiver.buffered < maxBuffered) {
-      const steps = await repo.stepsAfter(db, creatorId, position.n, pageSize);
-      position.n = steps.at(-1)?.n ?? position.n;
-      position.told = repo.isOver(row) && steps.length < pageSize;
-      if (steps.length > 0 || position.told) tell(await alertsOf(creatorId, id, steps));
-      if (steps.length < pageSize) return;
+    for (;;) {
+      due = due.filter((feed) => open.has(feed) && feed.receiver.buffered < maxBuffered);
+      if (due.length === 0) return;
+      // Those furthest behind first, so that they meet the others.
+      const after = Math.min(...due.map(({ position }) => position.n));
+      const together = due.filter(({ position }) => position.n === after);
+      if (!(await readPage(creatorId, row, together, after))) due = due.filter((feed) => !together.includes(feed));
     }
+  }
+
+  function createCreatorFeeds(creatorId: string): CreatorFeeds {
+    const open = new Set<Feed>();
+    let [running, requested] = [false, false];
+
+    async function run(): Promise<void> {
+      requested = true;
+      if (running) return;
+      running = true;
+      while (requested && open.size > 0) {
+        requested = false;
+        await pass(creatorId, open).catch((err) =>
+          log.warn({ err }, 'a rehearsal could not be read; it follows later'),
+        );
+      }
+      running = false;
+    }
+
+    const wake = () => void run();
+    return { open, wake, unsubscribe: hub.subscribe(rehearsalTopic(creatorId), wake) };
   }
 
   return {
@@ -77,45 +151,21 @@ export function createFeeds({ db, hub, log, tips }: FeedsParts) {
      * already. Returns a function that ends it.
      */
     open(creatorId: string, receiver: FeedReceiver, since: number): () => void {
-      let position: Position | undefined;
-      let [running, requested, closed] = [false, false, false];
-
-      async function pass(): Promise<void> {
-        const row = await repo.rehearsalOf(db, creatorId);
-        if (!row) return;
-        const earlier = position === undefined && row.created_at < since;
-        if (position?.id !== row.id)
-          position = { id: row.id, n: earlier ? row.played : 0, told: earlier && repo.isOver(row) };
-        if (!position.told) await read(creatorId, row, position, receiver);
-      }
-
-      async function run(): Promise<void> {
-        requested = true;
-        if (running) return;
-        running = true;
-        while (requested && !closed) {
-          requested = false;
-          await pass().catch((err) => log.warn({ err }, 'a rehearsal could not be read; it follows later'));
-        }
-        running = false;
-      }
-
-      const wake = () => void run();
-      const unsubscribe = hub.subscribe(rehearsalTopic(creatorId), wake);
-      const own = feeds.get(creatorId) ?? new Set();
-      feeds.set(creatorId, own.add(wake));
-      wake();
+      const feeds = creators.get(creatorId) ?? createCreatorFeeds(creatorId);
+      creators.set(creatorId, feeds);
+      const feed: Feed = { receiver, since, position: undefined };
+      feeds.open.add(feed);
+      feeds.wake();
       return () => {
-        closed = true;
-        unsubscribe();
-        own.delete(wake);
-        if (own.size === 0) feeds.delete(creatorId);
+        if (!feeds.open.delete(feed) || feeds.open.size > 0) return;
+        feeds.unsubscribe();
+        creators.delete(creatorId);
       };
     },
 
     /** Reads again, in case a hint was lost. */
     wake(creatorId: string): void {
-      for (const wake of feeds.get(creatorId) ?? []) wake();
+      creators.get(creatorId)?.wake();
     },
   };
 }

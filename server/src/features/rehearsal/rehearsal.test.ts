@@ -5,13 +5,17 @@ import { until } from '../../../../sdk/test/until.ts';
 import type { TestClock } from '../../../test/build-app.ts';
 import { makeApp, makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
-import { everythingStored, hour, minute, openOverlay, tipsAt } from '../../../test/rehearsals.ts';
+import { everythingStored, hour, minute, openOverlay, type RehearsalFrame, tipsAt } from '../../../test/rehearsals.ts';
 import { connect, listen, range, socketToken } from '../../../test/sockets.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { textFor } from '../../platform/db/statement.ts';
 import { allScopes } from '../oauth/index.ts';
 import { everything } from '../tips/index.ts';
+import { createFeeds } from './feed.ts';
 import { createRehearsalWorker } from './index.ts';
 import { stepsAfter } from './repo.ts';
+
+type Alert = RehearsalFrame['alerts'][number];
 
 const evening = Date.parse('2026-11-14T12:00:00Z');
 
@@ -245,6 +249,64 @@ test('one at a time, stopped at once on every overlay, and only for pages that w
   assert.ok(typeof again === 'object' && again.id > first.id);
   await playing.poll();
   await until('the next begins anew', () => page.frames.at(-1)?.id === again.id && page.alerts().at(-1)?.n === 1);
+});
+
+test('security 42: what is played is read and encoded once for all overlays, and a slow one falls behind alone', async (t) => {
+  const { runtime, clock, creatorId, later, worker, start } = await setUp(t);
+  const ids = await tipsAt(
+    { runtime, clock },
+    creatorId,
+    Array.from(range(1, 120), (n) => evening + n),
+  );
+  later();
+  const reads: string[] = [];
+  const all: Database['all'] = (sql, params) => {
+    if (textFor(runtime.db.engine, sql).includes('rehearsal_steps')) reads.push('steps');
+    return runtime.db.all(sql, params);
+  };
+  const encoded: Buffer[] = [];
+  const feeds = createFeeds({
+    ...runtime,
+    db: { ...runtime.db, all },
+    encodeFrame(frame) {
+      const buffer = Buffer.from(JSON.stringify(frame));
+      encoded.push(buffer);
+      return buffer;
+    },
+  });
+  const since = clock();
+  const pages = Array.from({ length: 20 }, (_, index) => {
+    const frames: Buffer[] = [];
+    const page = { frames, buffered: index === 0 ? 1e6 : 0, sendFrame: (frame: Buffer) => void frames.push(frame) };
+    t.after(feeds.open(creatorId, page, since));
+    return page;
+  });
+  const [slow, ...others] = pages;
+  assert.ok(slow);
+  await start(evening, evening + hour, 100);
+  await worker().idle();
+  const shown = (frames: readonly Buffer[]) =>
+    frames.flatMap((frame) => JSON.parse(String(frame)).alerts.map((alert: Alert) => alert.event.data.tip.id));
+  const over = ({ frames }: typeof slow) =>
+    shown(frames).length === ids.length && String(frames.at(-1)).includes('"finished"');
+  await until('all others have heard of the end', () => others.every(over));
+  for (const { frames } of others) {
+    assert.deepEqual(shown(frames), ids);
+    assert.equal(frames.length, encoded.length);
+    assert.ok(
+      frames.every((frame, index) => frame === encoded[index]),
+      'each frame was encoded once',
+    );
+  }
+  // A read for each frame at most, and those of hints that found nothing new.
+  const readsOfOthers = reads.length;
+  assert.ok(readsOfOthers < 3 * 120, `${readsOfOthers} reads`);
+  assert.deepEqual(slow.frames, []);
+  slow.buffered = 0;
+  feeds.wake(creatorId);
+  await until('the slow one has caught up', () => over(slow));
+  assert.deepEqual(shown(slow.frames), ids);
+  assert.equal(reads.length, readsOfOthers + 3);
 });
 
 test('a rehearsal ends with the lease of its node, and one that nobody plays ends too', async (t) => {

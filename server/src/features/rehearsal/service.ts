@@ -7,19 +7,21 @@
  * - A creator has one at a time. The row decides: one conditional write starts, takes, steps and ends it, so no alert is
  *   played after a stop has committed.
  * - One node plays it (worker.ts) and renews its lease. When the lease has run out any node marks the rehearsal as ended.
- * - Each overlay connection reads what was played from the database (feed.ts), in order, whichever node plays it.
+ * - Each node reads what was played from the database for its overlay connections (feed.ts), in order, whichever node
+ *   plays it.
  * - A tip is shown as it is now: one that was voided or erased since is not shown, or without its words.
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { Accounts } from '../accounts/index.ts';
-import type { Evening, Tips } from '../tips/index.ts';
-import { createFeeds } from './feed.ts';
+import type { Evening } from '../tips/index.ts';
+import { createFeeds, type FeedsParts } from './feed.ts';
 import * as repo from './repo.ts';
 import { longestMs, maxAlerts, maxSandboxAlerts, oldestMs, type Span, type SpanProblem, spanProblem } from './span.ts';
 import { progressTopic, rehearsalTopic, waitingTopic } from './topics.ts';
 
-export interface RehearsalsParts extends Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'log' | 'limiter'> {
-  readonly tips: Tips;
+export interface RehearsalsParts
+  extends FeedsParts,
+    Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'log' | 'limiter'> {
   readonly accounts: Pick<Accounts, 'sandboxOf'>;
 }
 
@@ -38,7 +40,17 @@ const sandboxLimit = { limit: 5_000, windowMs: 10 * 60_000 };
 
 export type StartProblem = SpanProblem | 'none' | 'too_many' | 'too_many_sandbox' | 'too_often' | 'another';
 
-export function createRehearsals({ db, hub, clock, newId, log, limiter, tips, accounts }: RehearsalsParts) {
+export function createRehearsals({
+  db,
+  hub,
+  clock,
+  newId,
+  log,
+  limiter,
+  tips,
+  accounts,
+  encodeFrame,
+}: RehearsalsParts) {
   const remembered = new Map<string, { readonly at: number; readonly evenings: Promise<Evening[]> }>();
 
   function announce(creatorId: string): void {
@@ -47,7 +59,7 @@ export function createRehearsals({ db, hub, clock, newId, log, limiter, tips, ac
   }
 
   return {
-    feeds: createFeeds({ db, hub, log, tips }),
+    feeds: createFeeds({ db, hub, log, tips, encodeFrame }),
     announce,
     current: (creatorId: string) => repo.rehearsalOf(db, creatorId),
 

@@ -67,6 +67,14 @@ export function textFrame(text: string): Buffer {
   return frame(0x1, text);
 }
 
+/** What a socket tells besides events. */
+export interface Notice {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export const encodeFrame = (notice: Notice): Buffer => textFrame(JSON.stringify(notice));
+
 /** A ping frame. Every WebSocket implementation answers it with a pong. */
 export const pingFrame: Buffer = frame(0x9, '');
 

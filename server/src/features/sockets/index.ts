@@ -1,5 +1,6 @@
 export { type CloseReason, closeReasons } from './close-reasons.ts';
 export type { Connection } from './connection.ts';
+export { encodeFrame } from './encoded-events.ts';
 export type { SandboxFrames } from './live-routes.ts';
 export { socketRoutes } from './routes.ts';
 export { type SocketConnection, webSocketOptions } from './socket.ts';

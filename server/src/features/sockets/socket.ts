@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import type { AcceptedWebSocket } from '../../platform/http/websocket.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
 import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
-import { type EncodedEvents, pingFrame, pongFrame, textFrame } from './encoded-events.ts';
+import { type EncodedEvents, encodeFrame, type Notice, pingFrame, pongFrame, textFrame } from './encoded-events.ts';
 import type { Subscription } from './streams.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -173,8 +173,13 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   }
 
   /** Sends a frame of another type than those of events. */
-  notify(frame: { readonly type: string; readonly [field: string]: unknown }): void {
-    if (this.#state === 'live') this.#write(textFrame(JSON.stringify(frame)));
+  notify(frame: Notice): void {
+    this.sendFrame(encodeFrame(frame));
+  }
+
+  /** Sends what `encodeFrame` made, for several connections at once. */
+  sendFrame(frame: Buffer): void {
+    if (this.#state === 'live') this.#write(frame);
   }
 
   keepalive(): void {
