@@ -24,6 +24,21 @@ export async function sumPiece(
   return sum ?? { totalMinor: 0, count: 0, read: 0, ...after };
 }
 
+export interface VoidedTip {
+  readonly sequence: number;
+  readonly createdAt: number;
+  readonly amountMinor: number;
+}
+
+/** Up to `limit` tips that were voided at this instant or later. */
+export function voidedSince(db: Reader, creatorId: string, since: number, limit: number): Promise<VoidedTip[]> {
+  return db.all<VoidedTip>(
+    `SELECT sequence, created_at AS "createdAt", amount_minor AS "amountMinor" FROM tips
+     WHERE creator_id = $1 AND voided_at IS NOT NULL AND voided_at >= $2 ORDER BY voided_at LIMIT $3`,
+    [creatorId, since, limit],
+  );
+}
+
 interface PieceSum extends EventPosition {
   readonly totalMinor: number;
   readonly count: number;

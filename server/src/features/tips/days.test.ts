@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seed, seeded } from '../../../../sdk/test/seeded.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
@@ -91,4 +92,105 @@ test('what was summed before is not read again', async (t) => {
   clock.advance(1);
   await record();
   assert.equal(await today(), 4);
+});
+
+test('security 42: a void is subtracted from its day, and no day is summed anew', async (t) => {
+  const { runtime, clock } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const record = async (amount: number) => {
+    const words = { name: 'NOK', displayName: null, message: null };
+    return (await runtime.tips.record({ creatorId, app: null, amount, ...words })).tip.id;
+  };
+  const voidTip = (id = '') => runtime.tips.void(creatorId, id, { clientId: null, reason: null });
+  const filled = async () =>
+    (await runtime.tips.days(creatorId, 30))
+      .filter(({ totalMinor, count }) => totalMinor !== 0 || count !== 0)
+      .map(({ totalMinor, count }) => [totalMinor, count]);
+  const ids: string[] = [];
+  for (const amount of [1.01, 2, 4, 8.5]) {
+    ids.push(await record(amount), await record(amount));
+    clock.advance(86_400_000);
+  }
+  const [first = '', , second] = ids;
+  const newest = await record(16);
+  assert.deepEqual(await filled(), [
+    [202, 2],
+    [400, 2],
+    [800, 2],
+    [1700, 2],
+    [1600, 1],
+  ]);
+  // A change that no write of ours makes is seen only where it is read.
+  await execute(runtime.db, 'UPDATE tips SET amount_minor = 99999 WHERE creator_id = $1 AND sequence IN (2, 5)', [
+    creatorId,
+  ]);
+  await voidTip(first);
+  assert.deepEqual(await filled(), [
+    [101, 1],
+    [400, 2],
+    [800, 2],
+    [1700, 2],
+    [1600, 1],
+  ]);
+  assert.equal((await runtime.tips.days(creatorId, 1)).length, 1, 'a look at today forgets no other day');
+  await Promise.all([voidTip(second), voidTip(newest), record(32)]);
+  assert.deepEqual(await filled(), [
+    [101, 1],
+    [200, 1],
+    [800, 2],
+    [1700, 2],
+    [3200, 1],
+  ]);
+  assert.deepEqual(
+    await filled(),
+    [
+      [101, 1],
+      [200, 1],
+      [800, 2],
+      [1700, 2],
+      [3200, 1],
+    ],
+    'once',
+  );
+});
+
+test(`days stay right to the satang while tips, voids and looks meet on two nodes (TEST_SEED=${seed})`, async (t) => {
+  const node = await buildApp(t);
+  const other = await buildApp(t, node.env);
+  const { creatorId } = await makeCreator(node.runtime);
+  const random = seeded(seed);
+  const ids: string[] = [];
+  const either = () => (random() < 0.5 ? node : other).runtime;
+  async function record(): Promise<void> {
+    const amount = (1 + Math.floor(random() * 10_000)) / 100;
+    const tip = { creatorId, app: null, amount, name: 'NOK', displayName: null, message: null };
+    ids.push((await either().tips.record(tip)).tip.id);
+  }
+  async function voidAny(): Promise<void> {
+    const [id] = ids.splice(Math.floor(random() * ids.length), 1);
+    if (id !== undefined) await either().tips.void(creatorId, id, { clientId: null, reason: null });
+  }
+  for (let round = 0; round < 60; round++) {
+    // Often in the same millisecond, now and then on another day.
+    const ms = random() < 0.5 ? 0 : random() < 0.8 ? 1 : 40_000_000;
+    for (const { clock } of [node, other]) clock.advance(ms);
+    const steps = Array.from({ length: 6 }, () => {
+      const kind = random();
+      if (kind < 0.4) return record();
+      return kind < 0.7 ? voidAny() : either().tips.days(creatorId, kind < 0.8 ? 1 : 30);
+    });
+    await Promise.all(steps);
+    const rows = await node.runtime.db.all<{ at: number; minor: number }>(
+      'SELECT created_at AS at, amount_minor AS minor FROM tips WHERE creator_id = $1 AND voided_at IS NULL',
+      [creatorId],
+    );
+    for (const { runtime } of [node, other]) {
+      const days = await runtime.tips.days(creatorId, 30);
+      const expected = days.map(({ startsAt }, index) => {
+        const own = rows.filter(({ at }) => at >= startsAt && at < (days[index + 1]?.startsAt ?? Infinity));
+        return { startsAt, totalMinor: own.reduce((sum, { minor }) => sum + minor, 0), count: own.length };
+      });
+      assert.deepEqual(days, expected, `round ${round}`);
+    }
+  }
 });

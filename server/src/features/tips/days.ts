@@ -6,8 +6,10 @@
  * - Time never runs backwards along a creator's events, so no tip is ever added before the newest event. The totals up
  *   to that event are cached, also for the day that is not over: a dashboard that refreshes at every tip sums only the
  *   new ones. A day after the newest event is empty.
- * - A void changes totals of the past. The creator's head counts voids: what was cached under another count is dropped.
- *   The count is read before the sums, so a void in between can only make them be dropped needlessly.
+ * - A void changes totals of the past. The creator's head counts voids. Its count is read before the sums and after them:
+ *   if it is the same, no void came in between, and the totals are without exactly so many voids. Then the tips that were
+ *   voided since are subtracted. They are found by their time, which is not before the newest event of then. Unless they
+ *   are exactly as many as the count has grown by, all is summed anew.
  * - A repair of the clock moves tips back, and the newest event with them: what was cached up to a later one is dropped.
  * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred looks
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
@@ -16,7 +18,7 @@ import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
-import { sumPiece } from './days-repo.ts';
+import { sumPiece, type VoidedTip, voidedSince } from './days-repo.ts';
 
 export interface DayTotal {
   readonly startsAt: number;
@@ -31,6 +33,11 @@ interface PartialTotal extends DayTotal {
 
 interface Cached {
   readonly voids: number;
+  /**
+   * The sequences of tips that were voided at `lastAt` and are not in the totals: a later void can have the same time.
+   * Absent if a void came while the totals were summed.
+   */
+  readonly voidedAtLast: ReadonlySet<number> | undefined;
   /** The time of the newest event, up to which the totals go. */
   readonly lastAt: number;
   readonly totals: ReadonlyMap<number, PartialTotal>;
@@ -38,9 +45,14 @@ interface Cached {
 
 /** The cache evicts the creator whose totals were read least recently. */
 const maxCachedCreators = 500;
+/** As many as a dashboard shows. A widget that asks for today must not evict the others. */
+const maxCachedDays = 30;
 
 /** The most tips of one piece: about a millisecond. */
 const pieceSize = 2_000;
+
+/** After more voids all is summed anew. */
+const maxSubtracted = 500;
 
 /** The time of the creator's newest event, and how many tips were voided. */
 interface DaysHead {
@@ -73,16 +85,49 @@ export async function sumBetween(
 
 export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
   readonly queue: WorkQueue;
+  readonly readHead: (creatorId: string) => Promise<DaysHead>;
 }
 
-export function createDays({ db, zone, queue }: DaysParts) {
+/** The total without those of the tips that it was summed with. */
+function subtract(total: PartialTotal, voided: readonly VoidedTip[]): PartialTotal {
+  const own = voided.filter(({ createdAt }) => createdAt >= total.startsAt && createdAt < total.until);
+  const minor = own.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  return { ...total, totalMinor: total.totalMinor - minor, count: total.count - own.length };
+}
+
+export function createDays({ db, zone, queue, readHead }: DaysParts) {
   const cache = new Map<string, Cached>();
 
-  function store(creatorId: string, { last_at: lastAt, void_count: voids }: DaysHead, totals: readonly PartialTotal[]) {
+  /** Reads the count of voids again, after all that the totals were summed from. */
+  async function store(
+    creatorId: string,
+    { last_at: lastAt, void_count: voids }: DaysHead,
+    totals: ReadonlyMap<number, PartialTotal>,
+  ): Promise<void> {
+    const atLast = await voidedSince(db, creatorId, lastAt, maxSubtracted);
+    const same = (await readHead(creatorId)).void_count === voids && atLast.length < maxSubtracted;
     cache.delete(creatorId);
-    cache.set(creatorId, { voids, lastAt, totals: new Map(totals.map((total) => [total.startsAt, total])) });
+    cache.set(creatorId, {
+      voids,
+      voidedAtLast: same ? new Set(atLast.map(({ sequence }) => sequence)) : undefined,
+      lastAt,
+      totals: new Map([...totals].sort(([a], [b]) => b - a).slice(0, maxCachedDays)),
+    });
     const [oldest] = cache.keys();
     if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
+  }
+
+  /** What is cached and true for this head. */
+  async function known(creatorId: string, { last_at: lastAt, void_count: voids }: DaysHead) {
+    const found = cache.get(creatorId);
+    if (!found || found.lastAt > lastAt) return undefined;
+    if (found.voids === voids) return found.totals;
+    const { voidedAtLast } = found;
+    if (!voidedAtLast) return undefined;
+    const listed = await voidedSince(db, creatorId, found.lastAt, maxSubtracted);
+    const voided = listed.filter(({ sequence }) => !voidedAtLast.has(sequence));
+    if (listed.length === maxSubtracted || voided.length !== voids - found.voids) return undefined;
+    return new Map([...found.totals].map(([startsAt, total]) => [startsAt, subtract(total, voided)]));
   }
 
   async function extend(
@@ -97,20 +142,20 @@ export function createDays({ db, zone, queue }: DaysParts) {
   }
 
   async function sumDays(creatorId: string, head: DaysHead, starts: readonly number[]): Promise<DayTotal[]> {
-    const { last_at: lastAt, void_count: voids } = head;
+    const { last_at: lastAt } = head;
     const pause = createPauses(creatorId);
-    const found = cache.get(creatorId);
-    const cached = found?.voids === voids && found.lastAt <= lastAt ? found.totals : undefined;
-    const [days, finalTotals]: [DayTotal[], PartialTotal[]] = [[], []];
+    const cached = await known(creatorId, head);
+    const days: DayTotal[] = [];
+    const finalTotals = new Map(cached);
     for (const [index, endsAt] of starts.slice(1).entries()) {
       const startsAt = starts[index] ?? 0;
-      const known = cached?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
-      const total = await extend(creatorId, known, Math.min(lastAt, endsAt), pause);
+      const earlier = cached?.get(startsAt) ?? { startsAt, totalMinor: 0, count: 0, until: startsAt };
+      const total = await extend(creatorId, earlier, Math.min(lastAt, endsAt), pause);
       const { until: _, ...day } = startsAt > lastAt ? total : await extend(creatorId, total, endsAt, pause);
-      finalTotals.push(total);
+      finalTotals.set(startsAt, total);
       days.push(day);
     }
-    store(creatorId, head, finalTotals);
+    await store(creatorId, head, finalTotals);
     return days;
   }
 
@@ -123,7 +168,8 @@ export function createDays({ db, zone, queue }: DaysParts) {
     if (others) {
       // If it failed, this one reads everything itself.
       await Promise.allSettled([others]);
-      return sumDays(creatorId, head, starts);
+      // What is cached may be newer than the head that was read before.
+      return sumDays(creatorId, await readHead(creatorId), starts);
     }
     const sum = sumDays(creatorId, head, starts);
     running.set(creatorId, sum);

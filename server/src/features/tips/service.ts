@@ -91,7 +91,6 @@ const historyReads = { atOnce: 2, maxWaiting: 30 };
 
 export function createTips({ db, events, screen, clock, newId, zone }: TipsParts) {
   const queue = createWorkQueue(historyReads);
-  const daysUntil = createDays({ db, zone, queue });
 
   async function headOf(creatorId: string) {
     const head = await events.head(creatorId);
@@ -99,6 +98,9 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     // Another node's clock may be ahead: the newest event can be later than this node's time.
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
+
+  const readHead = async (creatorId: string) => (await headOf(creatorId)).head;
+  const daysUntil = createDays({ db, zone, queue, readHead });
 
   /** How many tips there are, voided ones included. */
   async function countRecorded(creatorId: string): Promise<number> {
