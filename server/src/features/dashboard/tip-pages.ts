@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { money, type Times } from '../../platform/web/format.ts';
@@ -8,7 +9,7 @@ import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import { type Overlays, testWords } from '../overlay/index.ts';
 import type { TipRules, Tips } from '../tips/index.ts';
-import { type Traces, traceStyle } from '../trace/index.ts';
+import { countTracePage, type Traces, traceStyle } from '../trace/index.ts';
 import { createTipParser, newTipPath, readTypedTip, type TypedTip, tipFormView, type WrongTip } from './tip-form.ts';
 import { tipPath, tipsHome } from './tip-paths.ts';
 import { type TipView, tipView } from './tip-views.ts';
@@ -86,6 +87,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     { status = 200, typed }: { status?: number; typed?: TipView['typed'] } = {},
   ) {
     const { creatorId } = pages.requireSession(request);
+    await countTracePage(limiter, creatorId);
     const t = words(request);
     const trace = await traces.ofTip(creatorId, request.params.id, 'creator');
     const tip = await tips.byId(creatorId, request.params.id);
@@ -94,12 +96,13 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
       tips.isErased(creatorId, tip.id),
     ]);
     const lang = pages.lang(request);
+    const shown = { lang, csrf: pages.csrf(request, reply), times, tip, trace, replayable, erased, typed };
     return pages.show(request, reply, {
       status,
       title: t('title', { amount: money(tip.amount_minor) }),
       nav: 'dashboard',
       head: html`<link rel="stylesheet" href="${style()}">`,
-      body: tipView({ lang, csrf: pages.csrf(request, reply), times, tip, trace, replayable, erased, typed }),
+      body: await tipView(shown, createPauses(creatorId)),
     });
   }
 

@@ -44,7 +44,7 @@ const tones: Record<Tip['alert']['status'], Tone | 'plain'> = {
 };
 
 /** A tip with what happened to it, and what can be done with it. */
-export function tipView(o: TipView): Html {
+export async function tipView(o: TipView, pause: () => Promise<void>): Promise<Html> {
   const { tip } = o;
   const t = tipWords(o.lang);
   const replay = buttonForm({ action: `${tipPath(tip.id)}/replay`, csrf: o.csrf, label: t('replay') });
@@ -53,11 +53,12 @@ export function tipView(o: TipView): Html {
   const voiding = tip.status === 'voided' ? '' : voidForm(o, t);
   const erasing = o.erased ? '' : linkButton(eraseWords(o.lang)('erase'), erasePath(tip.id));
   const shown = { view: o.trace, lang: o.lang, times: o.times };
+  const happened = await traceView(shown, pause);
   return html`
 !${heading({ title: t('title', { amount: money(tip.amount_minor) }), actions })}
 !${traceVerdict(shown)}
 !${card({ title: t('tip'), body: definitions(facts(o, t)), actions: html`!${voiding}!${erasing}` })}
-!${traceView(shown)}`;
+!${happened}`;
 }
 
 /** Where the creator can do what the alert waits for, or change what kept it from the screen. */

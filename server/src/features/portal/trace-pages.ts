@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import { card, definitions, heading, linkButton } from '../../platform/web/blocks.ts';
 import { money } from '../../platform/web/format.ts';
 import { field } from '../../platform/web/forms.ts';
@@ -7,7 +9,15 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
 import type { Grants } from '../oauth/index.ts';
-import { type Traces, type TraceView, traceStyle, traceVerdict, traceView, webhookVerdict } from '../trace/index.ts';
+import {
+  countTracePage,
+  type Traces,
+  type TraceView,
+  traceStyle,
+  traceVerdict,
+  traceView,
+  webhookVerdict,
+} from '../trace/index.ts';
 import type { Delivery } from '../webhooks/index.ts';
 import { traceWords as words } from './trace-words.ts';
 import type { View } from './views.ts';
@@ -16,6 +26,7 @@ export interface TracePagesParts {
   readonly pages: Pages;
   readonly grants: Grants;
   readonly traces: Traces;
+  readonly limiter: Limiter;
   readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
   readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
@@ -52,7 +63,7 @@ interface Path {
 
 /** The way of a tip, as the app itself may read it. */
 export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void {
-  const { pages, grants, traces, viewOf, ownApp } = parts;
+  const { pages, grants, traces, limiter, viewOf, ownApp } = parts;
   const style = traceStyle(pages.assets);
 
   /** Nothing if the app may not read tips or events of that creator now. */
@@ -69,11 +80,14 @@ export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void
   }
 
   scope.get<Path>('/developers/apps/:clientId/trace', async (request, reply) => {
-    const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+    const { creatorId: ownerId } = pages.requireSession(request);
+    const app = await ownApp(ownerId, request.params.clientId);
     const view = viewOf(request, reply);
     const t = words(view.lang);
     const id = typeof request.query.id === 'string' ? request.query.id.trim() : '';
+    if (id !== '') await countTracePage(limiter, ownerId);
     const found = id === '' ? undefined : await find(app.id, id);
+    const happened = found ? await result(view, found, createPauses(ownerId)) : '';
     const wrong = id !== '' && !found ? t('notFound') : undefined;
     const top = heading({
       title: t('title'),
@@ -85,17 +99,18 @@ export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void
       title: t('title'),
       nav: 'developers',
       head: html`<link rel="stylesheet" href="${style()}">`,
-      body: html`!${top}!${card({ body: searchForm(view.lang, app.id, id, wrong) })}!${found ? result(view, found) : ''}`,
+      body: html`!${top}!${card({ body: searchForm(view.lang, app.id, id, wrong) })}!${happened}`,
     });
   });
 }
 
-function result({ lang, times }: View, view: TraceView): Html {
+async function result({ lang, times }: View, view: TraceView, pause: () => Promise<void>): Promise<Html> {
   const t = words(lang);
   const shown = { view, lang, times };
   const { tip } = view;
   const about: [string, Html][] = tip
     ? [[t('tip'), html`${money(tip.amount_minor)} <code translate="no">${tip.id}</code>`]]
     : [[t('event'), html`<code translate="no">${view.id}</code>`]];
-  return html`!${traceVerdict(shown)}!${webhookVerdict(shown)}!${card({ body: definitions(about) })}!${traceView(shown)}`;
+  const happened = await traceView(shown, pause);
+  return html`!${traceVerdict(shown)}!${webhookVerdict(shown)}!${card({ body: definitions(about) })}!${happened}`;
 }

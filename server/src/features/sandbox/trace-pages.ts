@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import { heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
-import { type Traces, traceStyle, traceVerdict, traceView } from '../trace/index.ts';
+import { countTracePage, type Traces, traceStyle, traceVerdict, traceView } from '../trace/index.ts';
 import type { SandboxCreator } from './service.ts';
 import { home, pathOf } from './views.ts';
 import { sandboxWords } from './words.ts';
@@ -12,6 +14,7 @@ export interface SandboxTracesParts {
   readonly pages: Pages;
   readonly traces: Traces;
   readonly times: Times;
+  readonly limiter: Limiter;
   /** Throws a 404 if the developer has no such sandbox creator. */
   readonly owned: (developerId: string, id: string) => Promise<SandboxCreator>;
 }
@@ -21,21 +24,26 @@ interface EventRoute {
 }
 
 /** The way of one event of a sandbox creator. All receivers are the developer's own, so nothing is left out. */
-export function sandboxTraces(scope: FastifyInstance, { pages, traces, times, owned }: SandboxTracesParts): void {
+export function sandboxTraces(
+  scope: FastifyInstance,
+  { pages, traces, times, limiter, owned }: SandboxTracesParts,
+): void {
   const style = traceStyle(pages.assets);
 
   scope.get<EventRoute>(`${home}/:id/trace/:eventId`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const creator = await owned(creatorId, request.params.id);
+    await countTracePage(limiter, creatorId);
     const lang = pages.lang(request);
     const t = sandboxWords(lang);
     const shown = { view: await traces.ofEvent(creator.id, request.params.eventId, 'operator'), lang, times };
+    const happened = await traceView(shown, createPauses(creator.id));
     const back = linkButton(t('backTo', { name: creator.display_name }), pathOf(creator));
     return pages.show(request, reply, {
       title: t('trace'),
       nav: 'developers',
       head: html`<link rel="stylesheet" href="${style()}">`,
-      body: html`!${heading({ title: t('trace'), actions: back })}!${traceVerdict(shown)}!${traceView(shown)}`,
+      body: html`!${heading({ title: t('trace'), actions: back })}!${traceVerdict(shown)}!${happened}`,
     });
   });
 }

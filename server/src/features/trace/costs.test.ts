@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
@@ -70,9 +71,10 @@ test('a trace is found by keys among many tips, events and deliveries, never by 
   }
 });
 
-test('security 41: a tip that was replayed often, to many webhooks and by many attempts, has a trace of bounded length', async (t) => {
+/** A tip with 30 replays, sent to ten webhooks of each of six apps, each delivery tried 20 times. */
+async function replayedOften(t: TestContext) {
   const app = await buildApp(t);
-  const { runtime, http } = app;
+  const { runtime } = app;
   const { db, webhooks, newId } = runtime;
   const creator = await makeCreator(runtime);
   const { creatorId } = creator;
@@ -99,10 +101,14 @@ test('security 41: a tip that was replayed often, to many webhooks and by many a
        (creator_id, endpoint_id, event_id, id, event_type, sequence, status, due_at, created_at, attempts)
      SELECT v.creator_id, e.id, v.id, 'dlv_' || (1000 + v.sequence) || e.id, v.type, v.sequence, 'pending', v.created_at,
        v.created_at, $1 FROM events v CROSS JOIN webhook_endpoints e`,
-    [JSON.stringify(Array.from({ length: 20 }, () => ({ ...attempt, response_body: 'x' })))],
+    [JSON.stringify(Array.from({ length: 20 }, () => ({ ...attempt, response_body: 'x'.repeat(500) })))],
   );
+  return { ...app, id, creatorId, pair: pairs[0]!, visitor: await signedInVisitor(app, creatorId) };
+}
 
-  const trace: Trace = (await http.inject({ url: `/v1/tips/${id}/trace`, headers: pairs[0]!.headers })).json();
+test('security 41: a tip that was replayed often, to many webhooks and by many attempts, has a trace of bounded length', async (t) => {
+  const { http, runtime, id, pair, visitor } = await replayedOften(t);
+  const trace: Trace = (await http.inject({ url: `/v1/tips/${id}/trace`, headers: pair.headers })).json();
   const attempts = trace.steps.filter((step) => step.kind === 'webhook');
   const told = new Map(attempts.map(({ detail }) => [detail.delivery_id, detail]));
   assert.equal(told.size, 10 * 21, 'each webhook, of the tip and of twenty replays');
@@ -113,10 +119,58 @@ test('security 41: a tip that was replayed often, to many webhooks and by many a
     [],
   );
 
-  const all = t.mock.method(db, 'all');
-  const page = await (await signedInVisitor(app, creatorId)).get(`/dashboard/tips/${id}`);
+  const all = t.mock.method(runtime.db, 'all');
+  const page = await visitor.get(`/dashboard/tips/${id}`);
   const rows = await Promise.all(all.mock.calls.map(({ result }) => result));
   assert.ok(Math.max(...rows.map((read) => read?.length ?? 0)) <= 400);
   assert.ok(page.body.length < 400_000, `${page.body.length} characters`);
   assert.equal(page.statusCode, 200);
+});
+
+test('security 41: of many deliveries only what the trace tells is read, in steps between which others run', async (t) => {
+  const { http, runtime, id, pair, visitor } = await replayedOften(t);
+  const api = () => http.inject({ url: `/v1/tips/${id}/trace`, headers: pair.headers });
+  const dashboard = () => visitor.get(`/dashboard/tips/${id}`);
+  const portal = () => visitor.get(`/developers/apps/${pair.clientId}/trace?id=${id}`);
+  for (const page of [api, dashboard, portal]) assert.equal((await page()).statusCode, 200);
+  for (const [page, least] of [
+    [api, 210 / 50 + 210 / 25],
+    [dashboard, 400 / 50 + 400 / 25 + 400],
+    [portal, 210 / 50 + 210 / 25 + 400],
+  ] as const) {
+    const all = t.mock.method(runtime.db, 'all');
+    // Whatever is measured takes a millisecond.
+    let time = performance.now();
+    const now = t.mock.method(performance, 'now', () => (time += 1));
+    let [iterations, done] = [0, false];
+    const answer = page().finally(() => (done = true));
+    for (; !done; iterations += 1) await nextIteration();
+    now.mock.restore();
+    assert.equal((await answer).statusCode, 200);
+    const reads = await Promise.all(all.mock.calls.map(({ result }) => result));
+    all.mock.restore();
+    const bytes = reads.map((rows) => JSON.stringify(rows ?? []).length);
+    assert.ok(Math.max(...bytes) < 60_000, `${Math.max(...bytes)} bytes in one read`);
+    assert.ok(bytes.reduce((sum, read) => sum + read) < 400_000, `${bytes} bytes`);
+    assert.ok(iterations >= least, `${page.name}: ${iterations} iterations of the event loop`);
+  }
+});
+
+test('security 41: pages with a trace are shown 120 times a minute to one account', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId: developerId } = await makeCreator(app.runtime);
+  const pair = await makePair(app.runtime, { app: await makeApp(app.runtime, 'App', developerId) });
+  const { id } = await sendTip(app, pair);
+  const visitor = await signedInVisitor(app, pair.creatorId);
+  const page = `/dashboard/tips/${id}`;
+  for (let n = 0; n < 120; n += 1) assert.equal((await visitor.get(page)).statusCode, 200);
+  const refused = await visitor.get(page);
+  assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '60']);
+  const developer = await signedInVisitor(app, developerId);
+  const search = `/developers/apps/${pair.clientId}/trace`;
+  for (let n = 0; n < 120; n += 1) assert.equal((await developer.get(`${search}?id=${id}`)).statusCode, 200);
+  assert.equal((await developer.get(`${search}?id=${id}`)).statusCode, 429);
+  assert.equal((await developer.get(search)).statusCode, 200, 'the form alone costs nothing');
+  app.clock.advance(60_000);
+  assert.equal((await visitor.get(page)).statusCode, 200);
 });

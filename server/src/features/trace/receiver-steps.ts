@@ -14,18 +14,12 @@ export function receiverLane({ id, kind, name, url }: Receiver, reader: Reader):
   return { id, kind, name, url: reader === 'creator' ? null : url };
 }
 
-/** As many as ten webhooks make of three events. Of more, the newest of each delivery are told. */
-const maxAttempts = 300;
-
 /** The last attempt that is kept tells when the next one comes. */
 export function attemptSteps({ deliveries }: ReceiverFacts, events: readonly ReadEvent[], reader: Reader): LaneStep[] {
   const types = new Map(events.map(({ id, type }) => [id, type]));
-  const made = deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0);
-  const ofEach = made > maxAttempts ? Math.ceil(maxAttempts / deliveries.length) : maxAttempts;
-  return deliveries.flatMap(({ endpointId, eventId, id, status, attempts, nextAttemptAt }) => {
-    const first = Math.max(0, attempts.length - ofEach);
-    return attempts.slice(first).map(
-      ({ at, status_code, duration_ms, error }, index): LaneStep => ({
+  return deliveries.flatMap(({ endpointId, eventId, id, status, attemptCount, attempts, nextAttemptAt }) =>
+    attempts.map(
+      ({ number, at, status_code, duration_ms, error }): LaneStep => ({
         lane: endpointId,
         at,
         kind: 'webhook',
@@ -35,17 +29,16 @@ export function attemptSteps({ deliveries }: ReceiverFacts, events: readonly Rea
           delivery_id: id,
           event_id: eventId,
           event_type: types.get(eventId) ?? '',
-          attempt: first + index + 1,
+          attempt: number,
           status_code,
           duration_ms,
           // It may name the address of the app.
           error: reader === 'creator' ? null : error,
-          next_attempt_at:
-            first + index === attempts.length - 1 && status === 'pending' ? toTimestampOrNull(nextAttemptAt) : null,
+          next_attempt_at: number === attemptCount && status === 'pending' ? toTimestampOrNull(nextAttemptAt) : null,
         },
       }),
-    );
-  });
+    ),
+  );
 }
 
 /**
@@ -83,14 +76,17 @@ interface Why {
 }
 
 /** Why a delivery was not sent, or is not sent any more; nothing if its attempts tell. */
-function endedBecause(receiver: Receiver, { status, attempts, grantEndedAt, createdAt }: EventDelivery): Why | null {
+function endedBecause(
+  receiver: Receiver,
+  { status, attemptCount, grantEndedAt, createdAt }: EventDelivery,
+): Why | null {
   switch (status) {
     case 'succeeded':
       return null;
     case 'pending':
-      return attempts.length === 0 ? { reason: 'waiting', since: createdAt } : null;
+      return attemptCount === 0 ? { reason: 'waiting', since: createdAt } : null;
     case 'failed':
-      return attempts.length === 0 ? { reason: 'not_kept', since: null } : null;
+      return attemptCount === 0 ? { reason: 'not_kept', since: null } : null;
     case 'skipped':
       return { reason: 'disabled', since: receiver.disabledAt };
     case 'cancelled':

@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { Type } from '../../platform/http/type.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import { type Protect, protectedErrors } from '../oauth/index.ts';
 import { Trace, traceExample } from './schemas.ts';
 import { type Traces, toTrace } from './service.ts';
@@ -32,6 +33,7 @@ export function traceRoutes(instance: FastifyInstance, { traces, protect }: Trac
     },
     handler: async ({ grant, params }, reply) => {
       const view = await traces.ofTip(grant.creatorId, params.id, { clientId: grant.clientId });
+      await createPauses(grant.creatorId)();
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(toTrace(view)));
     },
   });

@@ -4,10 +4,12 @@
  * - Recording a tip writes nothing for it but the request's id, in the row of the tip. What is decided later is written
  *   where it is decided.
  * - Everything is found by keys: the events of a tip by their subject, the deliveries of an event by endpoint.
+ * - One trace can have hundreds of steps, so it is put together in turns of a millisecond (platform/pauses.ts).
  * - A reader gets what is theirs: the queries ask for an app's own endpoints only; no address leaves to a creator.
  */
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { createPauses } from '../../platform/pauses.ts';
 import type { Apps } from '../apps/index.ts';
 import type { EventLog } from '../events/index.ts';
 import type { Tips } from '../tips/index.ts';
@@ -84,6 +86,8 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
   }
 
   async function ofTip(creatorId: string, id: string, reader: Reader): Promise<TraceView> {
+    const pause = createPauses(creatorId);
+    await pause();
     const facts = await tips.history(creatorId, id);
     const { tip, sequence } = facts;
     const [ownEvents, later, overlayFacts] = await Promise.all([
@@ -98,6 +102,7 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
     const own = found.find(({ type }) => type === 'tip.created');
     const facets = await received(creatorId, eventIdsOf(found), reader);
     const ofPrograms = await sent(creatorId, own, found, reader);
+    await pause();
     const steps = [
       ...tipSteps(facts, found, overlayFacts, reader),
       ...attemptSteps(facets, found, reader),
@@ -136,6 +141,7 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
       const all = [event, ...later.filter((each) => each.id !== id)];
       const facets = await received(creatorId, eventIdsOf(all), reader);
       const ofPrograms = await sent(creatorId, event, all, reader);
+      await createPauses(creatorId)();
       const { steps, missing } = eventSteps(event, all);
       return {
         id,

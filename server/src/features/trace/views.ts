@@ -1,5 +1,5 @@
 import type { Assets } from '../../platform/web/assets.ts';
-import { badge, definitions, notice, table, webAddress, written } from '../../platform/web/blocks.ts';
+import { badge, definitions, notice, tableOf, tableRow, webAddress, written } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
@@ -26,33 +26,41 @@ export interface ShownTrace {
 /** The stylesheet of a page with a trace. */
 export const traceStyle = (assets: Assets): (() => string) => assets.add(new URL('./trace.css', import.meta.url));
 
-/** The picture, and the list of the same. */
-export function traceView(o: ShownTrace): Html {
+/** The picture, and the list of the same. `pause` is awaited between rows, of which there may be hundreds. */
+export async function traceView(o: ShownTrace, pause: () => Promise<void>): Promise<Html> {
   const t = traceWords(o.lang);
   const names = laneNames(o.view, t);
   const start = Date.parse(o.view.steps[0]?.at ?? '');
-  const steps = o.view.steps.map((step) => [
-    html`${Date.parse(step.at) === start ? t('start') : `+${duration(Date.parse(step.at) - start, t)}`}`,
-    o.times.exact(new Date(step.at), o.lang),
-    laneCell(step.lane, names),
-    stepCell(step, o, t),
-  ]);
-  const absent = o.view.missing.map((each) => [
-    badge(t(missingLabel(each)), missingTone(each)),
-    html`–`,
-    laneCell(each.lane, names),
-    html`<div>!${missingText(each, o, t)}</div>`,
-  ]);
+  const columns = [{ label: t('after') }, { label: t('when') }, { label: t('where') }, { label: t('what') }];
+  const rows: Html[] = [];
+  for (const step of o.view.steps) {
+    await pause();
+    const after = Date.parse(step.at) - start;
+    const cells = [
+      html`${after === 0 ? t('start') : `+${duration(after, t)}`}`,
+      o.times.exact(new Date(step.at), o.lang),
+      laneCell(step.lane, names),
+      stepCell(step, o, t),
+    ];
+    rows.push(tableRow(columns, cells));
+  }
+  for (const each of o.view.missing) {
+    await pause();
+    const cells = [
+      badge(t(missingLabel(each)), missingTone(each)),
+      html`–`,
+      laneCell(each.lane, names),
+      html`<div>!${missingText(each, o, t)}</div>`,
+    ];
+    rows.push(tableRow(columns, cells));
+  }
+  await pause();
   return html`
 <section class="card trace">
   <h2>${t('title')}</h2>
   !${tracePicture(o.view, names, t)}
   !${addresses(o.view, names)}
-  !${table({
-    caption: t('caption'),
-    columns: [{ label: t('after') }, { label: t('when') }, { label: t('where') }, { label: t('what') }],
-    rows: [...steps, ...absent],
-  })}
+  !${tableOf({ caption: t('caption'), columns, rows })}
 </section>`;
 }
 

@@ -83,22 +83,37 @@ export const emptyState = (o: { title: string; text: string; action?: Html; alon
  */
 export function table(o: {
   caption: string;
-  columns: { label: string; numeric?: boolean }[];
+  columns: readonly Column[];
   rows: Html[][];
   /** Scripts recognise a row by its key. */
   keys?: string[];
 }): Html {
-  const numeric = (index: number) => (o.columns[index]?.numeric ? html` class="numeric"` : '');
-  const head = o.columns.map(
-    (column, index) => html`<th scope="col" role="columnheader"!${numeric(index)}>${column.label}</th>`,
-  );
+  return tableOf({ ...o, rows: o.rows.map((cells, index) => tableRow(o.columns, cells, o.keys?.[index])) });
+}
+
+interface Column {
+  readonly label: string;
+  readonly numeric?: boolean;
+}
+
+const numeric = (column?: Column): Html => (column?.numeric ? html` class="numeric"` : '');
+
+/** One row of a table: a long one is written in parts. */
+export function tableRow(columns: readonly Column[], cells: readonly Html[], key?: string): Html {
   const cell = (value: Html, index: number) =>
-    html`<td role="cell" data-label="${o.columns[index]?.label}"!${numeric(index)}>!${value}</td>`;
+    html`<td role="cell" data-label="${columns[index]?.label}"!${numeric(columns[index])}>!${value}</td>`;
+  return html`<tr role="row"!${attributes({ 'data-key': key })}>!${cells.map(cell)}</tr>`;
+}
+
+export function tableOf(o: { caption: string; columns: readonly Column[]; rows: readonly Html[] }): Html {
+  const head = o.columns.map(
+    (column) => html`<th scope="col" role="columnheader"!${numeric(column)}>${column.label}</th>`,
+  );
   return html`
 <table role="table">
   <caption class="visually-hidden">${o.caption}</caption>
   <thead role="rowgroup"><tr role="row">!${head}</tr></thead>
-  <tbody role="rowgroup">!${o.rows.map((cells, index) => html`<tr role="row"!${attributes({ 'data-key': o.keys?.[index] })}>!${cells.map(cell)}</tr>`)}</tbody>
+  <tbody role="rowgroup">!${o.rows}</tbody>
 </table>`;
 }
 

@@ -52,40 +52,82 @@ export function receiversOf(
     : db.all<ReceiverRow>(receiversOfApp, [creatorId, limit, clientId]);
 }
 
+/** Of the delivery of an event to an endpoint. */
+export interface DeliveryKey {
+  readonly endpointId: string;
+  readonly eventId: string;
+}
+
 export interface EventDeliveryRow {
   endpoint_id: string;
   event_id: string;
   id: string;
   status: DeliveryStatus;
-  attempts: string;
+  /** How many attempts are kept. */
+  attempts: number;
   due_at: number | null;
   /** When the grant that the delivery is for has ended. */
   ended_at: number | null;
   created_at: number;
 }
 
-const deliveriesSql = (endpoints: string, events: string): string =>
-  `SELECT d.endpoint_id, d.event_id, d.id, d.status, d.attempts, d.due_at, d.created_at, g.ended_at
-   FROM webhook_deliveries d LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id
-   WHERE d.creator_id = $1 AND d.endpoint_id ${endpoints} AND d.event_id ${events} ORDER BY d.id LIMIT $4`;
+/** Each key is one probe of the unique index of deliveries. A CROSS JOIN of SQLite keeps the order of its tables. */
+const ofKeys = {
+  sqlite: `json_each($2) AS k CROSS JOIN webhook_deliveries d
+    ON d.creator_id = $1 AND d.endpoint_id = k.value ->> 0 AND d.event_id = k.value ->> 1`,
+  postgres: `json_array_elements(CAST($2 AS JSON)) AS k (value) JOIN webhook_deliveries d
+    ON d.creator_id = $1 AND d.endpoint_id = k.value ->> 0 AND d.event_id = k.value ->> 1`,
+};
 
-/** Every endpoint with every event is one probe of the unique key of deliveries. */
-const deliveriesOfEventsSql: Sql = {
-  sqlite: deliveriesSql('IN (SELECT value FROM json_each($2))', 'IN (SELECT value FROM json_each($3))'),
-  postgres: deliveriesSql(
-    '= ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))',
-    '= ANY(ARRAY(SELECT json_array_elements_text(CAST($3 AS JSON))))',
+const deliveriesSql = (source: string, attempts: string): string =>
+  `SELECT d.endpoint_id, d.event_id, d.id, d.status, ${attempts} AS attempts, d.due_at, d.created_at, g.ended_at
+   FROM ${source} LEFT JOIN grants g ON g.creator_id = d.creator_id AND g.id = d.grant_id`;
+
+const deliveriesOfKeys: Sql = {
+  sqlite: deliveriesSql(ofKeys.sqlite, 'json_array_length(d.attempts)'),
+  postgres: deliveriesSql(ofKeys.postgres, 'json_array_length(CAST(d.attempts AS JSON))'),
+};
+
+/** Those of these deliveries that there are, in no order. */
+export function deliveriesOf(
+  db: Reader,
+  creatorId: string,
+  deliveries: readonly DeliveryKey[],
+): Promise<EventDeliveryRow[]> {
+  const keys = deliveries.map(({ endpointId, eventId }) => [endpointId, eventId]);
+  return db.all<EventDeliveryRow>(deliveriesOfKeys, [creatorId, JSON.stringify(keys)]);
+}
+
+export interface AttemptRow {
+  delivery_id: string;
+  /** From 1, of those that are kept. */
+  number: number;
+  at: string;
+  status_code: number | null;
+  duration_ms: number;
+  error: string | null;
+}
+
+const attemptsSql = (source: string, number: string): string =>
+  `SELECT d.id AS delivery_id, ${number} AS number, a.value ->> 'at' AS at,
+     CAST(a.value ->> 'status_code' AS BIGINT) AS status_code, CAST(a.value ->> 'duration_ms' AS BIGINT) AS duration_ms,
+     a.value ->> 'error' AS error
+   FROM ${source} WHERE ${number} > CAST(k.value ->> 2 AS BIGINT) ORDER BY d.id, number`;
+
+const attemptsOfKeys: Sql = {
+  sqlite: attemptsSql(`${ofKeys.sqlite} CROSS JOIN json_each(d.attempts) AS a`, 'a.key + 1'),
+  postgres: attemptsSql(
+    `${ofKeys.postgres} CROSS JOIN LATERAL json_array_elements(CAST(d.attempts AS JSON)) WITH ORDINALITY AS a (value, number)`,
+    'a.number',
   ),
 };
 
-/** Oldest first. */
-export function deliveriesOfEvents(
+/** The attempts of each of these deliveries after so many, in order, without what receivers answered. */
+export function attemptsOf(
   db: Reader,
   creatorId: string,
-  endpointIds: readonly string[],
-  eventIds: readonly string[],
-  limit: number,
-): Promise<EventDeliveryRow[]> {
-  const lists = [JSON.stringify(endpointIds), JSON.stringify(eventIds)];
-  return db.all<EventDeliveryRow>(deliveriesOfEventsSql, [creatorId, ...lists, limit]);
+  deliveries: readonly (DeliveryKey & { readonly after: number })[],
+): Promise<AttemptRow[]> {
+  const keys = deliveries.map(({ endpointId, eventId, after }) => [endpointId, eventId, after]);
+  return db.all<AttemptRow>(attemptsOfKeys, [creatorId, JSON.stringify(keys)]);
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { createPauses } from '../../../platform/pauses.ts';
 import type { DeliveryStatus } from '../delivery/repo.ts';
 import { lagOf } from '../dispatch/repo.ts';
 import * as repo from './receivers-repo.ts';
@@ -28,7 +29,12 @@ export interface EventDelivery {
   readonly eventId: string;
   readonly id: string;
   readonly status: DeliveryStatus;
+  /** How many attempts are kept. */
+  readonly attemptCount: number;
+  /** The newest of them, in order. */
   readonly attempts: readonly {
+    /** From 1, of those that are kept. */
+    readonly number: number;
     readonly at: string;
     readonly status_code: number | null;
     readonly duration_ms: number;
@@ -44,6 +50,10 @@ export interface EventDelivery {
 const maxReceivers = 200;
 /** Of one trace: a new tip and its approval, to every receiver. What follows them is told as far as there is room. */
 const maxDeliveries = 2 * maxReceivers;
+/** As many as ten webhooks make of three events. Of more, the newest of each delivery are told. */
+const maxAttempts = 300;
+/** What is read in one step, so that it takes about a millisecond: a delivery has up to 20 KB of attempts. */
+const atOnce = { keys: 50, deliveries: 25 };
 
 /** Who gets the events of a creator, and what became of them. With a `clientId`, of that app alone. */
 export const createReceivers = (db: Database) => ({
@@ -62,20 +72,45 @@ export const createReceivers = (db: Database) => ({
     }));
   },
 
+  /** Oldest first. What is read depends on what is told, not on how often deliveries were tried. */
   async deliveriesOf(
     creatorId: string,
     receivers: readonly Receiver[],
     eventIds: readonly string[],
   ): Promise<EventDelivery[]> {
-    const ids = receivers.map(({ id }) => id);
-    if (ids.length === 0 || eventIds.length === 0) return [];
-    const rows = await repo.deliveriesOfEvents(db, creatorId, ids, eventIds, maxDeliveries);
-    return rows.map((row) => ({
+    const pause = createPauses(creatorId);
+    const rows: repo.EventDeliveryRow[] = [];
+    const keys = eventIds.flatMap((eventId) => receivers.map(({ id }) => ({ endpointId: id, eventId })));
+    for (let at = 0; at < keys.length && rows.length < maxDeliveries; at += atOnce.keys) {
+      await pause();
+      rows.push(...(await repo.deliveriesOf(db, creatorId, keys.slice(at, at + atOnce.keys))));
+    }
+    const told = rows.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, maxDeliveries);
+
+    const made = told.reduce((sum, { attempts }) => sum + attempts, 0);
+    const ofEach = made > maxAttempts ? Math.ceil(maxAttempts / told.length) : maxAttempts;
+    const tried = told.filter(({ attempts }) => attempts > 0);
+    const newest = new Map<string, repo.AttemptRow[]>();
+    for (let at = 0; at < tried.length; at += atOnce.deliveries) {
+      await pause();
+      const some = tried.slice(at, at + atOnce.deliveries).map(({ endpoint_id, event_id, attempts }) => ({
+        ...{ endpointId: endpoint_id, eventId: event_id },
+        after: Math.max(0, attempts - ofEach),
+      }));
+      for (const attempt of await repo.attemptsOf(db, creatorId, some)) {
+        const own = newest.get(attempt.delivery_id);
+        if (own) own.push(attempt);
+        else newest.set(attempt.delivery_id, [attempt]);
+      }
+    }
+    return told.map((row) => ({
       endpointId: row.endpoint_id,
       eventId: row.event_id,
       id: row.id,
       status: row.status,
-      attempts: JSON.parse(row.attempts),
+      attemptCount: row.attempts,
+      // One that was made since is left out, because the status does not know of it.
+      attempts: newest.get(row.id)?.filter(({ number }) => number <= row.attempts) ?? [],
       nextAttemptAt: row.due_at,
       grantEndedAt: row.ended_at,
       createdAt: row.created_at,
