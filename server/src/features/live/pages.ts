@@ -1,11 +1,10 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
-import { createWorkQueue } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
@@ -21,7 +20,7 @@ import { type Control, heldStep, maxHeld } from './control.ts';
 import { type ModeratorsView, moderatorsCard } from './moderator-views.ts';
 import { LinkExists, type Moderators, maxLinks } from './moderators.ts';
 import { openControlStream } from './stream.ts';
-import { type InTurn, liveView } from './views.ts';
+import { liveView } from './views.ts';
 import { liveWords } from './words.ts';
 
 export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'clock' | 'zone'> {
@@ -37,8 +36,10 @@ export interface LivePagesParts extends Pick<Platform, 'hub' | 'limiter' | 'cloc
 const home = '/dashboard/live';
 /** Open controls of a creator, those of moderators included. */
 const maxControls = 40;
-/** What all moderators of one creator may ask for, and the creator likewise. */
+/** What all moderators of one creator may ask for. */
 const requestLimit = { limit: 1200, windowMs: 60_000 };
+/** Looks at the control, of all moderators of one creator, and of the creator likewise. One control makes up to 170. */
+const lookLimit = { limit: 600, windowMs: 60_000 };
 
 /** How many held tips the address asks for. */
 function listedHeld(request: FastifyRequest): number {
@@ -59,15 +60,14 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   const style = pages.assets.add(new URL('./live.css', import.meta.url));
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const words = (request: FastifyRequest) => liveWords(pages.lang(request));
-  const looks = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
   const creator = async (request: FastifyRequest): Promise<Operator> => {
     const { creatorId } = pages.requireSession(request);
     return { creatorId, base: home, moderator: false };
   };
 
-  async function count(key: string, cost: number): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(key, requestLimit, cost);
+  async function count(key: string, limit: typeof lookLimit, cost: number): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.take(key, limit, cost);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
   }
 
@@ -75,7 +75,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     const { key } = request.params as { key: string };
     const creatorId = await moderators.creatorOf(key);
     if (creatorId === undefined) throw new PageError(404, { detail: words(request)('endedText') });
-    await count(`moderate:${creatorId}`, 1);
+    await count(`moderate:${creatorId}`, requestLimit, 1);
     return { creatorId, base: `/moderate/${key}`, moderator: true };
   }
 
@@ -98,20 +98,17 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, shown: Shown = {}) {
     const { creatorId, base, moderator } = operator;
     const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
+    const pause = createPauses(creatorId);
+    await pause();
     const [state, rehearsal] = await Promise.all([
       control.state(creatorId, listedHeld(request)),
       moderator ? undefined : rehearsals.current(creatorId),
     ]);
-    // One part in an iteration of the event loop, for all controls of this node, in turn between their creators.
-    const inTurn: InTurn = (part) =>
-      looks.goOn(creatorId, async () => {
-        await nextIteration();
-        return part();
-      });
     const now = clock();
     const progress = rehearsalProgress({ lang, csrf, base: `${base}/rehearsal`, rehearsal, now });
-    const view = await liveView({ t, csrf, base, moderator, state, now, progress }, inTurn);
+    const view = await liveView({ t, csrf, base, moderator, state, now, progress }, pause);
     const own = moderator ? '' : await ownCards(request, csrf, creatorId, shown);
+    await pause();
     return pages.show(request, reply, {
       status: shown.status ?? 200,
       title: t('title'),
@@ -152,7 +149,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       if (operator.moderator) reply.header('x-robots-tag', 'noindex');
       // By what is listed: a long list costs as much as many short ones.
       const cost = Math.ceil(listedHeld(request) / heldStep);
-      await count(`${operator.moderator ? 'moderators' : 'live'}-look:${operator.creatorId}`, cost);
+      await count(`${operator.moderator ? 'moderators' : 'live'}-look:${operator.creatorId}`, lookLimit, cost);
       return show(request, reply, operator);
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));

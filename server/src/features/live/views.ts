@@ -3,6 +3,7 @@ import { displayName, displayText } from '../../platform/web/browser/text.ts';
 import { money } from '../../platform/web/format.ts';
 import { form } from '../../platform/web/forms.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
+import type { RecentAlert } from '../overlay/index.ts';
 import type { Tip } from '../tips/index.ts';
 import { type ControlState, heldStep, maxHeld, maxListed } from './control.ts';
 import type { T } from './words.ts';
@@ -20,22 +21,35 @@ export interface LiveView {
   readonly progress: Html;
 }
 
-/** Runs a part of the work in an iteration of the event loop of its own. */
-export type InTurn = <T>(part: () => T) => Promise<T>;
-/** Names and messages take up to 10 ms to make ready for show. */
-const entriesInTurn = 50;
-
-/** The control. Scripts replace each part with `data-part` by a fresh one. */
-export async function liveView(o: LiveView, inTurn: InTurn): Promise<Html> {
-  const heldEntries: Html[] = [];
-  for (let at = 0; at < o.state.held.length; at += entriesInTurn)
-    heldEntries.push(
-      ...(await inTurn(() => o.state.held.slice(at, at + entriesInTurn).map((tip) => heldEntry(o, tip)))),
-    );
-  return inTurn(() => control(o, heldEntries));
+/**
+ * The control. Scripts replace each part with `data-part` by a fresh one. `pause` is awaited before each entry: names and
+ * messages take up to 0.2 ms to make ready for show.
+ */
+export async function liveView(o: LiveView, pause: () => Promise<void>): Promise<Html> {
+  async function each<Listed>(listed: readonly Listed[], entry: (o: LiveView, one: Listed) => Html): Promise<Html[]> {
+    const made: Html[] = [];
+    for (const one of listed) {
+      await pause();
+      made.push(entry(o, one));
+    }
+    return made;
+  }
+  const entries = {
+    held: await each(o.state.held, heldEntry),
+    waiting: await each(o.state.waiting, waitingEntry),
+    shown: await each(o.state.shown, shownEntry),
+  };
+  await pause();
+  return control(o, entries);
 }
 
-function control(o: LiveView, heldEntries: readonly Html[]): Html {
+interface Entries {
+  readonly held: readonly Html[];
+  readonly waiting: readonly Html[];
+  readonly shown: readonly Html[];
+}
+
+function control(o: LiveView, entries: Entries): Html {
   const { t, base, state } = o;
   return html`
 !${heading({ title: t('title'), intro: t(o.moderator ? 'moderatorIntro' : 'intro') })}
@@ -45,9 +59,9 @@ function control(o: LiveView, heldEntries: readonly Html[]): Html {
   <div data-part="switches">!${switches(o)}</div>
   <div data-part="rehearsal">!${o.progress}</div>
   <section class="card" data-part="playing" aria-labelledby="playing">!${playing(o)}</section>
-  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o, heldEntries)}</section>
-  <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o)}</section>
-  <section class="card" data-part="shown" aria-labelledby="shown">!${shown(o)}</section>
+  <section class="card" data-part="held" aria-labelledby="held" data-count="${state.heldCount}">!${held(o, entries.held)}</section>
+  <section class="card" data-part="waiting" aria-labelledby="waiting">!${waiting(o, entries.waiting)}</section>
+  <section class="card" data-part="shown" aria-labelledby="shown">!${shown(o, entries.shown)}</section>
 </div>`;
 }
 
@@ -177,20 +191,20 @@ function changes({ t, moderator }: LiveView, { alert, name, display_name, messag
   return html`!${note}<details><summary>${t('asSent')}</summary><p>!${written(sentName)}</p><p>!${written(message ?? '')}</p></details>`;
 }
 
-function waiting(o: LiveView): Html {
-  const { t, state } = o;
-  const items = state.waiting.map((tip) => {
-    const name = t('skipName', { name: displayName(tip.alert.name) });
-    return item(o, tipItem(tip), '', act(o, `skip/${tip.id}`, t('skip'), { kind: 'plain', name }));
-  });
+function waitingEntry(o: LiveView, tip: Tip): Html {
+  const name = o.t('skipName', { name: displayName(tip.alert.name) });
+  return item(o, tipItem(tip), '', act(o, `skip/${tip.id}`, o.t('skip'), { kind: 'plain', name }));
+}
+
+function waiting({ t }: LiveView, items: readonly Html[]): Html {
   return html`!${title('waiting', t('waitingCount', { count: items.length < maxListed ? items.length : `${maxListed}+` }))}!${list(items, t('noneWaiting'))}`;
 }
 
-function shown(o: LiveView): Html {
-  const { t, state } = o;
-  const items = state.shown.map((alert) => {
-    const name = t('replayName', { name: displayText(alert.name) });
-    return item(o, alert, '', act(o, `replay/${alert.sequence}`, t('replay'), { kind: 'plain', name }));
-  });
+function shownEntry(o: LiveView, alert: RecentAlert): Html {
+  const name = o.t('replayName', { name: displayText(alert.name) });
+  return item(o, alert, '', act(o, `replay/${alert.sequence}`, o.t('replay'), { kind: 'plain', name }));
+}
+
+function shown({ t }: LiveView, items: readonly Html[]): Html {
   return html`!${title('shown', t('shown'))}!${list(items, t('noneShown'))}`;
 }

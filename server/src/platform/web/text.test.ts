@@ -61,3 +61,65 @@ test('a blank name gives way to the next, and a sentence keeps its order', () =>
   assert.equal(withinSentence('a\nb\u202ec'), 'a bc');
   assert.equal(withinSentence('שלום'), '\u2068שלום\u2069');
 });
+
+test('security 41: the graphemes of usual texts are not looked for, and no text is segmented twice', (t) => {
+  const segment = t.mock.method(Intl.Segmenter.prototype, 'segment');
+  for (const usual of [
+    'ขอบคุณที่สตรีมนะครับ น้ำใจงามมาก ทำดีแล้ว',
+    `${'👨‍👩‍👧‍👦'.repeat(36)} ${'👩🏽‍❤️‍💋‍👨🏽'.repeat(5)} ❤️ © 😀😀`,
+    'Ελλάδα, Москва, 日本語のテキスト, 한국어 텍스트입니다',
+  ])
+    assert.equal(displayText(usual), usual);
+  assert.equal(segment.mock.callCount(), 0);
+  const joined = 'a\u200db'.repeat(20);
+  for (let looks = 0; looks < 3; looks += 1) displayText(joined);
+  assert.equal(segment.mock.callCount(), 1);
+});
+
+test('security 43: whatever is joined, no grapheme of a text for show is long', () => {
+  const parts = [
+    'ก',
+    'ำ',
+    '้',
+    '่',
+    '😀',
+    '👩',
+    '🏽',
+    '❤',
+    '\ufe0f',
+    '\u200d',
+    '\u200c',
+    '©',
+    '한',
+    'ᄀ',
+    'ᅡ',
+    '日',
+    'a',
+    '\u0301',
+    '🇹',
+    '\u{e0067}',
+    'क',
+    '्',
+  ];
+  let seed = 1;
+  const next = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  const segmenter = new Intl.Segmenter();
+  for (let texts = 0; texts < 3_000; texts += 1) {
+    const few = Array.from({ length: 1 + next(4) }, () => parts[next(parts.length)]);
+    const text = Array.from({ length: 60 }, () => few[next(few.length)]).join('');
+    const shown = displayText(text);
+    for (const { segment } of segmenter.segment(shown))
+      assert.ok([...segment].length <= 12, `${JSON.stringify(text)}: ${[...segment].length}`);
+  }
+});
+
+test('security 41: to see that graphemes are short takes no longer for texts that are made for it', () => {
+  for (const unit of ['©', '😀', '👩🏽\u200d', '❤\ufe0f', 'ำ', 'กำ', '한']) {
+    const from = process.cpuUsage();
+    displayText(`${unit.repeat(600)}\u200d\u0301`.slice(0, 2_000));
+    assert.ok(process.cpuUsage(from).user < 200_000, unit);
+  }
+});

@@ -5,7 +5,7 @@
  */
 
 /** The least time between two refreshes. */
-const refreshIntervalMs = 150;
+const refreshIntervalMs = 300;
 const pollMs = 5000;
 const timeoutMs = 4000;
 const retryStreamMs = 3000;

@@ -44,9 +44,24 @@ const rightToLeft =
 /** Words of printable ASCII and amounts, with a space between them: there is nothing to change. Most texts are such. */
 const plain = /^(?:[!-~฿]+(?:[ \u00a0][!-~฿]+)*)?$/;
 
+/** A page shows the same names and messages again and again, and with emoji or marks each takes up to 0.1 ms. */
+const maxRemembered = { texts: 500, length: 600 };
+const remembered = new Map<string, string>();
+
 export function displayText(text: string, fit: Fit = {}): string {
   const { length, breaks } = { ...defaultFit, ...fit };
   if (text.length <= length && plain.test(text)) return text;
+  if (text.length > maxRemembered.length || length !== defaultFit.length) return prepare(text, length, breaks);
+  const key = `${breaks} ${text}`;
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const shown = prepare(text, length, breaks);
+  if (remembered.size >= maxRemembered.texts) remembered.clear();
+  remembered.set(key, shown);
+  return shown;
+}
+
+function prepare(text: string, length: number, breaks: number): string {
   const visible = text
     .toWellFormed()
     .normalize('NFC')
@@ -90,8 +105,17 @@ function fewMarks(run: string): string {
   return kept;
 }
 
-/** Only Latin and Thai, whose graphemes are short once their marks are few. */
-const shortGraphemes = /^[\0-\u02ff\u0e00-\u0e32\u0e34-\u0e7f\u2010-\u2027\u2060]*$/;
+/**
+ * Texts whose graphemes are short once their marks are few: Latin, Greek, Cyrillic, Thai, kana, Han, Hangul syllables, and
+ * emoji of at most four parts. A character has one alternative only, or the test would take exponential time.
+ */
+const letters =
+  '\\0-\\u00a8\\u00aa-\\u00ad\\u00af-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u0e00-\\u0e32\\u0e34-\\u0e7f\\u2010-\\u2027\\u2060' +
+  '\\u3041-\\u3096\\u30a0-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3';
+/** It joins the letter before it, and is no mark. */
+const saraAm = '\\u0e33(?![\\u0e33\\p{M}])';
+const picture = '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?';
+const shortGraphemes = new RegExp(`^(?:[${letters}]|${saraAm}|${picture}(?:\\u200d${picture}){0,3}(?!\\p{M}))*$`, 'u');
 
 let segmenter: Intl.Segmenter | undefined;
 
