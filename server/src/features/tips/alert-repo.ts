@@ -1,5 +1,5 @@
 /** The alert of a tip after the tip is recorded: held, approved, settled, expired. */
-import type { Reader, Tx } from '../../platform/db/database.ts';
+import type { Reader, Sql, Tx } from '../../platform/db/database.ts';
 import {
   type AlertStatus,
   appendEvent,
@@ -84,14 +84,44 @@ export function heldTips(db: Reader, creatorId: string, { from, before }: Span, 
   );
 }
 
-/** How many those are. */
-export async function countHeld(db: Reader, creatorId: string, { from, before }: Span): Promise<number> {
-  const row = await db.get<{ count: number }>(
-    `SELECT COUNT(*) AS count FROM tips
+/** The sequences of all held tips of a span. */
+export async function heldSequences(db: Reader, creatorId: string, { from, before }: Span): Promise<number[]> {
+  const rows = await db.all<{ sequence: number }>(
+    `SELECT sequence FROM tips
      WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3 AND alert_status = 'held'`,
     [creatorId, from, before],
   );
-  return row?.count ?? 0;
+  return rows.map(({ sequence }) => sequence);
+}
+
+/** Sorted by the reader: SQLite would take the index of the order, and pass over the whole history. */
+const tipsByIdSql = (ids: string): string => `SELECT ${columns} FROM tips WHERE id ${ids} AND creator_id = $1`;
+const tipsById: Sql = {
+  sqlite: tipsByIdSql('IN (SELECT value FROM json_each($2))'),
+  postgres: tipsByIdSql('= ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))'),
+};
+
+/**
+ * The tips that the events after one up to another are about, as they are now, the oldest first. Nothing if the log lacks
+ * one of these events.
+ */
+export async function tipsOfEvents(
+  db: Reader,
+  creatorId: string,
+  after: number,
+  upTo: number,
+): Promise<TipRow[] | undefined> {
+  // Only the event that a tip was recorded has no subject, or one that is about no tip.
+  const events = await db.all<{ subject_id: string | null; body: string | null }>(
+    `SELECT subject_id, CASE WHEN subject_id IS NULL AND type = 'tip.created' THEN body END AS body FROM events
+     WHERE creator_id = $1 AND sequence > $2 AND sequence <= $3`,
+    [creatorId, after, upTo],
+  );
+  if (events.length < upTo - after) return undefined;
+  const ids = events.map(({ subject_id, body }) => subject_id ?? (body === null ? null : JSON.parse(body).data.tip.id));
+  const named = [...new Set(ids.filter((id) => id !== null))];
+  const tips = named.length === 0 ? [] : await db.all<TipRow>(tipsById, [creatorId, JSON.stringify(named)]);
+  return tips.sort((a, b) => a.sequence - b.sequence);
 }
 
 /**

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
+import { textFor } from '../../platform/db/statement.ts';
 
 const count = 5_000;
 
@@ -19,33 +20,108 @@ async function prepare({ runtime }: TestApp) {
   return creatorId;
 }
 
-test('security 41: the held tips of a long history are read in parts, and once while nothing happens', async (t) => {
-  const app = await buildApp(t);
-  const { db, tips, overlays } = app.runtime;
-  const creatorId = await prepare(app);
+/** The statements that read tips from now on. */
+function recordReads(t: TestContext, { runtime: { db } }: TestApp): string[] {
   const read: string[] = [];
-  const { all: readAll, get } = db;
-  const note = (sql: unknown): void => void (/FROM tips/.test(String(sql)) && read.push(String(sql)));
-  Object.assign(db, {
-    all(...args: Parameters<typeof readAll>) {
-      note(args[0]);
-      return readAll(...args);
-    },
-    get(...args: Parameters<typeof get>) {
-      note(args[0]);
-      return get(...args);
-    },
+  const note = (sql: unknown): void => void (/FROM tips/.test(JSON.stringify(sql)) && read.push(JSON.stringify(sql)));
+  const { all, get } = db;
+  t.mock.method(db, 'all', (...args: Parameters<typeof all>) => {
+    note(args[0]);
+    return all(...args);
   });
+  t.mock.method(db, 'get', (...args: Parameters<typeof get>) => {
+    note(args[0]);
+    return get(...args);
+  });
+  return read;
+}
+
+/** Each part of a reading of the history begins with one of these. */
+const partsOf = (read: readonly string[]): number => read.filter((sql) => sql.includes('OFFSET')).length;
+
+test('security 41: the held tips of a long history are read in parts, and once', async (t) => {
+  const app = await buildApp(t);
+  const { tips, overlays } = app.runtime;
+  const creatorId = await prepare(app);
+  const read = recordReads(t, app);
   const ids = async () => (await tips.held(creatorId, 50)).map(({ id }) => id);
   const looks = await Promise.all([ids(), ids(), ids()]);
   const all = ['tip_1', 'tip_2000', 'tip_2001', 'tip_4000', 'tip_5000'];
   assert.deepEqual(looks, [all, all, all]);
-  assert.equal(read.filter((sql) => sql.includes('COUNT')).length, 3, 'three parts, once for all looks');
+  assert.equal(partsOf(read), 3, 'three parts, once for all looks');
   read.length = 0;
   assert.equal(await tips.countHeld(creatorId), 5);
   assert.deepEqual(await tips.held(creatorId, 2).then((held) => held.map(({ id }) => id)), all.slice(0, 2));
   assert.deepEqual(read, []);
   assert.ok(await overlays.approve(creatorId, 'tip_2000'));
+  read.length = 0;
   assert.deepEqual(await ids(), ['tip_1', 'tip_2001', 'tip_4000', 'tip_5000']);
   assert.equal(await tips.countHeld(creatorId), 4);
+  assert.deepEqual([read.length, partsOf(read)], [1, 0], 'after an event only its tip is read');
+  const { db } = app.runtime;
+  const explain = db.engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  if (db.engine === 'postgres') await execute(db, 'ANALYZE tips');
+  const plan = JSON.stringify(
+    await db.all(`${explain} ${textFor(db.engine, JSON.parse(read[0] ?? ''))}`, [creatorId, '["tip_2000"]']),
+  );
+  assert.match(plan, /tips_id/, plan);
+});
+
+test('whoever looks after a decision sees it, and a tip that came since', async (t) => {
+  const app = await buildApp(t);
+  const { tips, overlays, screening, erasure, db } = app.runtime;
+  const creatorId = await prepare(app);
+  await screening.change(creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything: true } }));
+  const record = async () => {
+    const words = { amount: 1, name: 'SOMCHAI', displayName: null, message: null };
+    return (await tips.record({ creatorId, app: null, ...words })).tip.id;
+  };
+  const stored = async () => {
+    const sql = `SELECT id FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence`;
+    return (await db.all<{ id: string }>(sql, [creatorId])).map(({ id }) => id);
+  };
+  const look = async (message: string) => {
+    const held = (await tips.held(creatorId, 500)).map(({ id }) => id);
+    assert.deepEqual([held, await tips.countHeld(creatorId)], [await stored(), held.length], message);
+  };
+  await look('first');
+  const read = recordReads(t, app);
+  const [first, second, third] = [await record(), await record(), await record()];
+  await look('recorded');
+  await overlays.approve(creatorId, 'tip_1');
+  await look('approved');
+  await Promise.all([overlays.reject(creatorId, first), tips.held(creatorId, 5), record(), tips.held(creatorId, 5)]);
+  await look('rejected while others look');
+  await tips.void(creatorId, second, { clientId: null, reason: null });
+  await look('voided');
+  await erasure.one(creatorId, third);
+  await look('erased');
+  await overlays.approve(creatorId, await record());
+  await look('recorded and approved between two looks');
+  app.clock.advance(25 * 3_600_000);
+  await overlays.skipHeld();
+  await look('held too long');
+  assert.equal(partsOf(read), 0);
+});
+
+test('a list of more held tips than are kept is filled up when those are decided', async (t) => {
+  const app = await buildApp(t);
+  const { tips, overlays } = app.runtime;
+  const { creatorId } = await makeCreator(app.runtime);
+  await makeManyTips(app.runtime, creatorId, 1_100);
+  await execute(app.runtime.db, `UPDATE tips SET alert_status = 'held' WHERE creator_id = $1`, [creatorId]);
+  const read = recordReads(t, app);
+  const look = async (decided: number) => {
+    const held = await tips.held(creatorId, 500);
+    assert.deepEqual([held.length, held[0]?.id, held.at(-1)?.id], [500, `tip_${decided + 1}`, `tip_${decided + 500}`]);
+    assert.equal(await tips.countHeld(creatorId), 1_100 - decided);
+  };
+  await look(0);
+  for (let decided = 0; decided < 510; decided += 1) {
+    await overlays.reject(creatorId, `tip_${decided + 1}`);
+    if (decided % 100 === 99) await look(decided + 1);
+  }
+  assert.equal(partsOf(read), 1);
+  await look(510);
+  assert.equal(partsOf(read), 2, 'the history is read again');
 });

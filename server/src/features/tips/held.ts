@@ -1,14 +1,15 @@
 /**
  * The held tips of a creator. No index has them by creator, because each held tip would then write a page more, so the last
- * two days of the history are read: in parts, and once for each event of the creator's log. Nothing becomes held, and
- * nothing is decided about a held tip, without an event.
+ * two days of the history are read, in parts. Nothing becomes held, and nothing is decided about a held tip, without an
+ * event of the creator's log. So what was read once is kept, and of later events only their tips are read: whoever looks
+ * after a decision sees it, and a look does not cost more in a long history.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import * as alertRepo from './alert-repo.ts';
-import { toTip } from './repo.ts';
+import { type TipRow, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
 export interface HeldParts {
@@ -19,10 +20,12 @@ export interface HeldParts {
   readonly sequenceOf: (creatorId: string) => Promise<number>;
 }
 
+/** Brought up to date in place. */
 interface Held {
-  /** The oldest. */
-  readonly tips: readonly Tip[];
-  readonly count: number;
+  /** The oldest, in order. */
+  readonly tips: TipRow[];
+  /** Of all. */
+  readonly sequences: Set<number>;
 }
 
 /** A tip is held for a day, and a little longer until a job skips it. */
@@ -30,54 +33,90 @@ const longestHoldMs = 48 * 3_600_000;
 /** How many tips one part has, held or not. */
 const partSize = 2_000;
 const maxListed = 500;
-/** Whose held tips are remembered: up to half a megabyte each. */
+/** How many tips are kept, so that the history is read again only when so many of them are decided that a list lacks some. */
+const maxKept = 2 * maxListed;
+/** After more events than these the history is read again. */
+const maxEvents = 200;
+/** Whose held tips are remembered: up to a megabyte each, and two of sequences if all of a long history is held. */
 const maxCreators = 20;
 
 export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
   const known = new Map<string, { readonly sequence: number; readonly held: Promise<Held> }>();
 
-  async function readPart(creatorId: string, from: number, tips: Tip[]): Promise<{ count: number; next?: number }> {
+  /** Returns where the next part begins, if there is one. */
+  async function readPart(creatorId: string, from: number, { tips, sequences }: Held): Promise<number | undefined> {
     const end = await alertRepo.endOfPart(db, creatorId, from, partSize);
     // Beyond `from` even if more tips than a part has are of this very time.
     const next = end === undefined ? undefined : Math.max(end, from + 1);
     const span = { from, before: next ?? Number.MAX_SAFE_INTEGER };
-    const count = await alertRepo.countHeld(db, creatorId, span);
-    if (count > 0 && tips.length < maxListed)
-      tips.push(...(await alertRepo.heldTips(db, creatorId, span, maxListed - tips.length)).map(toTip));
-    return next === undefined ? { count } : { count, next };
+    const found = await alertRepo.heldSequences(db, creatorId, span);
+    for (const sequence of found) sequences.add(sequence);
+    if (found.length > 0 && tips.length < maxKept)
+      tips.push(...(await alertRepo.heldTips(db, creatorId, span, maxKept - tips.length)));
+    return next;
   }
 
   async function read(creatorId: string): Promise<Held> {
-    const tips: Tip[] = [];
-    let part = await readPart(creatorId, clock() - longestHoldMs, tips);
-    let { count } = part;
-    for (let { next } = part; next !== undefined; { next } = part) {
+    const held: Held = { tips: [], sequences: new Set() };
+    let next = await readPart(creatorId, clock() - longestHoldMs, held);
+    while (next !== undefined) {
       const from = next;
-      part = await queue.goOn(creatorId, async () => {
+      next = await queue.goOn(creatorId, async () => {
         await nextIteration();
-        return readPart(creatorId, from, tips);
+        return readPart(creatorId, from, held);
       });
-      count += part.count;
     }
-    return { tips, count };
+    return held;
+  }
+
+  /**
+   * Applies the events after one up to another. A reading takes a while, so it may have seen what later events did: each
+   * tip of them is read as it is now, and applied whether or not it is known.
+   */
+  async function catchUp(creatorId: string, held: Held, after: number, upTo: number): Promise<Held> {
+    const changed = await alertRepo.tipsOfEvents(db, creatorId, after, upTo);
+    if (!changed) return read(creatorId);
+    const { tips, sequences } = held;
+    for (const tip of changed) {
+      const listed = tips.findIndex(({ sequence }) => sequence === tip.sequence);
+      if (tip.alert_status === 'held') {
+        const isNext = !sequences.has(tip.sequence) && tips.length === sequences.size && tips.length < maxKept;
+        sequences.add(tip.sequence);
+        if (listed >= 0) tips[listed] = tip;
+        else if (isNext) tips.push(tip);
+      } else {
+        sequences.delete(tip.sequence);
+        if (listed >= 0) tips.splice(listed, 1);
+      }
+    }
+    return tips.length < Math.min(maxListed, sequences.size) ? read(creatorId) : held;
   }
 
   /** Looks at the same time share one reading. */
   async function heldOf(creatorId: string): Promise<Held> {
     const sequence = await sequenceOf(creatorId);
     const before = known.get(creatorId);
-    if (before?.sequence === sequence) return before.held;
-    const held = read(creatorId);
+    if (before && before.sequence >= sequence) return before.held;
+    const held =
+      before && sequence - before.sequence <= maxEvents
+        ? before.held.then(
+            (found) => catchUp(creatorId, found, before.sequence, sequence),
+            () => read(creatorId),
+          )
+        : read(creatorId);
     known.delete(creatorId);
     known.set(creatorId, { sequence, held });
-    held.catch(() => known.delete(creatorId));
+    held.catch(() => {
+      if (known.get(creatorId)?.held === held) known.delete(creatorId);
+    });
     for (const [oldest] of known) if (known.size > maxCreators) known.delete(oldest);
     return held;
   }
 
   return {
     /** The held tips of a creator, the oldest first. */
-    held: async (creatorId: string, limit: number): Promise<Tip[]> => (await heldOf(creatorId)).tips.slice(0, limit),
-    countHeld: async (creatorId: string): Promise<number> => (await heldOf(creatorId)).count,
+    held: async (creatorId: string, limit: number): Promise<Tip[]> =>
+      (await heldOf(creatorId)).tips.slice(0, Math.min(limit, maxListed)).map(toTip),
+    countHeld: async (creatorId: string): Promise<number> => (await heldOf(creatorId)).sequences.size,
   };
 }
