@@ -1,3 +1,4 @@
+import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type EventLog, overlayTreatments, type StoredEvent, type StoredSkipReason } from '../../events/index.ts';
 import type { Overlays } from '../../overlay/index.ts';
@@ -93,6 +94,7 @@ export function createReport({ db, events, tips, overlays, presence, streams, we
   }
 
   return async ({ id: creatorId, developerId }: Sender): Promise<Report> => {
+    const pause = createPauses(developerId);
     const head = (await events.head(creatorId))?.sequence ?? 0;
     const receivers = await webhooks.receivers(creatorId, null);
     const listed = Math.min(most.events, Math.ceil(most.deliveries / Math.max(1, receivers.length)));
@@ -100,6 +102,7 @@ export function createReport({ db, events, tips, overlays, presence, streams, we
     const oldest = stored.map(({ id }) => id).sort()[0];
     // Before the deliveries: what is dispatched by then is among them. Without webhooks nothing is.
     const dispatched = receivers.length === 0 ? head : await webhooks.dispatchedUpTo(creatorId);
+    await pause();
     const [known, deliveries, overlay, open] = await Promise.all([
       tipsOf(creatorId, stored),
       oldest === undefined ? [] : deliveriesSince(db, creatorId, developerId, oldest),
@@ -108,24 +111,32 @@ export function createReport({ db, events, tips, overlays, presence, streams, we
     ]);
     const connections = streams.ofApps(creatorId);
     const shownAlerts = new Map(stored.flatMap(({ data }) => (data.alert_id ? [[data.alert_id, data.shown_at]] : [])));
+    const reported: ReportedEvent[] = [];
+    for (const event of stored) {
+      const tip = known.get(event.data.tip?.id ?? '');
+      const state = overlayState(event, tip, shownAlerts);
+      const sent: EventDelivery[] = [];
+      for (const delivery of deliveries.filter(({ event_id }) => event_id === event.id)) {
+        // A delivery may have twenty attempts with what the receiver answered.
+        await pause();
+        sent.push(toDelivery(delivery));
+      }
+      reported.push({
+        ...event.shared,
+        overlay: state,
+        reached: connections.filter(({ after, upTo }) => event.sequence > after && event.sequence <= upTo),
+        dispatched: event.sequence <= dispatched,
+        deliveries: sent,
+        next: nextActions(event, tip, state),
+      });
+    }
     return {
       overlays: open,
       paused: overlay.paused,
       hidden: overlay.hidden,
       connections,
       newest: head,
-      events: stored.map((event) => {
-        const tip = known.get(event.data.tip?.id ?? '');
-        const state = overlayState(event, tip, shownAlerts);
-        return {
-          ...event.shared,
-          overlay: state,
-          reached: connections.filter(({ after, upTo }) => event.sequence > after && event.sequence <= upTo),
-          dispatched: event.sequence <= dispatched,
-          deliveries: deliveries.filter(({ event_id }) => event_id === event.id).map(toDelivery),
-          next: nextActions(event, tip, state),
-        };
-      }),
+      events: reported,
     };
   };
 }
