@@ -72,7 +72,7 @@ const longestName = 200;
  * to no other, because a key has either letters or signs. Rows of before have the whole key.
  */
 const storedName = (key: string): string =>
-  key.length <= longestName ? key : `${key.slice(0, longestName / 4)}#${hash('sha256', key)}`;
+  key.length <= longestName ? key : `${key.slice(0, longestName / 4).toWellFormed()}#${hash('sha256', key)}`;
 
 /** The name of a tip that was approved is known from then on. */
 export async function addKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {

@@ -262,6 +262,15 @@ test('security 41: names of earlier tips are stored in batches, all of them befo
   assert.equal((await send(app, pair, { name: 'TIP 651' })).alert.status, 'held');
 });
 
+test('a long name is known although it is cut where a character has two halves', async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  const display_name = `ก${'\u{20000}\u{20001}'.repeat(13)}${'\ufdfa'.repeat(12)}`;
+  await send(app, pair, { display_name });
+  await setRules(app, pair, { hold: { everything: false, newNames: true, fromMinor: null } });
+  assert.equal((await send(app, pair, { display_name })).alert.status, 'queued');
+});
+
 test('a name of characters that stand for many letters is stored short, and known by all of them', async (t) => {
   const app = await buildApp(t);
   const pair = await makePair(app.runtime);

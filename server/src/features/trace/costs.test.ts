@@ -174,3 +174,29 @@ test('security 41: pages with a trace are shown 120 times a minute to one accoun
   app.clock.advance(60_000);
   assert.equal((await visitor.get(page)).statusCode, 200);
 });
+
+test('a trace is told whatever texts its attempts have', async (t) => {
+  const app = await buildApp(t);
+  const { runtime } = app;
+  const pair = await makePair(runtime);
+  const hook = { url: 'https://app.example/hook', types: null, description: null };
+  const { id: endpoint } = await runtime.webhooks.add(pair.clientId, hook);
+  app.clock.advance(1000);
+  const { id } = await sendTip(app, pair);
+  const errors = ['a NUL \0', 'half an emoji \ud83d', 'usual'];
+  const attempts = errors.map((error) => ({
+    at: '2026-11-15T04:00:02.000Z',
+    status_code: null,
+    duration_ms: 12,
+    error,
+  }));
+  await execute(
+    runtime.db,
+    `INSERT INTO webhook_deliveries
+       (creator_id, endpoint_id, event_id, id, event_type, sequence, status, due_at, created_at, attempts)
+     SELECT creator_id, $1, id, 'dlv_1', type, sequence, 'pending', created_at, created_at, $2 FROM events`,
+    [endpoint, JSON.stringify(attempts)],
+  );
+  const trace = await runtime.traces.ofTip(pair.creatorId, id, 'operator');
+  assert.match(JSON.stringify(trace), /usual/);
+});

@@ -179,6 +179,26 @@ test('a server that closes answers all requests that have come', async (t) => {
   assert.deepEqual(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200']));
 });
 
+test('a server that closes answers requests behind one that it is answering', async (t) => {
+  const app = await buildApp(t);
+  const answered = Promise.withResolvers<undefined>();
+  const { mock } = t.mock.method(app.runtime.db, 'get', () => answered.promise);
+  await app.http.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.http.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  const paths = [`/avatars/avt_${'0'.repeat(26)}`, '/healthz'];
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));
+  await until('the first has begun', () => mock.callCount() > 0);
+  const closed = app.http.close();
+  await until('it closes', () => !app.http.server.listening);
+  answered.resolve(undefined);
+  let received = '';
+  for await (const chunk of socket) received += chunk;
+  assert.deepEqual(received.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 404', 'HTTP/1.1 200']);
+  await closed;
+});
+
 test('security 42: requests behind one that is not answered are not read, and all are answered in order', async (t) => {
   const app = await buildApp(t);
   const { mock } = t.mock.method(app.runtime.db, 'get', () => answered.promise);

@@ -154,8 +154,8 @@ export function createHttp({
       metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
     if (reply.statusCode >= 400) failed(request, reply);
-    // Also of an answer that had said nothing of it.
-    if (isClosing) request.socket.destroySoon();
+    // Also of an answer that had said nothing of it. A request that came behind it is answered first.
+    if (isClosing && request.socket.readableLength === 0) request.socket.destroySoon();
     done();
   });
   return app;

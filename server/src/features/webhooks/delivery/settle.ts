@@ -150,6 +150,9 @@ const keyOf = ({ endpointId, delivery, lease }: QueuedDelivery) => ({
   lease: lease.token,
 });
 
+/** Without what PostgreSQL or a log could not store: a NUL, half an emoji. */
+const storable = (text: string | null): string | null => text?.toWellFormed().replace(controls, '\ufffd') ?? null;
+
 function settlementOf(
   queued: QueuedDelivery,
   { at, durationMs, answer, verdict: { outcome, pauseMs } }: SentAttempt,
@@ -160,8 +163,8 @@ function settlementOf(
     at: toTimestamp(at),
     status_code: answer.status,
     duration_ms: Math.round(durationMs),
-    error: answer.error ?? (outcome === 'succeeded' ? null : `answered ${answer.status}`),
-    response_body: answer.body?.replace(controls, '\ufffd') ?? null,
+    error: storable(answer.error) ?? (outcome === 'succeeded' ? null : `answered ${answer.status}`),
+    response_body: storable(answer.body),
   };
   const { delivery } = queued;
   const attempts = listed([...JSON.parse(delivery.attempts), attempt]);

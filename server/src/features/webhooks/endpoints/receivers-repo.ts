@@ -114,10 +114,13 @@ const attemptsSql = (source: string, number: string): string =>
      a.value ->> 'error' AS error
    FROM ${source} WHERE ${number} > CAST(k.value ->> 2 AS BIGINT) ORDER BY d.id, number`;
 
+/** PostgreSQL takes no text out of JSON with a NUL or half of a character, which older rows may have. */
+const readableAttempts = String.raw`CAST(regexp_replace(d.attempts, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'g') AS JSON)`;
+
 const attemptsOfKeys: Sql = {
   sqlite: attemptsSql(`${ofKeys.sqlite} CROSS JOIN json_each(d.attempts) AS a`, 'a.key + 1'),
   postgres: attemptsSql(
-    `${ofKeys.postgres} CROSS JOIN LATERAL json_array_elements(CAST(d.attempts AS JSON)) WITH ORDINALITY AS a (value, number)`,
+    `${ofKeys.postgres} CROSS JOIN LATERAL json_array_elements(${readableAttempts}) WITH ORDINALITY AS a (value, number)`,
     'a.number',
   ),
 };
