@@ -276,6 +276,20 @@ test('texts of a result are cut; what is no result closes the socket', async (t)
   assert.equal(await flood.closed, 4400, 'results that nobody asked for');
 });
 
+test('texts of a result are stored without what PostgreSQL refuses: a NUL, half an emoji', async (t) => {
+  const { address, pair, worker, tip, deliveries } = await build(t);
+  const listener = openListener(t, address, pair);
+  const { endpoint_id: id } = await listener.ready;
+  // Cut after 300, in the middle of the last.
+  const texts = { error: `\0${'e'.repeat(298)}😀`, response_body: 'a\0b' };
+  listener.answer = () => ({ status_code: 500, duration_ms: 1, ...texts });
+  await tip();
+  await worker.pass();
+  const [attempt] = (await deliveries(id))[0]?.attempts ?? [];
+  assert.equal(attempt?.error, `\ufffd${'e'.repeat(298)}\ufffd`);
+  assert.equal(attempt?.response_body, 'a\ufffdb');
+});
+
 test('security 51: two apps do not see each other; suspension, deletion and the end of an old secret close within a second', async (t) => {
   const { address, pair, worker, tip, clock, runtime } = await build(t);
   const other = await makePair(runtime);
