@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { freePort } from '../../server/test/free-port.ts';
 import { installGlobally, useAsNobody } from './installed/everybody.ts';
 import {
   compile,
@@ -129,7 +130,7 @@ test('packed, the SDK and the server work outside of the repository', async (t) 
 
 async function checkServer(t: { after(end: () => Promise<void>): void }, project: string): Promise<void> {
   const namjai = join(project, 'node_modules/namjai/bin/namjai.js');
-  const port = String(20_000 + (process.pid % 20_000));
+  const port = String(await freePort());
   const env = { PORT: port, DATABASE_URL: `sqlite:${join(project, 'namjai.db')}`, LOG_LEVEL: 'error' };
   const command = async (...args: string[]) =>
     (await run(process.execPath, [namjai, ...args], project, env)).stdout.trim();

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { freePort } from '../../server/test/free-port.ts';
 import { startNamjai, type TestNamjai } from '../src/testing/index.ts';
 import { until } from './until.ts';
 
@@ -97,7 +98,7 @@ test('follows events, in all three ways', async (t) => {
 
 test('receives webhooks', async (t) => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-  const port = 20_000 + (process.pid % 20_000);
+  const port = await freePort();
   const program = block('createWebhookHandler({').replace('3001', String(port));
   const receiver = run(t, program, { WEBHOOK_SECRET: secret });
   const body = JSON.stringify({ id: 'evt_1', type: 'grant.revoked', data: { creator_id: 'crt_1', reason: 'creator' } });
@@ -108,7 +109,7 @@ test('receives webhooks', async (t) => {
     'webhook-signature': new Webhook(secret).sign('evt_1', new Date(), body),
   };
   const send = () => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body }).catch(() => undefined);
-  assert.equal((await until('it listens', send)).status, 204);
+  assert.equal((await until(() => `it listens: ${receiver.output()}`, send)).status, 204);
   // Its words come by another way than its answer.
   await until(receiver.output, () => receiver.output() === 'crt_1 has disconnected\n');
 });
