@@ -6,11 +6,12 @@ import { type AddressInfo, connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
-import { limitConnections } from './connections.ts';
+import { leavePlace, limitConnections } from './connections.ts';
+import { readRequestsSingly } from './pipelining.ts';
 
 async function listen(t: TestContext, isExempt: (address: string) => boolean) {
   const server = createServer((_request, response) => response.end('ok'));
-  limitConnections(server, { isExempt, maxOfAddress: 3 });
+  limitConnections(server, { isExempt, isIdle: () => false, maxOfAddress: 3 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -44,13 +45,125 @@ test('the connections of a trusted proxy are not counted', async (t) => {
   for (let i = 0; i < 5; i++) assert.equal(await isServed(), true);
 });
 
+/** A server that reads of two connections at a time, and answers when it is told. */
+async function listenForFew(t: TestContext, maxWaitMs = 60_000) {
+  const answers = new Map<string, () => void>();
+  const server = createServer(({ url = '', socket }, response) => {
+    answers.set(url, () =>
+      response.setHeader('connection', limits.isPlaceWanted(socket) ? 'close' : 'keep-alive').end(),
+    );
+  });
+  const { isIdle } = readRequestsSingly(server);
+  const limits = limitConnections(server, { isExempt: () => false, isIdle, maxReadOfAddress: 2, maxWaitMs });
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  /** A connection that asks for `path`, once the server has accepted it. */
+  async function ask(path: string) {
+    const count = accepted.length;
+    const socket = connect({ port, host: '127.0.0.1' });
+    t.after(() => socket.destroy());
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk)).on('error', () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    await until(`${path} is accepted`, () => accepted.length > count);
+    return { socket, ended, received: () => received, accepted: accepted[count] as Socket };
+  }
+  const comes = (path: string) => until(`${path} is read`, () => answers.get(path));
+  let asked = 0;
+  /** What can be read has been read when a request of another address is, which was sent later. */
+  async function none(...paths: string[]): Promise<void> {
+    const path = `/other/${asked++}`;
+    const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }).on('error', () => {});
+    t.after(() => other.destroy());
+    other.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    (await comes(path))();
+    for (const path of paths) assert.ok(!answers.has(path), `${path} is not read`);
+  }
+  return { ask, comes, none, limits };
+}
+
+test('security 42: of few connections of an address something is read; the others wait for one to be closed', async (t) => {
+  const { ask, comes, none } = await listenForFew(t);
+  const [first] = [await ask('/1'), await ask('/2'), await ask('/3'), await ask('/4')];
+  await comes('/2');
+  await none('/3', '/4');
+  first.socket.resetAndDestroy();
+  await comes('/3');
+  await none('/4');
+});
+
+test('a connection that has become a stream leaves its place to one that waits', async (t) => {
+  const { ask, comes, none } = await listenForFew(t);
+  const [first] = [await ask('/1'), await ask('/2'), await ask('/3'), await ask('/4')];
+  await comes('/2');
+  await none('/3');
+  leavePlace(first.accepted);
+  await comes('/3');
+  leavePlace(first.accepted);
+  await none('/4');
+  first.socket.resetAndDestroy();
+  await none('/4');
+});
+
+test('an answer closes its connection while others wait, and an idle connection is closed for a new one', async (t) => {
+  const { ask, comes } = await listenForFew(t);
+  const [first, second, third] = [await ask('/1'), await ask('/2'), await ask('/3')];
+  (await comes('/1'))();
+  await first.ended;
+  assert.match(first.received(), /^HTTP\/1\.1 200 OK\r\nconnection: close\r\n/i);
+  (await comes('/3'))();
+  await until('the third is answered', () => third.received().includes('connection: keep-alive'));
+  // The second is not idle, the third is.
+  await ask('/4');
+  await comes('/4');
+  await third.ended;
+  assert.equal(second.socket.destroyed, false);
+});
+
+test('what waits to be read is closed with its client, and makes room', async (t) => {
+  const { ask, comes, none } = await listenForFew(t);
+  const [first, , third] = [await ask('/1'), await ask('/2'), await ask('/3'), await ask('/4')];
+  await comes('/2');
+  third.accepted.destroy();
+  await none('/3', '/4');
+  first.socket.resetAndDestroy();
+  await comes('/4');
+});
+
+test('what waits too long is closed, and nothing of it was read', async (t) => {
+  const { ask, comes, none } = await listenForFew(t, 20);
+  const [first, , third] = [await ask('/1'), await ask('/2'), await ask('/3')];
+  await third.ended;
+  first.socket.resetAndDestroy();
+  await none('/3');
+  await ask('/4');
+  await comes('/4');
+});
+
+test('a server that closes reads of all that wait, and of whoever still comes', async (t) => {
+  const { ask, comes, none, limits } = await listenForFew(t);
+  for (const path of ['/1', '/2', '/3', '/4']) await ask(path);
+  await none('/3', '/4');
+  limits.finish();
+  await comes('/3');
+  await comes('/4');
+  await ask('/5');
+  await comes('/5');
+});
+
 test('no request comes from a connection that was reset before it was accepted', async (t) => {
   const addresses: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     addresses.push(request.socket.remoteAddress);
     response.end();
   });
-  limitConnections(server, { isExempt: () => true });
+  limitConnections(server, { isExempt: () => true, isIdle: () => false });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());

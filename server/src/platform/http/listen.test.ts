@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import fastify from 'fastify';
+import { until } from '../../../../sdk/test/until.ts';
 import { freePort } from '../../../test/free-port.ts';
 import { listen } from './listen.ts';
 
@@ -42,6 +43,22 @@ test('every connection is answered, whichever socket accepts it', async (t) => {
   await start(t, port);
   const answers = Array.from({ length: 50 }, () => ask(port, '/'));
   assert.deepEqual(new Set(await Promise.all(answers)), new Set(['hello']));
+});
+
+test('nothing is read of a connection until it is let in, whichever socket accepts it', async (t) => {
+  const port = await freePort();
+  const app = fastify();
+  t.after(() => app.close());
+  Object.assign(app.server, { pauseOnConnect: true });
+  await listen(app, { host: '127.0.0.1', port });
+  const accepted: Socket[] = [];
+  app.server.on('connection', (socket) => accepted.push(socket));
+  const clients = Array.from({ length: 50 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  for (const client of clients) client.write('GET / HTTP/1.1\r\n');
+  await until('all are accepted', () => accepted.length === clients.length);
+  for (let i = 0; i < 10; i += 1) await nextIteration();
+  assert.deepEqual(new Set(accepted.map(({ bytesRead }) => bytesRead)), new Set([0]));
+  for (const socket of [...clients, ...accepted]) socket.destroy();
 });
 
 test('a port where somebody listens is refused, this program included', async (t) => {

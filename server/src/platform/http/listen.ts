@@ -24,11 +24,13 @@ export async function listen(
   if (process.platform === 'linux') await assertFree(host, port);
   // From here on no other socket accepts any more, like the application's own.
   app.addHook('preClose', async () => void closed.push(...others.map(close)));
+  // As `connections.ts` wants it. The property is in no type.
+  const { pauseOnConnect = false } = app.server as { pauseOnConnect?: boolean };
   const options = { host, port, backlog, reusePort: process.platform === 'linux' };
   await app.listen(options);
   for (const address of app.addresses())
     for (let i = 1; i < sockets && options.reusePort && typeof address === 'object'; i += 1) {
-      const other = createServer({ allowHalfOpen: true, noDelay: true }, (socket: Socket) => {
+      const other = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect }, (socket: Socket) => {
         // The connection belongs to the server of the application as if it had accepted it.
         app.server.emit('connection', Object.assign(socket, { server: app.server }));
       });

@@ -156,7 +156,7 @@ test('a server that closes answers all requests that have come', async (t) => {
   const [host = '', port = ''] = app.address.split(':');
   const accepted = new Set<Socket>();
   app.http.server.on('connection', (socket) => void accepted.add(socket));
-  const sockets = Array.from({ length: 400 }, () => connect(Number(port), host));
+  const sockets = Array.from({ length: 200 }, () => connect(Number(port), host));
   t.after(() => {
     for (const socket of sockets) socket.destroy();
   });

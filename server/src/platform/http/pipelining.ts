@@ -48,6 +48,8 @@ export interface RequestReading {
    * whose request is not parsed for an idle one.
    */
   finish(): void;
+  /** Whether the last request of a connection is answered, and nothing of another one has come. */
+  isIdle(socket: Socket): boolean;
 }
 
 export function readRequestsSingly(
@@ -81,6 +83,7 @@ export function readRequestsSingly(
       shared.usual.beginAll();
       shared.large.beginAll();
     },
+    isIdle: (socket) => readers.get(socket)?.isIdle ?? false,
   };
 }
 
@@ -143,6 +146,11 @@ class Reader {
     this.#response = response;
     this.#unanswered += 1;
     response.once('close', () => this.#answered());
+  }
+
+  get isIdle(): boolean {
+    const isReading = this.#isUpgraded || this.#waitsFor !== undefined || this.#headBytes > 0 || this.#bodyLeft > 0;
+    return this.#unanswered === 0 && this.#socket.bytesWritten > 0 && !isReading;
   }
 
   /** From here on the bytes are no requests. */

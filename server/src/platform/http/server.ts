@@ -91,11 +91,15 @@ export function createHttp({
   });
 
   const proxies = createAddressRules(config.trustProxy);
-  limitConnections(app.server, { isExempt: proxies.isOpened });
   const reading = readRequestsSingly(app.server, { isExempt: proxies.isOpened });
+  const connections = limitConnections(app.server, { isExempt: proxies.isOpened, isIdle: reading.isIdle });
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
+    connections.finish();
+    // What they have sent is read in the next iteration.
+    await nextIteration();
+    await nextIteration();
     // Then Fastify closes connections without a request.
     reading.finish();
     await nextIteration();
@@ -132,7 +136,8 @@ export function createHttp({
     if (!namesOneHost(request)) return void refuseRaw(request, reply);
     cutContentType(request);
     setCommonHeaders(request, reply);
-    if (isClosing || headLength(request) > largeHead) reply.header('connection', 'close');
+    const isLast = isClosing || connections.isPlaceWanted(request.socket);
+    if (isLast || headLength(request) > largeHead) reply.header('connection', 'close');
     // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
