@@ -127,6 +127,24 @@ test('a dead connection is told, and the control goes on when it is back', { ski
   await control.getByText('meanwhile').first().waitFor();
 });
 
+test('after a 429 live control asks again when it may, and not before', { skip }, async (t) => {
+  const { control, tip } = await prepare(t);
+  const asked: number[] = [];
+  await control.route('**/dashboard/live', (route) => {
+    asked.push(performance.now());
+    return route.fulfill({ status: 429, headers: { 'retry-after': '3' }, body: '' });
+  });
+  await tip('first');
+  await until('it is refused', () => asked.length === 1);
+  // Each is a hint to look.
+  await tip('second');
+  await tip('third');
+  await until('it asks again', () => asked.length === 2);
+  assert.ok((asked[1] ?? 0) - (asked[0] ?? 0) > 2900, String(asked));
+  await control.unroute('**/dashboard/live');
+  await control.getByText('third').first().waitFor();
+});
+
 test('security 55: a revoked link takes the queue off the moderator’s screen within a second', { skip }, async (t) => {
   const { address, runtime, creatorId, browser, hold, tip } = await prepare(t);
   await hold(true);

@@ -59,14 +59,20 @@ function end(page: Document): void {
   document.querySelector('main')?.replaceChildren(...(page.querySelector('main')?.childNodes ?? []));
 }
 
-async function fetchPage(): Promise<void> {
+/** Returns how long to wait before the page is asked for again, in milliseconds, if the server says so. */
+async function fetchPage(): Promise<number | undefined> {
   const response = await fetch(base + location.search, {
     headers: { accept: 'text/html' },
     signal: AbortSignal.timeout(timeoutMs),
   });
-  if (response.redirected) return location.reload(); // to sign in again
+  if (response.redirected) return void location.reload(); // to sign in again
+  if (response.status === 429) {
+    setConnection('lost');
+    refreshQueued = true;
+    return 1000 * Number(response.headers.get('retry-after') ?? 1);
+  }
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  if (response.status === 404) return end(page);
+  if (response.status === 404) return void end(page);
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
   setConnection('live');
   await released;
@@ -79,6 +85,7 @@ async function fetchPage(): Promise<void> {
   if (held > heldBefore) announce(newHeld);
   watchEnd();
   enhanceVolume();
+  return undefined;
 }
 
 /** What plays leaves the screen by itself, without a hint. */
@@ -95,8 +102,8 @@ async function refresh(): Promise<void> {
   refreshing = true;
   while (refreshQueued && !ended) {
     refreshQueued = false;
-    await fetchPage().catch(() => setConnection('lost'));
-    await new Promise((resolve) => setTimeout(resolve, refreshIntervalMs));
+    const waitMs = await fetchPage().catch(() => void setConnection('lost'));
+    await new Promise((resolve) => setTimeout(resolve, waitMs ?? refreshIntervalMs));
   }
   refreshing = false;
 }
