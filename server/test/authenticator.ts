@@ -6,6 +6,9 @@ export interface Lies {
   rpId?: string;
   userVerified?: boolean;
   counter?: number;
+  /** In place of no attestation: its format, and its statement as CBOR. */
+  attestation?: { format: string; statement: Buffer };
+  transports?: unknown;
 }
 
 const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest();
@@ -28,7 +31,7 @@ export function createAuthenticator(authUrl: string) {
     return Buffer.concat([sha256(lies.rpId ?? new URL(authUrl).hostname), flags, count, attested]);
   }
 
-  const answer = (response: Record<string, string>): string =>
+  const answer = (response: Record<string, unknown>): string =>
     JSON.stringify({
       id: id.toString('base64url'),
       rawId: id.toString('base64url'),
@@ -53,16 +56,18 @@ export function createAuthenticator(authUrl: string) {
   return {
     /** The answer to registration options, with an attestation that attests nothing. */
     create(challenge: string, lies: Lies = {}): string {
+      const { format, statement } = lies.attestation ?? { format: 'none', statement: Buffer.from([0xa0]) };
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, coseKey()]);
       const data = authenticatorData(lies, attested);
       const attestation = Buffer.concat([
         Buffer.from([0xa3, 0x63]),
         Buffer.from('fmt'),
-        Buffer.from([0x64]),
-        Buffer.from('none'),
+        Buffer.from([0x60 + format.length]),
+        Buffer.from(format),
         Buffer.from([0x67]),
         Buffer.from('attStmt'),
-        Buffer.from([0xa0, 0x68]),
+        statement,
+        Buffer.from([0x68]),
         Buffer.from('authData'),
         Buffer.from([0x58, data.length]),
         data,
@@ -70,6 +75,7 @@ export function createAuthenticator(authUrl: string) {
       return answer({
         clientDataJSON: clientData('webauthn.create', challenge, lies).toString('base64url'),
         attestationObject: attestation.toString('base64url'),
+        transports: lies.transports,
       });
     },
 

@@ -147,3 +147,31 @@ test('a stranger makes no rows by asking for challenges, and tries at them are c
   assert.deepEqual([...new Set(statuses)], [200, 401, 429]);
   assert.deepEqual(await app.runtime.db.all('SELECT hash FROM webauthn_challenges'), []);
 });
+
+test('an attestation is not looked at: its certificates name addresses that would be asked', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const owner = await signedInVisitor(app, creatorId);
+  // {"x5c": [h'00']}: the library refuses it as soon as it reads the certificate.
+  const statement = Buffer.from('a16378356381' + '4100', 'hex');
+  for (const format of ['android-key', 'apple', 'packed', 'tpm', 'fido-u2f']) {
+    const { answer } = await addPasskey(app, owner, { attestation: { format, statement } });
+    assert.equal(answer.headers.location, '/account', format);
+  }
+  const broken = { format: 'none', statement: Buffer.from([0xff]) };
+  assert.equal((await addPasskey(app, owner, { attestation: broken })).answer.statusCode, 422);
+});
+
+test('of a passkey only what is needed is kept', async (t) => {
+  const app = await buildApp(t);
+  const { creatorId } = await makeCreator(app.runtime);
+  const owner = await signedInVisitor(app, creatorId);
+  const long = 'x'.repeat(5000);
+  for (const transports of [['usb', long, 'usb', ['nfc']], long, { includes: true }])
+    assert.equal((await addPasskey(app, owner, { transports })).answer.headers.location, '/account');
+  const kept = await app.runtime.passkeys.list(creatorId);
+  assert.deepEqual(kept.map(({ transports }) => transports).sort(), ['["usb"]', '[]', '[]']);
+  // The library would take 70 ms to decode so much.
+  const tooLong = await addPasskey(app, owner, { transports: [long, long] });
+  assert.equal(tooLong.answer.statusCode, 422);
+});

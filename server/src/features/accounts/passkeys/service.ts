@@ -5,6 +5,7 @@
  *   credential consumes it too.
  * - The authenticator must verify its user (PIN, finger, face), because passkeys are the only factor.
  * - The relying party is the host of AUTH_URL. Credentials from any other origin are refused.
+ * - An attestation is never looked at, and nothing that a browser names is asked for over the network.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { StorageUnavailable } from '../../../platform/db/database.ts';
@@ -26,6 +27,10 @@ export type Passkeys = ReturnType<typeof createPasskeys>;
 const supportedAlgorithmIDs = [-8, -7, -257];
 const pruneBatch = 500;
 const maxPasskeys = 20;
+/** What browsers send has one or two thousand characters. The library decodes all of it at once. */
+const maxCredentialLength = 8192;
+/** WebAuthn level 3, 5.8.4. */
+const knownTransports = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal'] as const;
 export const passkeyNameLength = 40;
 
 /** Loaded on first use: the library has a hundred modules, which would slow the start of the server. */
@@ -71,7 +76,7 @@ export function createPasskeys({ db, origins, clock, newId, vault, sessions, aut
         verifyRegistrationResponse({
           ...expected,
           supportedAlgorithmIDs,
-          response,
+          response: await withoutAttestation(response),
           expectedChallenge: consume('add', browser),
         }),
       );
@@ -83,7 +88,7 @@ export function createPasskeys({ db, origins, clock, newId, vault, sessions, aut
         credential_id: id,
         public_key: publicKey,
         counter,
-        transports: JSON.stringify(transports ?? []),
+        transports: JSON.stringify(knownOf(transports)),
         name,
         created_at: clock(),
       };
@@ -134,6 +139,27 @@ export function createPasskeys({ db, origins, clock, newId, vault, sessions, aut
   };
 }
 
+/**
+ * The same credential with nothing attested. The options ask for no attestation, but a browser may send one all the same,
+ * and the library would parse every certificate of it and load lists of revoked ones from the addresses that they name.
+ */
+async function withoutAttestation(credential: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers');
+  let attestationObject = '';
+  try {
+    const sent = decodeAttestationObject(isoBase64URL.toBuffer(credential.response.attestationObject));
+    const none = new Map<string, string | Map<string, never> | Uint8Array>([
+      ['fmt', 'none'],
+      ['attStmt', new Map<string, never>()],
+      ['authData', sent.get('authData')],
+    ]);
+    attestationObject = isoBase64URL.fromBuffer(isoCBOR.encode(none));
+  } catch {
+    // The library refuses the empty text, after the challenge is consumed.
+  }
+  return { ...credential, response: { ...credential.response, attestationObject } };
+}
+
 /** The library throws for every credential that it refuses. Only a failure of our storage is an error here. */
 async function verified<Verified extends { verified: boolean }>(
   verifying: Promise<Verified>,
@@ -147,10 +173,15 @@ async function verified<Verified extends { verified: boolean }>(
   }
 }
 
+/** The library passes on whatever was sent. */
+const knownOf = (transports: unknown): string[] =>
+  Array.isArray(transports) ? knownTransports.filter((name) => transports.includes(name)) : [];
+
 /** Checks the outer shape only; the library checks the rest. */
 function parseCredential<Json extends RegistrationResponseJSON | AuthenticationResponseJSON>(
   text: string,
 ): Json | undefined {
+  if (text.length > maxCredentialLength) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isCredential<Json>(value) ? value : undefined;
