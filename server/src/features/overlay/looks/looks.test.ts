@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import sharp from 'sharp';
 import { buildApp } from '../../../../test/build-app.ts';
@@ -243,6 +244,30 @@ test('security 45: pictures are encoded anew, sounds are what their bytes say, b
   assert.equal((await fileIds()).length, 2);
   for (const path of ['fil_x', `fil_${'0'.repeat(26)}`, '%00'])
     assert.equal((await http.inject({ url: `/overlay-files/${path}` })).statusCode, 404, path);
+});
+
+/** Every frame shows one small tile of noise many times: a hundredth of what it takes where only pixels count. */
+async function growing(): Promise<Uint8Array<ArrayBuffer>> {
+  const [edge, frames, tile] = [800, 10, 32];
+  const line = tile * 3;
+  const noise = randomBytes(tile * line);
+  const pixels = Buffer.alloc(edge * edge * frames * 3);
+  for (let at = 0, y = 0; y < edge * frames; y++) {
+    const from = ((y + Math.floor(y / edge) * 7) % tile) * line;
+    for (let x = 0; x < edge; x += tile) at += noise.copy(pixels, at, from, from + line);
+  }
+  const raw = { width: edge, height: edge * frames, channels: 3, pageHeight: edge } as const;
+  return new Uint8Array(await sharp(pixels, { raw }).webp({ lossless: true, effort: 0 }).toBuffer());
+}
+
+test('a small picture that would be stored as a large one is refused', { timeout: 120_000 }, async (t) => {
+  const { save, fileIds } = await creatorAt(t);
+  const picture = await growing();
+  assert.ok(picture.length < 500_000);
+  const answer = await save(0, {}, { picture_file: picture });
+  assert.equal(answer.statusCode, 422);
+  assert.match(answer.body, /field-picture_file-error">Prepared for overlays, this picture is larger than 5 MB/);
+  assert.deepEqual(await fileIds(), []);
 });
 
 test('a file lives as long as a look uses it', async (t) => {

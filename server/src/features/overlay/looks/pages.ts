@@ -166,7 +166,9 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
           return refuse({ picture_file: t(error.problem === 'pixels' ? 'picturePixels' : 'pictureKind') });
         if (error instanceof UploadError)
           return refuse(
-            error.problem === 'sound_kind' ? { sound_file: t('soundKind') } : { picture_file: t('tooMany') },
+            error.problem === 'sound_kind'
+              ? { sound_file: t('soundKind') }
+              : { picture_file: t(error.problem === 'too_many' ? 'tooMany' : 'pictureGrown') },
           );
         throw error instanceof QueueFull ? new PageError(429, { headers: retryAfter }) : error;
       }

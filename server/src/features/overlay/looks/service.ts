@@ -2,7 +2,7 @@ import type { Pictures } from '../../../platform/pictures.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { readSettings } from '../settings.ts';
 import * as repo from './repo.ts';
-import { filesOf, maxFileBytes, maxFiles, type Variations } from './rules.ts';
+import { filesOf, maxFileBytes, maxFiles, pictureBytes, type Variations } from './rules.ts';
 import { soundType } from './sounds.ts';
 
 export interface LooksParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
@@ -27,7 +27,8 @@ export interface Upload {
   readonly bytes: Uint8Array;
 }
 
-export type UploadProblem = 'sound_kind' | 'too_many';
+/** `picture_grown`: a small file of much detail is large once it is encoded anew. */
+export type UploadProblem = 'sound_kind' | 'too_many' | 'picture_grown';
 
 /** Why an upload is refused; a picture can also be refused with `PictureError`. */
 export class UploadError extends Error {
@@ -99,7 +100,11 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
 
   async function toFile(creatorId: string, { kind, bytes }: Upload): Promise<repo.FileRow> {
     const id = newId('fil');
-    if (kind === 'picture') return { id, ...(await pictures.encodeAnimated(creatorId, bytes, pictureEdge)) };
+    if (kind === 'picture') {
+      const picture = await pictures.encodeAnimated(creatorId, bytes, pictureEdge);
+      if (picture.bytes.length > pictureBytes) throw new UploadError('picture_grown');
+      return { id, ...picture };
+    }
     const type = soundType(bytes);
     if (!type) throw new UploadError('sound_kind');
     return { id, type, bytes };

@@ -58,6 +58,8 @@ export const looksWords = messages({
     picturePixels:
       'This picture has more than 40 megapixels over all its frames, or an edge of more than 16,384. Choose a smaller one.',
     pictureLarge: 'This picture is larger than 5 MB. Choose a smaller one.',
+    pictureGrown:
+      'Prepared for overlays, this picture is larger than 5 MB. Choose one with fewer frames or less detail.',
     sound: 'Sound',
     chime: 'Chime',
     drop: 'Drop',
@@ -191,6 +193,7 @@ export const looksWords = messages({
     pictureKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG, WebP หรือ GIF',
     picturePixels: 'รูปนี้มีความละเอียดรวมทุกเฟรมเกิน 40 ล้านพิกเซล หรือมีด้านที่ยาวเกิน 16,384 พิกเซล กรุณาเลือกรูปที่เล็กกว่านี้',
     pictureLarge: 'รูปนี้มีขนาดเกิน 5 MB กรุณาเลือกรูปที่เล็กกว่านี้',
+    pictureGrown: 'เมื่อเตรียมสำหรับโอเวอร์เลย์แล้ว รูปนี้มีขนาดเกิน 5 MB กรุณาเลือกรูปที่มีเฟรมหรือรายละเอียดน้อยกว่านี้',
     sound: 'เสียง',
     chime: 'เสียงกังวาน',
     drop: 'หยดน้ำ',
