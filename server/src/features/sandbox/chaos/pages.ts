@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../errors.ts';
+import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Times } from '../../../platform/web/format.ts';
@@ -77,7 +78,8 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
       chaos.faults(pair, mostShown),
       grants.isConnected(pair.creatorId, pair.clientId),
     ]);
-    const body = chaosPage(viewOf(request, reply), { creator, app, connected, settings, report, faults, typed });
+    const shown = { creator, app, connected, settings, report, faults, typed };
+    const body = await chaosPage(viewOf(request, reply), shown, createPauses(developerId));
     const title = words(request)('title', { app: app.name });
     return pages.show(request, reply, { title, nav: 'developers', body, status: typed ? 422 : 200 });
   }

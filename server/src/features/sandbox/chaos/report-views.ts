@@ -57,20 +57,28 @@ export function reportCard({ lang }: View, report: ChaosReport): Html {
   });
 }
 
-export function faultsCard({ lang, times }: View, faults: readonly FaultRow[]): Html {
-  const t = chaosWords(lang);
+/** Awaits `pause` before each row: a page has a hundred of them, and its developer may ask for many pages at once. */
+export async function faultsCard(view: View, faults: readonly FaultRow[], pause: () => Promise<void>): Promise<Html> {
+  const t = chaosWords(view.lang);
   if (faults.length === 0)
     return card({ title: t('faults'), body: emptyState({ title: t('noFaults'), text: t('noFaultsText') }) });
-  const list = rows(
-    faults.map((fault) => ({
-      title: html`!${badge(fault.kind, 'warn')} <span class="address" translate="no">${fault.subject}</span>`,
-      text: html`<span>${t('number')} ${fault.n}</span>
+  const items: ReturnType<typeof faultRow>[] = [];
+  for (const fault of faults) {
+    await pause();
+    items.push(faultRow(view, fault));
+  }
+  return card({ title: t('faults'), intro: t('faultsIntro', { most: faults.length }), body: rows(items) });
+}
+
+function faultRow({ lang, times }: View, fault: FaultRow) {
+  const t = chaosWords(lang);
+  return {
+    title: html`!${badge(fault.kind, 'warn')} <span class="address" translate="no">${fault.subject}</span>`,
+    text: html`<span>${t('number')} ${fault.n}</span>
 !${fault.request_id === null ? '' : html`<span>!${code(fault.request_id)}</span>`}
 !${fault.key === null ? '' : html`<span class="address">${t('key', { key: fault.key })}</span>`}
 !${fault.repeated_n === null ? '' : html`<span>${t('wasRepeated', { n: fault.repeated_n })}</span>`}
 !${fault.tip_id === null ? '' : html`<span>${t('recorded', { tip: fault.tip_id })}</span>`}`,
-      aside: times.time(new Date(fault.at), lang),
-    })),
-  );
-  return card({ title: t('faults'), intro: t('faultsIntro', { most: faults.length }), body: list });
+    aside: times.time(new Date(fault.at), lang),
+  };
 }

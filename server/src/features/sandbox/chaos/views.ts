@@ -86,9 +86,11 @@ export interface ChaosPage {
   readonly typed: Typed | undefined;
 }
 
-export function chaosPage(view: View, o: ChaosPage): Html {
+export async function chaosPage(view: View, o: ChaosPage, pause: () => Promise<void>): Promise<Html> {
   const t = chaosWords(view.lang);
   const back = linkButton(t('back', { name: o.creator.display_name }), `/developers/sandbox/${o.creator.id}`);
+  const faults = await faultsCard(view, o.faults, pause);
+  await pause();
   return html`
 !${heading({ title: t('title', { app: o.app.name }), intro: t('intro'), actions: back })}
 !${o.connected ? '' : notice('warn', t('notConnected'))}
@@ -96,7 +98,7 @@ export function chaosPage(view: View, o: ChaosPage): Html {
 !${o.report ? reportCard(view, o.report) : ''}
 !${runsCard(view, o)}
 !${sharesCard(view, o)}
-!${faultsCard(view, o.faults)}`;
+!${faults}`;
 }
 
 const pairOf = ({ creator, app }: ChaosPage): Pair => ({ creatorId: creator.id, clientId: app.id });
