@@ -11,7 +11,7 @@ import { readRequestsSingly } from './pipelining.ts';
 
 async function listen(t: TestContext, isExempt: (address: string) => boolean) {
   const server = createServer((_request, response) => response.end('ok'));
-  limitConnections(server, { isExempt, isIdle: () => false, maxOfAddress: 3 });
+  limitConnections(server, { isExempt, idleSince: () => undefined, maxOfAddress: 3 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -46,15 +46,21 @@ test('the connections of a trusted proxy are not counted', async (t) => {
 });
 
 /** A server that reads of two connections at a time, and answers when it is told. */
-async function listenForFew(t: TestContext, maxWaitMs = 60_000) {
+async function listenForFew(t: TestContext, { maxWaitMs = 60_000, minIdleMs = 0 } = {}) {
   const answers = new Map<string, () => void>();
   const server = createServer(({ url = '', socket }, response) => {
     answers.set(url, () =>
       response.setHeader('connection', limits.isPlaceWanted(socket) ? 'close' : 'keep-alive').end(),
     );
   });
-  const { isIdle } = readRequestsSingly(server);
-  const limits = limitConnections(server, { isExempt: () => false, isIdle, maxReadOfAddress: 2, maxWaitMs });
+  const { idleSince } = readRequestsSingly(server);
+  const limits = limitConnections(server, {
+    isExempt: () => false,
+    idleSince,
+    maxReadOfAddress: 2,
+    maxWaitMs,
+    minIdleMs,
+  });
   const accepted: Socket[] = [];
   server.on('connection', (socket) => accepted.push(socket));
   server.listen(0, '127.0.0.1');
@@ -126,6 +132,35 @@ test('an answer closes its connection while others wait, and an idle connection 
   assert.equal(second.socket.destroyed, false);
 });
 
+test('a connection that becomes idle while another one waits is closed for it', async (t) => {
+  const { ask, comes } = await listenForFew(t);
+  const [first] = [await ask('/1'), await ask('/2')];
+  (await comes('/1'))();
+  await until('the first is answered', () => first.received().includes('connection: keep-alive'));
+  // A part of the next request, so that the first is not idle when the third comes.
+  first.socket.write('GET /5 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n');
+  const answer = await comes('/5');
+  answer();
+  await until('the fifth is answered', () => first.received().split('connection: keep-alive').length === 3);
+  await ask('/3');
+  first.socket.write('{}');
+  await comes('/3');
+  await first.ended;
+});
+
+test('a connection that was answered a moment ago is not closed for another one, which waits until it is idle for long', async (t) => {
+  const { ask, comes, none } = await listenForFew(t, { minIdleMs: 1000 });
+  const [first] = [await ask('/1'), await ask('/2')];
+  (await comes('/1'))();
+  await until('the first is answered', () => first.received().includes('connection: keep-alive'));
+  const answeredAt = performance.now();
+  await ask('/3');
+  await none('/3');
+  await comes('/3');
+  await first.ended;
+  assert.ok(performance.now() - answeredAt > 900);
+});
+
 test('what waits to be read is closed with its client, and makes room', async (t) => {
   const { ask, comes, none } = await listenForFew(t);
   const [first, , third] = [await ask('/1'), await ask('/2'), await ask('/3'), await ask('/4')];
@@ -137,7 +172,7 @@ test('what waits to be read is closed with its client, and makes room', async (t
 });
 
 test('what waits too long is closed, and nothing of it was read', async (t) => {
-  const { ask, comes, none } = await listenForFew(t, 20);
+  const { ask, comes, none } = await listenForFew(t, { maxWaitMs: 20 });
   const [first, , third] = [await ask('/1'), await ask('/2'), await ask('/3')];
   await third.ended;
   first.socket.resetAndDestroy();
@@ -163,7 +198,7 @@ test('no request comes from a connection that was reset before it was accepted',
     addresses.push(request.socket.remoteAddress);
     response.end();
   });
-  limitConnections(server, { isExempt: () => true, isIdle: () => false });
+  limitConnections(server, { isExempt: () => true, idleSince: () => undefined });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());

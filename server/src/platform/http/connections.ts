@@ -7,8 +7,9 @@
  * - The others wait outside, for a bounded time: nothing of them is read, not even their end, and the HTTP server does not
  *   know them. One is let in when a connection of the same address is closed, or has become a stream, which does not count:
  *   how many of those there are is bounded by who opens them.
- * - One that waits has the place of a connection that has been answered and asks for nothing, if there is such a one: that
- *   is closed, as it would be after its time. So idle connections keep nobody out.
+ * - One that waits has the place of a connection that has been answered and has asked for nothing for a second, if there is
+ *   such a one or as soon as there is: that is closed, as it would be after its time. So idle connections keep nobody out,
+ *   and a client that sends its next request when it has an answer does not lose it.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,11 +19,12 @@ import { createTurns } from '../turns.ts';
 export interface ConnectionLimitsOptions {
   /** Whether connections from this address are not counted: a proxy carries those of many people. */
   readonly isExempt: (address: string) => boolean;
-  /** Whether the last request of a connection is answered, and nothing of another one has come. */
-  readonly isIdle: (socket: Socket) => boolean;
+  /** Since when the last request of a connection is answered, if it is and nothing of another one has come. */
+  readonly idleSince: (socket: Socket) => number | undefined;
   readonly maxOfAddress?: number;
   readonly maxReadOfAddress?: number;
   readonly maxWaitMs?: number;
+  readonly minIdleMs?: number;
 }
 
 /** Enough for an app with thousands of sockets; a stranger's idle connections cost about 10 KiB each. */
@@ -31,6 +33,11 @@ const defaultMaxReadOfAddress = 256;
 /** How many that have waited are let in in an iteration of the event loop. */
 const letInAtOnce = 8;
 const defaultMaxWaitMs = 30_000;
+/** Longer than an answer and the next request are on their way. */
+const defaultMinIdleMs = 1000;
+/** While some wait, how often idle connections are looked for, and how many of an address are closed then. */
+const roomEveryMs = 100;
+const maxClosedAtOnce = 32;
 
 export interface ConnectionLimits {
   /** Whether others of its address wait for its place: it is to be closed after the answer. */
@@ -63,13 +70,16 @@ export function limitConnections(
   server: Server,
   {
     isExempt,
-    isIdle,
+    idleSince,
     maxOfAddress = defaultMaxOfAddress,
     maxReadOfAddress = defaultMaxReadOfAddress,
     maxWaitMs = defaultMaxWaitMs,
+    minIdleMs = defaultMinIdleMs,
   }: ConnectionLimitsOptions,
 ): ConnectionLimits {
   const addresses = new Map<string, Address>();
+  /** Those of which some wait, or waited a moment ago. */
+  const crowded = new Set<Address>();
   const inTurn = createTurns(letInAtOnce);
   /** Those of the HTTP server, which hear of a connection when it is let in. */
   const listeners = server.listeners('connection');
@@ -104,10 +114,29 @@ export function limitConnections(
     }
     address.waiting.add(socket);
     socket.setTimeout(maxWaitMs).on('timeout', destroy);
-    for (const other of address.read) {
-      if (!isIdle(other)) continue;
-      leavePlace(other);
-      return void other.destroySoon();
+    // What has come of the others is read first.
+    setImmediate(makeRoom, address, 1);
+    if (crowded.size === 0) setTimeout(makeRoomForAll, roomEveryMs).unref();
+    crowded.add(address);
+  }
+
+  function makeRoomForAll(): void {
+    for (const address of crowded)
+      if (address.waiting.size > 0) makeRoom(address, maxClosedAtOnce);
+      else crowded.delete(address);
+    if (crowded.size > 0) setTimeout(makeRoomForAll, roomEveryMs).unref();
+  }
+
+  function makeRoom({ read, waiting }: Address, max: number): void {
+    const before = performance.now() - minIdleMs;
+    let left = Math.min(max, waiting.size);
+    for (const socket of read) {
+      if (left === 0) return;
+      const since = idleSince(socket);
+      if (since === undefined || since > before) continue;
+      left -= 1;
+      leavePlace(socket);
+      socket.destroySoon();
     }
   }
 

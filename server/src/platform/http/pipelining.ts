@@ -48,8 +48,8 @@ export interface RequestReading {
    * whose request is not parsed for an idle one.
    */
   finish(): void;
-  /** Whether the last request of a connection is answered, and nothing of another one has come. */
-  isIdle(socket: Socket): boolean;
+  /** Since when the last request of a connection is answered, if it is and nothing of another one has come. */
+  idleSince(socket: Socket): number | undefined;
 }
 
 export function readRequestsSingly(
@@ -83,7 +83,7 @@ export function readRequestsSingly(
       shared.usual.beginAll();
       shared.large.beginAll();
     },
-    isIdle: (socket) => readers.get(socket)?.isIdle ?? false,
+    idleSince: (socket) => readers.get(socket)?.idleSince,
   };
 }
 
@@ -111,6 +111,7 @@ class Reader {
   /** The answer to the newest request, and how many are not sent. */
   #response: ServerResponse | undefined;
   #unanswered = 0;
+  #lastAnswerAt = 0;
   /** The bytes that come wait for their turn, for an answer, or for nothing any more: the connection is being closed. */
   #waitsFor: 'turn' | 'answer' | 'close' | undefined;
   #hasTurn = false;
@@ -148,9 +149,9 @@ class Reader {
     response.once('close', () => this.#answered());
   }
 
-  get isIdle(): boolean {
+  get idleSince(): number | undefined {
     const isReading = this.#isUpgraded || this.#waitsFor !== undefined || this.#headBytes > 0 || this.#bodyLeft > 0;
-    return this.#unanswered === 0 && this.#socket.bytesWritten > 0 && !isReading;
+    return this.#unanswered > 0 || isReading || this.#lastAnswerAt === 0 ? undefined : this.#lastAnswerAt;
   }
 
   /** From here on the bytes are no requests. */
@@ -210,6 +211,7 @@ class Reader {
 
   #answered(): void {
     this.#unanswered -= 1;
+    this.#lastAnswerAt = performance.now();
     if (this.#unanswered === 0) this.#headBytes = 0;
     this.#hold();
     // In another iteration of the event loop than the last request.

@@ -92,7 +92,7 @@ export function createHttp({
 
   const proxies = createAddressRules(config.trustProxy);
   const reading = readRequestsSingly(app.server, { isExempt: proxies.isOpened });
-  const connections = limitConnections(app.server, { isExempt: proxies.isOpened, isIdle: reading.isIdle });
+  const connections = limitConnections(app.server, { isExempt: proxies.isOpened, idleSince: reading.idleSince });
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -153,6 +153,12 @@ export function createHttp({
     });
   }
   limitHeldBytes(app);
+  // Others may have come since the request began.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (connections.isPlaceWanted(request.socket) && !reply.hasHeader('connection'))
+      reply.header('connection', 'close');
+    done(null, payload);
+  });
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
     if (!isOnPurpose(reply))
