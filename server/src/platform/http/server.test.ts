@@ -371,3 +371,21 @@ test('security 42: of 300 connections that break off in a request a few are refu
   // Eight at once, and as many that had waited.
   assert.ok(Math.max(...ended.values()) <= 16, String([...ended.values()]));
 });
+
+test('a connection that was refused is closed soon, also if its client does not close it', async (t) => {
+  const app = await buildApp(t);
+  const port = await listen(app);
+  const accepted: Socket[] = [];
+  app.http.server.on('connection', (socket) => accepted.push(socket));
+  const begin = performance.now();
+  for (const bytes of ['nonsense\r\n\r\n', 'GET /healthz HTTP/1.1\r\n\r\n']) {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    t.after(() => socket.destroy());
+    socket.write(bytes);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 400 /);
+  }
+  await until('both are closed', () => accepted.every(({ destroyed }) => destroyed));
+  assert.equal(accepted.length, 2);
+  assert.ok(performance.now() - begin < 60_000);
+});

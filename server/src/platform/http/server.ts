@@ -128,7 +128,7 @@ export function createHttp({
         : code === 'HPE_HEADER_OVERFLOW'
           ? 'headers_too_large'
           : 'bad_request';
-    socket.end(rawErrorResponse(error, newId('req')));
+    endWith(rawErrorResponse(error, newId('req')), socket);
   }
   function check(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     // The client may have gone while the request waited.
@@ -225,7 +225,14 @@ function namesOneHost(request: FastifyRequest): boolean {
 
 function refuseRaw(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
-  request.raw.socket.end(rawErrorResponse('bad_request', request.id));
+  endWith(rawErrorResponse('bad_request', request.id), request.raw.socket);
+}
+
+/** How long a client may take to close a connection after its last answer, without which Node.js leaves it half open. */
+const lingerMs = 5000;
+
+function endWith(answer: string, socket: Socket): void {
+  socket.setTimeout(lingerMs).end(answer);
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: { header(name: string, value: string): unknown }): void {
