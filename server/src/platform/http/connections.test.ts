@@ -185,7 +185,7 @@ test('a server that closes reads of all that wait, and of whoever still comes', 
   const { ask, comes, none, limits } = await listenForFew(t);
   for (const path of ['/1', '/2', '/3', '/4']) await ask(path);
   await none('/3', '/4');
-  limits.finish();
+  await limits.finish();
   await comes('/3');
   await comes('/4');
   await ask('/5');

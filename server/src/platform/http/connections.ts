@@ -13,6 +13,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 
@@ -32,6 +33,8 @@ const defaultMaxOfAddress = 10_000;
 const defaultMaxReadOfAddress = 256;
 /** How many that have waited are let in in an iteration of the event loop. */
 const letInAtOnce = 8;
+/** More when the server closes, which has little time. */
+const letInAtOnceByEnd = 128;
 const defaultMaxWaitMs = 30_000;
 /** Longer than an answer and the next request are on their way. */
 const defaultMinIdleMs = 1000;
@@ -42,8 +45,8 @@ const maxClosedAtOnce = 32;
 export interface ConnectionLimits {
   /** Whether others of its address wait for its place: it is to be closed after the answer. */
   isPlaceWanted(socket: Socket): boolean;
-  /** Reads of all that wait, and whoever comes from now on. For a server that closes. */
-  finish(): void;
+  /** Reads of whoever comes from now on, and of all that wait, some in each iteration. For a server that closes. */
+  finish(): Promise<void>;
 }
 
 interface Address {
@@ -155,10 +158,16 @@ export function limitConnections(
       const address = addressOf.get(socket);
       return address !== undefined && address.waiting.size > 0;
     },
-    finish() {
+    async finish() {
       maxRead = Number.POSITIVE_INFINITY;
+      let count = 0;
       for (const { waiting } of addresses.values())
-        for (const socket of waiting) if (waiting.delete(socket)) letIn(socket);
+        for (const socket of waiting) {
+          waiting.delete(socket);
+          letIn(socket);
+          count += 1;
+          if (count % letInAtOnceByEnd === 0) await nextIteration();
+        }
     },
   };
 }

@@ -96,7 +96,7 @@ export function createHttp({
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
-    connections.finish();
+    await connections.finish();
     // What they have sent is read in the next iteration.
     await nextIteration();
     await nextIteration();
