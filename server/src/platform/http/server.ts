@@ -136,8 +136,7 @@ export function createHttp({
     if (!namesOneHost(request)) return void refuseRaw(request, reply);
     cutContentType(request);
     setCommonHeaders(request, reply);
-    const isLast = isClosing || connections.isPlaceWanted(request.socket);
-    if (isLast || headLength(request) > largeHead) reply.header('connection', 'close');
+    if (isClosing || headLength(request) > largeHead) reply.header('connection', 'close');
     // Before the body is read, so that an unknown path is 404 whatever the body is.
     const problem = (config.development ? misdirected(request, proxies.isOpened) : undefined) ?? undecodable(request);
     if (!problem && request.is404) notFound(request, reply);
@@ -153,7 +152,6 @@ export function createHttp({
     });
   }
   limitHeldBytes(app);
-  // Others may have come since the request began.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (connections.isPlaceWanted(request.socket) && !reply.hasHeader('connection'))
       reply.header('connection', 'close');
