@@ -4,7 +4,7 @@ import { buildApp } from '../../../test/build-app.ts';
 import { parseFields, parseParts } from './form-fields.ts';
 
 const isRefused = ({ details }: { details?: { message: string }[] }) =>
-  /well-formed|at most \d+ fields/.test(details?.[0]?.message ?? '');
+  /well-formed|at most \d+ (fields|bytes)/.test(details?.[0]?.message ?? '');
 
 const multipart = 'multipart/form-data; boundary=x';
 const part = (name: string, headers = '') =>
@@ -21,8 +21,9 @@ test('a form with files has few parts, whose headers are short', async () => {
   const form = (...parts: string[]) => Buffer.from(`${parts.join('')}--x--\r\n`);
   const usual = form(part('a'), part('b"; filename="c.png', 'content-type: image/png\r\n'));
   assert.deepEqual([...(await parseParts(usual, multipart)).keys()], ['a', 'b']);
-  const large = Buffer.concat([Buffer.from(part('a').slice(0, -3)), Buffer.alloc(5_000_000), Buffer.from('\r\n--x--')]);
-  assert.equal(String((await parseParts(large, multipart)).get('a')).length, 5_000_000);
+  const file = Buffer.from(part('a"; filename="b').slice(0, -3));
+  const large = Buffer.concat([file, Buffer.alloc(5_000_000), Buffer.from('\r\n--x--')]);
+  assert.equal(((await parseParts(large, multipart)).get('a') as File).size, 5_000_000);
   const wrong = [
     form(...Array.from({ length: 41 }, () => part('a'))),
     form(part('a', 'a:b\r\n'.repeat(1_000_000))),
@@ -33,6 +34,61 @@ test('a form with files has few parts, whose headers are short', async () => {
   for (const body of wrong) await assert.rejects(parseParts(body, multipart), isRefused);
   for (const type of ['multipart/form-data; boundary', 'multipart/form-data; =', 'multipart/form-data;;'])
     await assert.rejects(parseParts(usual, type), isRefused);
+});
+
+test('security 41: a form is searched in turns and once, whatever its bytes are', async () => {
+  const boundary = '----abcdefghijklmnopqrstuvwxyz';
+  const file = `--${boundary}\r\ncontent-disposition: form-data; name="a"; filename="b"\r\n\r\n`;
+  const megabytes = (text: string) => text.repeat(7_000_000 / text.length);
+  const bodies = [
+    // Without the end of a head: 40 searches of all of it took 2.6 s.
+    `--${boundary}\r\n`.repeat(39) + megabytes('\r'),
+    file + megabytes('\r'),
+    file + megabytes('\r\n-----'),
+    file + megabytes(`\r\n--${boundary.slice(0, -1)}`),
+  ];
+  for (const body of bodies) {
+    const bytes = Buffer.from(body);
+    let [longest, last, goesOn] = [0, process.threadCpuUsage(), true];
+    const tick = () => {
+      const now = process.threadCpuUsage();
+      longest = Math.max(longest, now.user + now.system - last.user - last.system);
+      last = now;
+      if (goesOn) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const parsing = parseParts(bytes, `multipart/form-data; boundary=${boundary}`);
+    await assert.rejects(
+      parsing.finally(() => (goesOn = false)),
+      isRefused,
+    );
+    tick();
+    assert.ok(longest < 40_000, `${longest} µs of processor time in one turn`);
+  }
+});
+
+test('the texts of a form with files are as short as those of any form', async () => {
+  const text = (length: number) =>
+    Buffer.from(`--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n${'<'.repeat(length)}\r\n--x--\r\n`);
+  assert.equal(String((await parseParts(text(65_536), multipart)).get('a')).length, 65_536);
+  await assert.rejects(parseParts(text(65_537), multipart), isRefused);
+});
+
+test('a form is read as browsers and programs write it', async () => {
+  const sent = new FormData();
+  sent.append('a "name"\r\n', 'น้ำใจ\r\n--x\r\n');
+  sent.append('empty', '');
+  sent.append('file', new File(['\r\n--', new Uint8Array([0, 255])], 'a "b"\n.png', { type: 'image/png' }));
+  const response = new Response(sent);
+  const type = response.headers.get('content-type') ?? '';
+  const read = await parseParts(Buffer.from(await response.arrayBuffer()), type);
+  assert.deepEqual([...read.keys()], ['a "name"\r\n', 'empty', 'file']);
+  assert.deepEqual([read.get('a "name"\r\n'), read.get('empty')], ['น้ำใจ\r\n--x\r\n', '']);
+  const file = read.get('file') as File;
+  assert.deepEqual(
+    [file.name, file.type, [...new Uint8Array(await file.arrayBuffer())]],
+    ['a "b"\n.png', 'image/png', [13, 10, 45, 45, 0, 255]],
+  );
 });
 
 test('the boundary is the one that the parser takes', async () => {
