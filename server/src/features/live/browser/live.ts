@@ -69,7 +69,7 @@ async function fetchPage(): Promise<number | undefined> {
   if (response.status === 429) {
     setConnection('lost');
     refreshQueued = true;
-    return 1000 * Number(response.headers.get('retry-after') ?? 1);
+    return 1000 * (Number(response.headers.get('retry-after')) || 1);
   }
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   if (response.status === 404) return void end(page);
