@@ -1,5 +1,6 @@
 import type { Pictures } from '../../../platform/pictures.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { createWorkQueue } from '../../../platform/work-queue.ts';
 import { readSettings } from '../settings.ts';
 import * as repo from './repo.ts';
 import { filesOf, maxFileBytes, maxFiles, pictureBytes, type Variations } from './rules.ts';
@@ -41,13 +42,15 @@ export class UploadError extends Error {
 
 /** The longest edge of a picture, in pixels. */
 const pictureEdge = 800;
-/** Changes that are made at the same time are repeated on the newest state; more than a few are a bug. */
-const maxAttempts = 10;
+/** On one node the changes of a creator are made one after the other. */
+const changeTurns = { atOnce: 16, atOnceOf: () => 1, maxWaiting: Number.POSITIVE_INFINITY };
 
 type State = Omit<repo.LooksChange, 'added' | 'removed'>;
 
 /** Reads and changes looks. Every change names the version that it read, and starts anew if there is a newer one. */
 export function createLooks({ db, clock, newId, pictures, ensure, announce }: LooksParts) {
+  const turns = createWorkQueue(changeTurns);
+
   async function row(creatorId: string): Promise<repo.LooksRow> {
     await ensure(creatorId);
     const looks = await repo.looksOf(db, creatorId);
@@ -72,12 +75,19 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
   });
 
   /** `decide` answers the new state, or `undefined` to leave everything as it is. */
-  async function change(
+  const change = (
     creatorId: string,
     decide: (looks: Looks) => State | undefined,
     added: readonly repo.FileRow[] = [],
+  ): Promise<boolean> => turns.run(creatorId, () => tryUntilChanged(creatorId, decide, added));
+
+  /** Begins anew only when another node has changed the looks meanwhile. */
+  async function tryUntilChanged(
+    creatorId: string,
+    decide: (looks: Looks) => State | undefined,
+    added: readonly repo.FileRow[],
   ): Promise<boolean> {
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    for (;;) {
       const current = await row(creatorId);
       const state = decide(read(current));
       if (!state) return false;
@@ -95,7 +105,6 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
       )
         return true;
     }
-    throw new Error(`the looks of ${creatorId} changed too often`);
   }
 
   async function toFile(creatorId: string, { kind, bytes }: Upload): Promise<repo.FileRow> {
