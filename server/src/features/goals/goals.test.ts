@@ -7,8 +7,10 @@ import { makePair } from '../../../test/factories.ts';
 import { assertLedger } from '../../../test/ledger.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
+import { createIds } from '../../platform/ids.ts';
 import { Goal } from '../events/index.ts';
 import { everything } from '../tips/index.ts';
+import { createGoals } from './service.ts';
 
 const minute = 60_000;
 
@@ -215,6 +217,24 @@ test('at most ten goals are open', async (t) => {
   assert.equal(await goals.end(creatorId, first?.id ?? ''), false);
   await add(5);
   assert.equal(await goals.add(creatorId, input), undefined);
+});
+
+test('a goal too many is refused without summing the history', async (t) => {
+  const { app, clock, goals, creatorId, add } = await open(t);
+  await makeManyTips(app.runtime, creatorId, 1);
+  const known = await add(1);
+  for (let i = 1; i < 10; i++) await add(1);
+  const { db, events } = app.runtime;
+  const summed: number[] = [];
+  const sumTips = async (_creatorId: string, from: number) => ({ totalMinor: summed.push(from) });
+  const counted = createGoals({ db, clock, newId: createIds(clock), events, sumTips, onChange: () => {} });
+  const input = { title: 'x', targetMinor: 1, startsAt: 0, endsAt: null };
+  assert.equal(await counted.add(creatorId, input), undefined);
+  assert.deepEqual(summed, []);
+  assert.equal((await counted.add(creatorId, input, known.id))?.id, known.id);
+  await goals.remove(creatorId, known.id);
+  assert.ok(await counted.add(creatorId, input));
+  assert.deepEqual(summed, [0]);
 });
 
 test('goals stay exact while tips, voids and new goals come at once', async (t) => {

@@ -12,6 +12,10 @@ export function openGoals(db: Reader, creatorId: string, now: number): Promise<G
   );
 }
 
+export function goalOf(db: Reader, creatorId: string, id: string): Promise<GoalRow | undefined> {
+  return db.get<GoalRow>(`SELECT ${goalColumns} FROM goals WHERE creator_id = $1 AND id = $2`, [creatorId, id]);
+}
+
 /** Those that ended last, the latest first. */
 export function endedGoals(db: Reader, creatorId: string, now: number, limit: number): Promise<GoalRow[]> {
   return db.all<GoalRow>(
@@ -51,10 +55,7 @@ async function addGoal(
   const { creatorId, now } = reached;
   const { id, title, targetMinor, startsAt, endsAt, summed } = goal;
   const head = await lockHead(tx, creatorId);
-  const known = await tx.get<GoalRow>(`SELECT ${goalColumns} FROM goals WHERE creator_id = $1 AND id = $2`, [
-    creatorId,
-    id,
-  ]);
+  const known = await goalOf(tx, creatorId, id);
   if (known) return { goal: known, sequence: null };
   if (head.void_count !== summed.voids) return 'again';
   if ((await openGoals(tx, creatorId, now)).length >= limits.open) return 'too_many';

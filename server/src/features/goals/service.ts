@@ -47,6 +47,12 @@ export function createGoals({ db, clock, newId, events, sumTips, onChange }: Goa
 
     /** Adds a goal, unless ten are open. One that has this id already is returned as it is. */
     async add(creatorId: string, input: GoalInput, id = newId('gol')): Promise<Goal | undefined> {
+      // The write decides; to ask first spares the sum of a long history.
+      const open = await repo.openGoals(db, creatorId, clock());
+      if (open.length >= limits.open) {
+        const known = await repo.goalOf(db, creatorId, id);
+        return known && toGoal(known);
+      }
       for (;;) {
         const summed = await sumSoFar(creatorId, input);
         const event = events.prepare({ creatorId, type: 'goal.reached' });
