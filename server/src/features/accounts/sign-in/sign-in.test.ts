@@ -29,6 +29,14 @@ test('someone signs up, is signed in, signs out and in again', async (t) => {
   assert.equal((await visitor.get('/logout')).statusCode, 200);
 });
 
+test('no page is as long as what a program sent in a field', async (t) => {
+  const visitor = createVisitor(await buildApp(t));
+  await visitor.get('/login');
+  const wrong = await visitor.post('/login', { username: '"'.repeat(20_000), password });
+  assert.equal(wrong.statusCode, 401);
+  assert.ok(wrong.body.length < 20_000, `${wrong.body.length}`);
+});
+
 test('sign-up names what is wrong beside its field and keeps what was typed', async (t) => {
   const app = await buildApp(t);
   await makeCreator(app.runtime, 'taken');
