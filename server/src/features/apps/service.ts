@@ -100,7 +100,8 @@ export function createApps({ db, origins, clock, newId, limiter, development, au
     const hash = hashSecret(clientSecret);
     if (await db.write(repo.writes.replaceSecret, origins.current(), clientId, replaced, hash, clock() + oldSecretMs))
       return true;
-    return sameHash((await byId(clientId)).secret_hash, hash);
+    const app = await repo.appById(db, clientId);
+    return app !== undefined && sameHash(app.secret_hash, hash);
   }
 
   return {
@@ -159,7 +160,7 @@ export function createApps({ db, origins, clock, newId, limiter, development, au
 
     /**
      * Puts the new secret in use. The current one works for another 24 hours, any older one no longer. A change that is
-     * made twice is one change. Returns false if another secret was made since `newSecretFor`.
+     * made twice is one change. Returns false if another secret was made since `newSecretFor`, or the app was deleted.
      */
     changeSecret,
 

@@ -156,7 +156,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     if (!(await apps.changeSecret(app.id, change)))
       return pages.redirect(reply, `/developers/apps/${app.id}`, { tone: 'warn', text: t('newSecretOutdated') });
     const secret = { value: change.clientSecret, text: t('newSecretDone') };
-    return showApp(request, reply, await apps.byId(app.id), { secret });
+    return showApp(request, reply, await ownedConfidential(session.creatorId, app.id), { secret });
   });
 
   scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {

@@ -191,6 +191,13 @@ test('security 30: making a secret needs a recent sign-in; the old one works for
   assert.equal(await accepts(app, clientId, second), true);
 });
 
+test('a new secret for an app that is deleted meanwhile is not made, and the form does not fail', async (t) => {
+  const { runtime, developer, clientId } = await registered(t);
+  const change = runtime.apps.newSecretFor(await runtime.apps.byId(clientId));
+  assert.equal(await runtime.grants.deleteApp(developer.creatorId, clientId), true);
+  assert.equal(await runtime.apps.changeSecret(clientId, change), false);
+});
+
 test('security 23: another developer’s app is a 404 for everything, and unchanged', async (t) => {
   const app = await registered(t);
   const before = await app.runtime.apps.byId(app.clientId);
