@@ -1,5 +1,5 @@
 import type { Platform } from '../../platform/platform.ts';
-import type { Alert, EventLog, EventTrace, ScreenedAlert } from '../events/index.ts';
+import { type Alert, creatorGone, type EventLog, type EventTrace, type ScreenedAlert } from '../events/index.ts';
 import type { ScreenTip } from '../tips/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
@@ -37,7 +37,7 @@ export function createAlerts({ db, events, screen, newId, overlaysConnected }: A
     const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened, trace });
     const done = await db.write(writes.appendAlert, event, unsent, version);
     if (done !== 'rules_changed') return { ...done, held: screened?.held ?? false };
-    if (version === refused) throw new Error(`creator ${creatorId} has no head`);
+    if (version === refused) throw creatorGone();
     return append({ creatorId, trace }, unsent, version);
   }
 

@@ -1,4 +1,5 @@
 export { createClockCheck } from './clock.ts';
+export { creatorGone } from './creator-gone.ts';
 export { erasedName, eraseEventWords } from './erase-repo.ts';
 export {
   addToGoals,

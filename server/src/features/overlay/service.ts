@@ -2,7 +2,7 @@ import type { Pictures } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../platform/secrets.ts';
 import type { Alerts } from '../alerts/index.ts';
-import type { EventLog } from '../events/index.ts';
+import { creatorGone, type EventLog } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { Tips } from '../tips/index.ts';
 import { createAlertLists } from './alert-lists.ts';
@@ -70,7 +70,7 @@ export function createOverlays(parts: OverlaysParts) {
     const sealed = vault.seal(key, sealContext(creatorId));
     await db.write(repo.writes.insertOverlay, origins.current(), creatorId, hashSecret(key), sealed, clock());
     const overlay = await repo.overlayOf(db, creatorId);
-    if (!overlay) throw new Error(`creator ${creatorId} has no overlay`);
+    if (!overlay) throw creatorGone();
     return overlay;
   }
 

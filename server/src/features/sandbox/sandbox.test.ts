@@ -195,6 +195,31 @@ test('a removal that was interrupted is finished later, and nothing can be done 
   assert.deepEqual(await db.all('SELECT id FROM tips WHERE creator_id = $1', [creator.id]), []);
 });
 
+test('requests that were under way when the creator was removed are refused, and none fails', async (t) => {
+  const { http, runtime, creator, connect } = await setup(t);
+  const { headers } = await connect();
+  const tip = { method: 'POST', url: '/v1/tips', headers, payload: { amount: 10, name: 'SOMEBODY' } } as const;
+  assert.equal((await http.inject(tip)).statusCode, 201);
+  // What such a request finds: the guard has read the grant before the head of the log was deleted.
+  await execute(runtime.db, 'DELETE FROM creator_heads WHERE creator_id = $1', [creator.id]);
+  for (const request of [
+    tip,
+    { ...tip, headers: { ...headers, 'idempotency-key': 'once' } },
+    { method: 'POST', url: '/v1/alerts', headers, payload: {} },
+    { url: '/v1/tips/stats', headers },
+  ] as const) {
+    const answer = await http.inject(request);
+    assert.equal(answer.statusCode, 403, request.url);
+    assert.equal(answer.json().error.code, 'grant_unusable');
+  }
+  await assert.rejects(
+    runtime.screening.change(creator.id, (rules) => rules),
+    { code: 'grant_unusable' },
+  );
+  const left = 'SELECT id FROM tips WHERE creator_id = $1';
+  assert.equal((await runtime.db.all(left, [creator.id])).length, 1, 'nothing is recorded');
+});
+
 test('more rows than one batch are removed too', async (t) => {
   const { runtime, sandbox, developer, creator } = await setup(t);
   const { db, tips } = runtime;

@@ -12,6 +12,7 @@
  */
 import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { creatorGone } from '../events/index.ts';
 import { nameKey } from './fold.ts';
 import * as repo from './repo.ts';
 import { type Rules, readRules, sizeOf } from './rules.ts';
@@ -110,7 +111,7 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   /** The rules as they are stored, with their version. */
   async function get(creatorId: string): Promise<{ rules: Rules; version: number }> {
     const row = await repo.rulesOf(db, creatorId);
-    if (!row) throw new Error(`creator ${creatorId} has no head`);
+    if (!row) throw creatorGone();
     return { rules: readRules(row.rules), version: row.version };
   }
 

@@ -4,7 +4,7 @@ import { ApiError, validationFailed } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
-import { type EventLog, type EventTrace, readStoredTip } from '../events/index.ts';
+import { creatorGone, type EventLog, type EventTrace, readStoredTip } from '../events/index.ts';
 import * as alertRepo from './alert-repo.ts';
 import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal, sumBetween } from './days.ts';
@@ -94,7 +94,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
 
   async function headOf(creatorId: string) {
     const head = await events.head(creatorId);
-    if (!head) throw new Error(`creator ${creatorId} has no head`);
+    if (!head) throw creatorGone();
     // Another node's clock may be ahead: the newest event can be later than this node's time.
     return { head, asOf: Math.max(clock(), head.last_at) };
   }
@@ -118,7 +118,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       const screened = await screen(input.creatorId, { ...input, amountMinor }, refused);
       const done = await write(screened);
       if (done !== 'rules_changed') return done;
-      if (screened.version === refused) throw new Error(`creator ${input.creatorId} has no head`);
+      if (screened.version === refused) throw creatorGone();
       refused = screened.version;
     }
   }
