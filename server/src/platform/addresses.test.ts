@@ -8,6 +8,9 @@ const networks: [address: string | undefined, network: string][] = [
   ['::ffff:c000:207', '192.0.2.7'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::'],
   ['2001:db8:1:2::9', '2001:db8:1:2::'],
+  ['192.0.2.7:50123', '192.0.2.7'],
+  ['[2001:db8:1:2::9]:50123', '2001:db8:1:2::'],
+  ['[::ffff:192.0.2.7]:50123', '192.0.2.7'],
   ['not an address', 'not an address'],
   // Of a connection that was closed while its request waited.
   [undefined, ''],

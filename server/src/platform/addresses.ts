@@ -42,12 +42,18 @@ export function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
+/** Some proxies write the port of the client into X-Forwarded-For: 192.0.2.7:50123, [2001:db8::1]:50123. */
+const withPort = /^(?:\[(?<ipv6>[^\]]+)\]|(?<ipv4>[^:]+)):\d+$/;
+
 /**
- * A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. A connection that is
- * closed has no address any more, although the types of Fastify say so.
+ * A subscriber has one IPv4 address but 2^64 IPv6 addresses, so these count by their /64 network. A port does not count:
+ * every connection has another one. A connection that is closed has no address any more, although the types of Fastify
+ * say so.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return '';
+  const { ipv4, ipv6 } = withPort.exec(address)?.groups ?? {};
+  if (ipv4 !== undefined || ipv6 !== undefined) return networkOf(ipv4 ?? ipv6);
   const short = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   if (isIP(short) === 4) return short;
   if (!ipaddr.isValid(address)) return address;
