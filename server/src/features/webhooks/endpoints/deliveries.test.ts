@@ -414,3 +414,41 @@ test('security 39: a look for a status reads a bounded part of the log, and its 
   all.mock.restore();
   assert.equal((await call('GET', `/${id}/deliveries?limit=100`)).json().data.length, 100);
 });
+
+test('security 39: pages of long answers are read as far as they are shown, one at a time, and leave none out', async (t) => {
+  const { add, call, runtime, clock } = await buildWebhooks(t);
+  const { id } = await add((await startReceiver(t)).url);
+  const answer = { at: '2026-11-15T00:00:00.000Z', status_code: 500, duration_ms: 1, error: null };
+  const attempts = JSON.stringify([{ ...answer, response_body: '\u{fffd}'.repeat(4_000) }]);
+  await executeAll(runtime.db, [
+    `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $3)
+     INSERT INTO webhook_deliveries (creator_id, endpoint_id, event_id, id, event_type, status, created_at, attempts)
+     SELECT '', $1, 'evt_' || i, 'dlv_z' || (10000 + i), 'tip.created', 'failed', $2, $5 FROM n`,
+    [id, clock(), 100, 1, attempts],
+  ]);
+  const read: number[] = [];
+  let [reading, most] = [0, 0];
+  const { all } = runtime.db;
+  t.mock.method(runtime.db, 'all', async (...args: Parameters<typeof all>) => {
+    if (!String(args[0]).includes('OCTET_LENGTH(attempts)')) return all(...args);
+    reading += 1;
+    most = Math.max(most, reading);
+    const rows = await all(...args).finally(() => (reading -= 1));
+    read.push(rows.length);
+    return rows;
+  });
+  const ids: string[] = [];
+  for (let cursor = ''; ; ) {
+    const page = (await call('GET', `/${id}/deliveries?limit=100${cursor}`)).json();
+    ids.push(...page.data.map((delivery: { id: string }) => delivery.id));
+    if (page.next_cursor === null) break;
+    cursor = `&cursor=${page.next_cursor}`;
+  }
+  assert.equal(new Set(ids).size, 100, 'each once');
+  assert.equal(ids.length, 100);
+  assert.deepEqual(ids, ids.toSorted().reverse());
+  assert.ok(read.length > 3 && Math.max(...read) < 30, `${read}`);
+  const atOnce = await Promise.all(Array.from({ length: 20 }, () => call('GET', `/${id}/deliveries?limit=100`)));
+  assert.ok(atOnce.every(({ statusCode }) => statusCode === 200));
+  assert.equal(most, 1);
+});

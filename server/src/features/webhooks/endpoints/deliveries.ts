@@ -19,8 +19,8 @@ const replayBatch = 100;
 const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
 const maxSearched = 1_000;
-/** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write. */
-const maxPageLength = 256 * 1024;
+/** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write, and as long to read. */
+const maxPageBytes = 256 * 1024;
 
 /** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app or creator. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {
@@ -30,6 +30,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     return row;
   }
 
+  /** Also a page that ends early is long: they are read one after the other, in turn between apps. */
+  const pageReads = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   const replays = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
   async function requireEnabled(ownerId: string, id: string): Promise<void> {
@@ -64,7 +66,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       await endpoint(ownerId, id);
       const start = before ?? afterAllIds;
       const end = status === null ? undefined : await repo.deliveryBefore(db, id, start, maxSearched);
-      const rows = await repo.deliveriesPage(db, id, { before: start, from: end ?? '', status, limit: limit + 1 });
+      const wanted = { before: start, from: end ?? '', status, limit: limit + 1, maxBytes: maxPageBytes };
+      const rows = await pageReads.run(ownerId, () => repo.deliveriesPage(db, id, wanted));
       const page = fitting(rows.slice(0, limit));
       return {
         deliveries: page.map(toDelivery),
@@ -114,10 +117,10 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
 
 /** As many as a page has room for, at least one. */
 function fitting(rows: readonly repo.DeliveryRow[]): readonly repo.DeliveryRow[] {
-  let length = 0;
+  let bytes = 0;
   const end = rows.findIndex(({ attempts }, index) => {
-    length += attempts.length;
-    return index > 0 && length > maxPageLength;
+    bytes += Buffer.byteLength(attempts);
+    return index > 0 && bytes > maxPageBytes;
   });
   return end < 0 ? rows : rows.slice(0, end);
 }

@@ -192,16 +192,29 @@ export function deliveryById(db: Reader, endpointId: string, id: string): Promis
 }
 
 /** Newest first, from the deliveries before one id and from another on. */
+interface DeliveriesWanted {
+  readonly before: string;
+  readonly from: string;
+  readonly status: DeliveryStatus | null;
+  readonly limit: number;
+  /** Of their attempts. */
+  readonly maxBytes: number;
+}
+
+/** Up to `limit` deliveries, the newest first. The one with which they exceed `maxBytes` is the last. */
 export function deliveriesPage(
   db: Reader,
   endpointId: string,
-  { before, from, status, limit }: { before: string; from: string; status: DeliveryStatus | null; limit: number },
+  { before, from, status, limit, maxBytes }: DeliveriesWanted,
 ): Promise<DeliveryRow[]> {
-  const filter = status === null ? '' : 'AND status = $5';
+  const filter = status === null ? '' : 'AND status = $6';
   return db.all(
-    `SELECT ${deliveryColumns} FROM webhook_deliveries
-     WHERE endpoint_id = $1 AND id < $2 AND id >= $3 ${filter} ORDER BY id DESC LIMIT $4`,
-    [endpointId, before, from, limit, ...(status === null ? [] : [status])],
+    `SELECT ${deliveryColumns} FROM
+       (SELECT ${deliveryColumns}, SUM(OCTET_LENGTH(attempts)) OVER (ORDER BY id DESC) - OCTET_LENGTH(attempts) AS newer
+        FROM (SELECT ${deliveryColumns} FROM webhook_deliveries
+          WHERE endpoint_id = $1 AND id < $2 AND id >= $3 ${filter} ORDER BY id DESC LIMIT $4) AS newest) AS measured
+     WHERE newer <= $5 ORDER BY id DESC`,
+    [endpointId, before, from, limit, maxBytes, ...(status === null ? [] : [status])],
   );
 }
 
