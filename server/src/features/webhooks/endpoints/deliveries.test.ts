@@ -419,13 +419,16 @@ test('security 39: pages of long answers are read as far as they are shown, one 
   const { add, call, runtime, clock } = await buildWebhooks(t);
   const { id } = await add((await startReceiver(t)).url);
   const answer = { at: '2026-11-15T00:00:00.000Z', status_code: 500, duration_ms: 1, error: null };
-  const attempts = JSON.stringify([{ ...answer, response_body: '\u{fffd}'.repeat(4_000) }]);
-  await executeAll(runtime.db, [
-    `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $3)
+  const attempts = (length: number) => JSON.stringify([{ ...answer, response_body: '\u{fffd}'.repeat(length) }]);
+  const insert = `WITH RECURSIVE n(i) AS (SELECT CAST($4 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $3)
      INSERT INTO webhook_deliveries (creator_id, endpoint_id, event_id, id, event_type, status, created_at, attempts)
-     SELECT '', $1, 'evt_' || i, 'dlv_z' || (10000 + i), 'tip.created', 'failed', $2, $5 FROM n`,
-    [id, clock(), 100, 1, attempts],
-  ]);
+     SELECT '', $1, 'evt_' || i, 'dlv_z' || (10000 + i), 'tip.created', 'failed', $2, $5 FROM n`;
+  await executeAll(
+    runtime.db,
+    [insert, [id, clock(), 98, 1, attempts(4_000)]],
+    // Each of these is longer than a page.
+    [insert, [id, clock(), 100, 99, attempts(30_000)]],
+  );
   const read: number[] = [];
   let [reading, most] = [0, 0];
   const { all } = runtime.db;

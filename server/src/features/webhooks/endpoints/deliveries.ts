@@ -20,7 +20,7 @@ const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
 const maxSearched = 1_000;
 /** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write, and as long to read. */
-const maxPageBytes = 256 * 1024;
+const maxPageBytes = 64 * 1024;
 
 /** The delivery log of an endpoint. Every operation checks first that the endpoint belongs to the app or creator. */
 export function createDeliveries({ db, clock, newId, announce, endpoint }: DeliveriesParts) {

@@ -191,9 +191,10 @@ export function deliveryById(db: Reader, endpointId: string, id: string): Promis
   ]);
 }
 
-/** Newest first, from the deliveries before one id and from another on. */
 interface DeliveriesWanted {
+  /** An id: older ones are wanted. */
   readonly before: string;
+  /** An id: this one and newer ones are wanted. */
   readonly from: string;
   readonly status: DeliveryStatus | null;
   readonly limit: number;
@@ -201,7 +202,10 @@ interface DeliveriesWanted {
   readonly maxBytes: number;
 }
 
-/** Up to `limit` deliveries, the newest first. The one with which they exceed `maxBytes` is the last. */
+/**
+ * Up to `limit` deliveries, the newest first. The one with which they exceed `maxBytes` is the last, but for the first:
+ * another one behind it tells that there are more.
+ */
 export function deliveriesPage(
   db: Reader,
   endpointId: string,
@@ -210,10 +214,11 @@ export function deliveriesPage(
   const filter = status === null ? '' : 'AND status = $6';
   return db.all(
     `SELECT ${deliveryColumns} FROM
-       (SELECT ${deliveryColumns}, SUM(OCTET_LENGTH(attempts)) OVER (ORDER BY id DESC) - OCTET_LENGTH(attempts) AS newer
+       (SELECT ${deliveryColumns}, ROW_NUMBER() OVER (ORDER BY id DESC) AS place,
+          SUM(OCTET_LENGTH(attempts)) OVER (ORDER BY id DESC) - OCTET_LENGTH(attempts) AS newer
         FROM (SELECT ${deliveryColumns} FROM webhook_deliveries
           WHERE endpoint_id = $1 AND id < $2 AND id >= $3 ${filter} ORDER BY id DESC LIMIT $4) AS newest) AS measured
-     WHERE newer <= $5 ORDER BY id DESC`,
+     WHERE newer <= $5 OR place = 2 ORDER BY id DESC`,
     [endpointId, before, from, limit, maxBytes, ...(status === null ? [] : [status])],
   );
 }
