@@ -110,18 +110,18 @@ export function unsweptGrant(db: Reader, before: number): Promise<FamilyKey | un
 
 /**
  * Removes an ended grant whose families are gone, unless it is the one that tells that this app once acted for the
- * creator: the last one that was used. So there is one at most of each app and creator.
+ * creator: the last one that was used. So there is one at most of each app and creator. Its codes are gone: used ones
+ * with their families, unused ones soon after they expired.
  */
 async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void> {
   const grant = [creator_id, id];
-  await tx.run('DELETE FROM authorization_codes WHERE creator_id = $1 AND grant_id = $2', grant);
   const used = await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', grant);
   if (used === 0) {
     await tx.run('DELETE FROM grants WHERE creator_id = $1 AND id = $2', grant);
     return;
   }
   await tx.run(
-    `DELETE FROM grants WHERE creator_id = $1 AND id <> $2 AND swept = 1
+    `DELETE FROM grants WHERE creator_id = $1 AND id <> $2 AND swept = 1 AND ended_at IS NOT NULL
        AND client_id = (SELECT client_id FROM grants WHERE creator_id = $1 AND id = $2)`,
     grant,
   );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { buildApp } from '../../../../test/build-app.ts';
+import { makeCreator } from '../../../../test/factories.ts';
 import {
   approve,
   assertRefused,
@@ -171,4 +172,58 @@ test('a deleted app is forgotten at once if nobody connected it, after 30 days u
   await runtime.webhooks.prune();
   assert.equal(await count('apps'), before + 1);
   assert.equal(await count('webhook_endpoints'), 0);
+});
+
+/** Rows with the numbers from 1 on, each of which is `i` in what is selected. */
+const numbered = (into: string, count: number, selected: string): string =>
+  `INSERT INTO ${into} WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
+   SELECT ${selected} FROM numbers`;
+
+test('an ended grant is forgotten as quickly beside thousands of others of its creator', async (t) => {
+  const { app, db, clock, client, count, forget } = await setup(t);
+  const make = async (creatorId: string, grants: number, endedAt: number) => {
+    const [id, family] = [`'grt_${endedAt}_' || i`, `'fam_${endedAt}_' || i`];
+    const columns = 'grants (creator_id, id, client_id, scope, created_at, ended_at)';
+    await execute(db, numbered(columns, grants, `'${creatorId}', ${id}, '${client.clientId}', '', 0, ${endedAt}`));
+    await execute(db, numbered('grant_uses (creator_id, grant_id, used_at)', grants, `'${creatorId}', ${id}, 0`));
+    const code = `authorization_codes
+      (creator_id, hash, client_id, grant_id, scope, redirect_uri, created_at, expires_at, used_at, family_id)`;
+    const values = `'${creatorId}', ${id}, '${client.clientId}', ${id}, '', '', 0, 0, 0, ${family}`;
+    await execute(db, numbered(code, grants, values));
+    const families = 'families (creator_id, id, grant_id, scope, created_at, expires_at, ended_at)';
+    await execute(db, numbered(families, grants, `'${creatorId}', ${family}, ${id}, '', 0, 0, ${endedAt}`));
+  };
+  /** Returns how long processors were busy. */
+  const forgetFifty = async (creatorId: string): Promise<number> => {
+    await make(creatorId, 50, clock() - 31 * day);
+    const before = process.cpuUsage();
+    await forget();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const few = await forgetFifty((await makeCreator(app.runtime)).creatorId);
+  const { creatorId } = await makeCreator(app.runtime);
+  await make(creatorId, 20_000, clock() - day);
+  const many = await forgetFifty(creatorId);
+  assert.ok(many < 3 * few + 50, `${many} ms, and ${few} ms without others`);
+  assert.equal(await count('grants'), 20_002, 'one is kept of each creator');
+  assert.equal(await count('authorization_codes'), 20_000, 'a used code goes with its family');
+});
+
+test('of the apps that a creator ever connected the latest are listed, live ones and others', async (t) => {
+  const { db, grants, creator } = await setup(t);
+  for (const [name, endedAt] of [
+    ['a', 'NULL'],
+    ['b', '1'],
+  ]) {
+    const id = `'app_${name}' || (1000 + i)`;
+    const apps = 'apps (id, name, redirect_uris, secret_hash, created_at)';
+    await execute(db, numbered(apps, 300, `${id}, 'Goal Bot', '[]', '', 0`));
+    const columns = 'grants (creator_id, id, client_id, scope, created_at, ended_at)';
+    const values = `'${creator.creatorId}', 'grt_${name}' || i, ${id}, '', 0, ${endedAt}`;
+    await execute(db, numbered(columns, 300, values));
+  }
+  const listed = (await grants.appsEver(creator.creatorId)).map(({ id }) => id);
+  const latest = (name: string) => Array.from({ length: 200 }, (_, i) => `app_${name}${1101 + i}`);
+  assert.deepEqual(listed, [...latest('a'), ...latest('b')]);
 });

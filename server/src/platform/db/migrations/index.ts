@@ -41,6 +41,7 @@ import { audit } from './0039-audit.ts';
 import { leaving } from './0040-leaving.ts';
 import { traceparent } from './0041-traceparent.ts';
 import { lateDeliveries } from './0042-late-deliveries.ts';
+import { manyGrants } from './0043-many-grants.ts';
 
 /** What an operator needs to know before an upgrade: `true`, or why not. The changelog has a table of it. */
 export interface UpgradeNote {
@@ -132,4 +133,5 @@ export const migrations: readonly ({ readonly name: string; readonly sql: Sql } 
   { name: '0040-leaving', sql: leaving, together: 'older nodes give away the names of deleted accounts', back: true },
   { name: '0041-traceparent', sql: traceparent, together: true, back: true },
   { name: '0042-late-deliveries', sql: lateDeliveries, together: true, back: true },
+  { name: '0043-many-grants', sql: manyGrants, together: true, back: true },
 ];
