@@ -1,6 +1,6 @@
 /**
  * The end of an app. A deleted app is refused everywhere at once; its grants, of which there may be many, then end in
- * batches. Those that a process did not come to are found by `deletedAppWithGrants`.
+ * batches. Those that a process did not come to are found by `deletedApps`.
  */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { deleteApp as setDeleted } from '../../apps/index.ts';
@@ -39,10 +39,27 @@ async function endGrantsOfApp(tx: Tx, clientId: string, now: number, limit: numb
   return ended.map(({ creator_id }) => creator_id);
 }
 
-export function deletedAppWithGrants(db: Reader): Promise<{ id: string } | undefined> {
-  return db.get(
-    `SELECT id FROM apps WHERE deleted_at IS NOT NULL
-       AND EXISTS (SELECT 1 FROM grants WHERE grants.client_id = apps.id AND grants.ended_at IS NULL) LIMIT 1`,
+export interface DeletedApp {
+  id: string;
+  deleted_at: number;
+  /** Whether it has grants, and whether one of them has not ended. */
+  has_grants: number;
+  has_live_grants: number;
+}
+
+/** In order of their deletion. */
+export function deletedApps(
+  db: Reader,
+  after: Pick<DeletedApp, 'deleted_at' | 'id'>,
+  limit: number,
+): Promise<DeletedApp[]> {
+  return db.all(
+    `SELECT id, deleted_at,
+       CASE WHEN EXISTS (SELECT 1 FROM grants WHERE client_id = apps.id) THEN 1 ELSE 0 END AS has_grants,
+       CASE WHEN EXISTS (SELECT 1 FROM grants WHERE client_id = apps.id AND ended_at IS NULL) THEN 1 ELSE 0 END
+         AS has_live_grants
+     FROM apps WHERE deleted_at IS NOT NULL AND (deleted_at, id) > ($1, $2) ORDER BY deleted_at, id LIMIT $3`,
+    [after.deleted_at, after.id, limit],
   );
 }
 

@@ -137,14 +137,14 @@ function forgetUnusedCodes(tx: Tx, before: number, limit: number): Promise<numbe
   );
 }
 
-/** Removes up to `limit` apps that were deleted before `before` and never acted for anybody. */
-function forgetApps(tx: Tx, before: number, limit: number): Promise<number> {
-  return tx.run(
-    `DELETE FROM apps WHERE id IN
-       (SELECT id FROM apps WHERE deleted_at < $1
-          AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.client_id = apps.id) LIMIT $2)`,
-    [before, limit],
-  );
+const deleteUnused = inList(
+  'DELETE FROM apps WHERE deleted_at IS NOT NULL AND id IN',
+  'AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.client_id = apps.id)',
+);
+
+/** Removes those of these deleted apps that never acted for anybody. */
+async function forgetApps(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.run(deleteUnused, [JSON.stringify(ids)]);
 }
 
 export const writes = defineWrites(import.meta.url, {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { buildApp } from '../../../../test/build-app.ts';
 import { makeCreator } from '../../../../test/factories.ts';
 import {
@@ -226,4 +227,27 @@ test('of the apps that a creator ever connected the latest are listed, live ones
   const listed = (await grants.appsEver(creator.creatorId)).map(({ id }) => id);
   const latest = (name: string) => Array.from({ length: 200 }, (_, i) => `app_${name}${1101 + i}`);
   assert.deepEqual(listed, [...latest('a'), ...latest('b')]);
+});
+
+test('thousands of deleted apps are looked through a part at a time', async (t) => {
+  const { db, clock, grants, creator, count } = await setup(t);
+  const before = await count('apps');
+  const apps = 'apps (id, name, redirect_uris, secret_hash, created_at, deleted_at)';
+  await execute(db, numbered(apps, 3_000, `'app_' || (10000 + i), 'Goal Bot', '[]', '', 0, i / 2 + 1`));
+  const columns = 'grants (creator_id, id, client_id, scope, created_at, ended_at)';
+  const values = `'${creator.creatorId}', 'grt_' || i, 'app_' || (10000 + i), '', 0, CASE WHEN i < 2999 THEN 1 END`;
+  await execute(db, numbered(columns, 2_999, values));
+  const iterationsOf = async (work: Promise<void>): Promise<number> => {
+    let [iterations, done] = [0, false];
+    void work.finally(() => (done = true));
+    for (; !done; iterations += 1) await nextIteration();
+    await work;
+    return iterations;
+  };
+  clock.advance(31 * day);
+  assert.ok((await iterationsOf(grants.endGrantsOfDeletedApps())) >= 6);
+  const live = 'SELECT count(*) AS n FROM grants WHERE ended_at IS NULL';
+  assert.equal(Number((await db.get<{ n: number }>(live))?.n), 0, 'the one that was left has ended');
+  assert.ok((await iterationsOf(grants.pruneApps())) >= 6);
+  assert.equal(await count('apps'), before + 2_999, 'the one that nobody connected is forgotten');
 });

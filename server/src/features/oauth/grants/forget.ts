@@ -1,5 +1,6 @@
 import { timeText } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { deletedAppsInParts } from './deleted-apps.ts';
 import * as repo from './forget-repo.ts';
 
 /** Long enough to investigate an incident, and for a stolen token to give itself away. */
@@ -67,7 +68,15 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
     },
 
     async pruneApps(): Promise<void> {
-      while ((await db.write(writes.forgetApps, clock() - retentionMs, deleteBatch)) > 0);
+      const before = clock() - retentionMs;
+      for await (const deleted of deletedAppsInParts(db)) {
+        const over = deleted.filter(({ deleted_at, has_grants }) => deleted_at < before && !has_grants);
+        if (over.length > 0)
+          await db.write(
+            writes.forgetApps,
+            over.map(({ id }) => id),
+          );
+      }
     },
   };
 }
