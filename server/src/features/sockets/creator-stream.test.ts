@@ -217,3 +217,31 @@ test('a page that could not be read is read again for whoever comes later', asyn
   await until('it has all', () => second.seen.length === 3);
   assert.deepEqual(second.seen, [1, 2, 3]);
 });
+
+test('security 41: of a thousand live subscribers a part gets an event before others are served', async () => {
+  const { stream, record, join } = setUp();
+  const joined = range(1, 1_000).map(() => join());
+  for (const { subscriber } of joined) await stream.start(subscriber, undefined);
+  const got = () => joined.filter(({ seen }) => seen.length > 0).length;
+  record(1);
+  stream.wake(1);
+  let most = 0;
+  for (let before = 0; before < joined.length; ) {
+    await nextTurn();
+    const now = got();
+    most = Math.max(most, now - before);
+    // What comes meanwhile follows, also to those who leave or join.
+    if (before === 0 && now > 0) {
+      record(2);
+      stream.wake(3);
+      joined.pop()?.subscriber.close('restart');
+      const late = join();
+      await stream.start(late.subscriber, 0);
+      joined.push(late);
+    }
+    before = now;
+  }
+  assert.ok(most <= 200, `${most} in one iteration of the event loop`);
+  await until('all have come', () => joined.every(({ seen }) => seen.length === 3));
+  assert.deepEqual(new Set(joined.map(({ seen, closes }) => [...seen, ...closes].join())), new Set(['1,2,3']));
+});
