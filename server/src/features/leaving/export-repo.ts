@@ -6,7 +6,7 @@ export interface ExportedTable {
   readonly name: string;
   /** Selects the rows of the creator `$1`, and of the creator's apps. */
   readonly where: string;
-  /** A unique key: the order of the rows. */
+  /** Unique among the rows of a creator: their order. */
   readonly key: readonly string[];
   readonly columns: readonly string[];
   /** Whether the rows name an app by its id alone: `nextRows` then adds `app_name`. */
@@ -28,7 +28,7 @@ export async function exportedTables(db: Reader): Promise<ExportedTable[]> {
     found.push({
       name,
       where: ownedBy(owner),
-      key: await keyOf(db, name, owner.creator ?? ''),
+      key: keyWithin(owner, await keyOf(db, name, owner.creator ?? '')),
       columns: columns.filter(({ bytes }) => bytes === 0).map(({ column }) => column),
       addsAppName: has('client_id') && !has('app_name'),
       files: columns.filter(({ bytes }) => bytes === 1).map(({ column }) => column),
@@ -76,6 +76,13 @@ async function keyOf(db: Reader, table: string, creator: string): Promise<string
   if (!chosen) throw new Error(`${table} has no unique key`);
   return chosen;
 }
+
+/**
+ * The rest of a key that begins with the creator, who is the same in all rows. SQLite finds rows after a position by an
+ * index only if the position does not begin with a column that is given already; else each read passes all rows before.
+ */
+const keyWithin = ({ creator, app }: NonNullable<TableFate['owner']>, key: string[]): string[] =>
+  app === undefined && key.length > 1 && key[0] === creator ? key.slice(1) : key;
 
 /** The next rows after `last`, which is a row with the columns of the key. */
 export function nextRows(

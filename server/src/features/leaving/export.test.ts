@@ -13,6 +13,7 @@ import { signedInVisitor } from '../../../test/visitor.ts';
 import { migrations } from '../../platform/db/migrations/index.ts';
 import { type TableFate, tables } from '../../platform/db/tables.ts';
 import { jsonColumns } from './export.ts';
+import { exportedTables, nextRows, type Row } from './export-repo.ts';
 
 const archiveOf = async ({ runtime }: TestApp, creator: { creatorId: string; username: string }) =>
   unzip(await buffer((await runtime.exports.archive({ id: creator.creatorId, username: creator.username })).bytes));
@@ -118,6 +119,28 @@ test('a long history is there to the last row, in order', async (t) => {
     Array.from({ length: 1201 }, (_, i) => i + 1),
   );
   assert.equal(files.get('tips.csv')?.toString().trimEnd().split('\r\n').length, 1202);
+});
+
+test('security 41: the last rows of a long history are found as quickly as the first', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { db } = runtime;
+  const { creatorId } = await makeCreator(runtime);
+  await makeManyTips(runtime, creatorId, 30_000);
+  const table = (await exportedTables(db)).find(({ name }) => name === 'tips');
+  assert.ok(table);
+  /** Returns how long this thread was busy. */
+  const read = async (sequence: number): Promise<number> => {
+    const position = 'SELECT creator_id, created_at, sequence FROM tips WHERE creator_id = $1 AND sequence = $2';
+    const last = await db.get<Row>(position, [creatorId, sequence]);
+    assert.ok(last);
+    const before = process.threadCpuUsage();
+    for (let i = 0; i < 50; i++) assert.equal((await nextRows(db, table, ['id'], creatorId, last, 10)).length, 10);
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
+  await read(1);
+  const [first, end] = [await read(1), await read(29_900)];
+  assert.ok(end < 3 * first + 30, `${end} ms, and ${first} ms at the beginning`);
 });
 
 test('the operator’s command writes a file that nobody else may read, and replaces none', async (t) => {
