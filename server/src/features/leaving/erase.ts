@@ -48,7 +48,7 @@ export function createErase({ db, grants }: EraseParts) {
       }
       // Open connections, also those of overlays.
       grants.announce(creatorId);
-      await grants.forgetFamiliesOf(creatorId);
+      await grants.forgetFamiliesOf(creatorId, between);
       let total = 0;
       for (const table of repo.tablesOfCreator)
         total += await inBatches(batchOf(table), between, (limit) =>

@@ -180,6 +180,18 @@ const numbered = (into: string, count: number, selected: string): string =>
   `INSERT INTO ${into} WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
    SELECT ${selected} FROM numbers`;
 
+test('whoever deletes an account gets a word between two of its families, to keep the lease', async (t) => {
+  const { app, grants, creator, client, count } = await setup(t);
+  for (let i = 0; i < 3; i++) await connect(app, creator, client);
+  const before = await count('families');
+  const left: number[] = [];
+  await grants.forgetFamiliesOf(creator.creatorId, async () => void left.push(await count('families')));
+  assert.deepEqual(
+    left,
+    Array.from({ length: before }, (_, i) => before - 1 - i),
+  );
+});
+
 test('an ended grant is forgotten as quickly beside thousands of others of its creator', async (t) => {
   const { app, db, clock, client, count, forget } = await setup(t);
   const make = async (creatorId: string, grants: number, endedAt: number) => {

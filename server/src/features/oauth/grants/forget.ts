@@ -9,6 +9,9 @@ const retentionMs = 30 * 86_400_000;
 const unusedCodesRetentionMs = 3_600_000;
 const deleteBatch = 500;
 
+/** Called between two writes with the time that the last one took. */
+export type BetweenWrites = (tookMs: number) => Promise<void>;
+
 /** What the clock ends of grants, families, tokens, codes and apps. Whoever still shows it is refused as unknown. */
 export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const { writes } = repo;
@@ -17,10 +20,14 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
     while (!(await db.write(writes.forgetFamily, key, deleteBatch, clock())));
   }
 
-  async function families(next: () => Promise<repo.FamilyKey[]>): Promise<void> {
+  async function families(next: () => Promise<repo.FamilyKey[]>, between?: BetweenWrites): Promise<void> {
     for (;;) {
       const keys = await next();
-      for (const key of keys) await family(key);
+      for (const key of keys) {
+        const started = performance.now();
+        await family(key);
+        await between?.(performance.now() - started);
+      }
       if (keys.length < deleteBatch) return;
     }
   }
@@ -59,8 +66,8 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
     },
 
     /** All families of a creator whose account is being deleted. */
-    forgetFamiliesOf: (creatorId: string): Promise<void> =>
-      families(() => repo.familiesOfCreator(db, creatorId, deleteBatch)),
+    forgetFamiliesOf: (creatorId: string, between?: BetweenWrites): Promise<void> =>
+      families(() => repo.familiesOfCreator(db, creatorId, deleteBatch), between),
 
     async pruneCodes(): Promise<void> {
       const before = clock() - unusedCodesRetentionMs;

@@ -10,7 +10,7 @@ import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import * as appEnd from './app-end-repo.ts';
 import * as connections from './connections-repo.ts';
 import { deletedAppsInParts } from './deleted-apps.ts';
-import { createForgetting } from './forget.ts';
+import { type BetweenWrites, createForgetting } from './forget.ts';
 import { familyPartsOf, type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import type * as repo from './repo.ts';
 
@@ -44,9 +44,6 @@ const afterAllIds = '~';
 
 /** Grants that end in one write. Each leaves a row in the audit log. */
 const endBatch = 100;
-
-/** Called between two writes with the time that the last one took. */
-type BetweenWrites = (tookMs: number) => Promise<void>;
 
 /** To the creators who connected it, an app does what its developer does, and the developer's address is not theirs. */
 function byApp(origin: Origin, ownerId: string, clientId: string): Origin {
