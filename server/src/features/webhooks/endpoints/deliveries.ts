@@ -1,6 +1,7 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
 import { firstId, timeOfId } from '../../../platform/ids.ts';
+import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { createWorkQueue } from '../../../platform/work-queue.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
@@ -30,7 +31,10 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
     return row;
   }
 
-  /** Also a page that ends early is long: they are read one after the other, in turn between apps. */
+  /**
+   * Also a page that ends early is long: they are read one after the other, in turn between apps. SQLite answers in the
+   * same iteration of the event loop, so each page waits for an iteration of its own.
+   */
   const pageReads = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   const replays = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
 
@@ -67,7 +71,10 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const start = before ?? afterAllIds;
       const end = status === null ? undefined : await repo.deliveryBefore(db, id, start, maxSearched);
       const wanted = { before: start, from: end ?? '', status, limit: limit + 1, maxBytes: maxPageBytes };
-      const rows = await pageReads.run(ownerId, () => repo.deliveriesPage(db, id, wanted));
+      const rows = await pageReads.run(ownerId, async () => {
+        await createPauses(ownerId)();
+        return repo.deliveriesPage(db, id, wanted);
+      });
       const page = fitting(rows.slice(0, limit));
       return {
         deliveries: page.map(toDelivery),
