@@ -168,3 +168,22 @@ test('a creator with a long log takes turns with others', async (t) => {
   const turn = order.indexOf(other.creatorId);
   assert.ok(order.length > 5 && (turn === 2 || turn === 3), order.join(' '));
 });
+
+test('security 39: of many endpoints that want the same event, few are sent it in one iteration', async (t) => {
+  const { runtime, pair, worker } = await buildWebhooks(t);
+  await addEndpoints(runtime, pair, 4, (await startReceiver(t)).url);
+  let [inIteration, most, all] = [0, 0, 0];
+  const { post } = runtime.fetch;
+  t.mock.method(runtime.fetch, 'post', (...args: Parameters<typeof post>) => {
+    if (inIteration === 0) setImmediate(() => (inIteration = 0));
+    inIteration += 1;
+    most = Math.max(most, inIteration);
+    all += 1;
+    return post(...args);
+  });
+  await recordTips(runtime, pair, 1);
+  await worker.pass();
+  assert.equal(all, 40);
+  // The next iteration may begin its requests before it resets the count.
+  assert.ok(most <= 8, `${most} requests in one iteration of the event loop`);
+});

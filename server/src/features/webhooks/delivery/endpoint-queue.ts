@@ -219,12 +219,14 @@ export class EndpointQueue {
   }
 
   async #send(queued: QueuedDelivery, target: Target, slot: SlotRequest): Promise<void> {
-    const { clock, slots, settler } = this.#parts;
+    const { clock, leases, slots, settler } = this.#parts;
     const { judge, maxRequests } = target.kind;
     this.#requests += 1;
+    await slots.turn();
     const at = clock();
     const started = performance.now();
-    const answer = await this.#request(queued, target, at);
+    // Access may have ended while the request waited for its turn.
+    const answer = leases.isValid(queued) ? await this.#request(queued, target, at) : 'unsent';
     const durationMs = performance.now() - started;
     this.#requests -= 1;
     if (answer === 'unsent') this.#release(queued);

@@ -62,3 +62,16 @@ test('security 39: however many receivers answer at once, four slots are release
   }
   assert.deepEqual(counts, [4, 8, 10]);
 });
+
+test('security 39: however many endpoints want an event, four requests begin in an iteration', async () => {
+  const slots = new RequestSlots();
+  let begun = 0;
+  for (let i = 0; i < 10; i += 1) void slots.turn().then(() => (begun += 1));
+  await Promise.resolve();
+  const counts = [begun];
+  while (begun < 10) {
+    await nextIteration();
+    counts.push(begun);
+  }
+  assert.deepEqual(counts, [4, 8, 10]);
+});

@@ -1,8 +1,8 @@
 /**
  * Limits the concurrent requests of all endpoints, of all slow endpoints, and of all endpoints of one owner. So neither
  * receivers that never answer nor those of one developer who has many take the slots that others need. Few slots are
- * released in one iteration of the event loop, however many receivers answer at once: to write the next message, sign it
- * and send it takes 0.25 ms.
+ * released and few requests begin in one iteration of the event loop, however many receivers answer at once and however
+ * many endpoints want the same event: to write a message, sign it and send it takes 0.25 ms.
  */
 import { createTurns } from '../../../platform/turns.ts';
 
@@ -24,6 +24,7 @@ const defaultLimits = { all: 512, slow: 256, ofOwner: 64 };
 /** How many waiting queues are told of one free slot, as some of them may have nothing to send any more. */
 const wakesAtOnce = 4;
 const releasedAtOnce = 4;
+const begunAtOnce = 4;
 
 export class RequestSlots {
   readonly #limits: RequestSlotLimits;
@@ -32,6 +33,7 @@ export class RequestSlots {
   /** Queues that wait, in order of arrival, by what they wait for: a slot, a slot for slow ones, a slot of an owner. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #inTurn = createTurns(releasedAtOnce);
+  readonly #beginInTurn = createTurns(begunAtOnce);
 
   constructor(limits: RequestSlotLimits = defaultLimits) {
     this.#limits = limits;
@@ -47,6 +49,11 @@ export class RequestSlots {
     }
     this.#count(request, 1);
     return true;
+  }
+
+  /** Resolves when the request of an acquired slot may begin: now, or in a later iteration. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.#beginInTurn(resolve));
   }
 
   /** Calls the waiting queues of the same owner, then `first`, then others. */
