@@ -1,5 +1,5 @@
 import { toTimestamp } from '../../platform/clock.ts';
-import { defineWrites, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
+import { defineWrites, OwnerGone, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
 import type { EventType } from './types.ts';
 
 /** The creator's row that every event updates. */
@@ -90,7 +90,7 @@ export async function appendEvent(
   data: (position: EventPosition) => string,
 ): Promise<AppendedEvent> {
   const position = await append(tx, event, await tx.get<AdvancedHead>(advanceSql, advanceParams(event)), data);
-  if (!position) throw new Error(`creator ${event.creatorId} has no head`);
+  if (!position) throw new OwnerGone(`creator ${event.creatorId} has no head`);
   return position;
 }
 

@@ -1,5 +1,5 @@
 /** Goals are changed under the lock of the creator's head (events/goals-repo.ts), so that no tip is missed. */
-import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { defineWrites, OwnerGone, type Reader, type Tx } from '../../platform/db/database.ts';
 import { appendReached, type GoalRow, goalColumns, type PreparedEvent } from '../events/index.ts';
 
 /** Later than every instant. */
@@ -127,7 +127,7 @@ async function lockHead(tx: Tx, creatorId: string): Promise<{ last_at: number; v
     'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count',
     [creatorId],
   );
-  if (!head) throw new Error(`creator ${creatorId} has no head`);
+  if (!head) throw new OwnerGone(`creator ${creatorId} has no head`);
   return head;
 }
 

@@ -1,5 +1,5 @@
 import type { Platform } from '../../platform/platform.ts';
-import { type EventLog, type Goal, toGoal } from '../events/index.ts';
+import { creatorGone, type EventLog, type Goal, toGoal } from '../events/index.ts';
 import * as repo from './repo.ts';
 
 export interface GoalsParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
@@ -32,7 +32,7 @@ export function createGoals({ db, clock, newId, events, sumTips, onChange }: Goa
    */
   async function sumSoFar(creatorId: string, { startsAt, endsAt }: GoalInput): Promise<repo.NewGoal['summed']> {
     const head = await events.head(creatorId);
-    if (!head) throw new Error(`creator ${creatorId} has no head`);
+    if (!head) throw creatorGone();
     const until = Math.min(head.last_at, endsAt ?? head.last_at);
     const minor = startsAt < until ? (await sumTips(creatorId, startsAt, until)).totalMinor : 0;
     return { minor, until, voids: head.void_count };

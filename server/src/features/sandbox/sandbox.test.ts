@@ -4,6 +4,7 @@ import { buildApp } from '../../../test/build-app.ts';
 import { makeApp, makeCreator, makePair } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
 import { createVisitor, signedInVisitor } from '../../../test/visitor.ts';
+import { OwnerGone } from '../../platform/db/database.ts';
 import { creatorTables } from '../../platform/db/tables.ts';
 import { allScopes } from '../oauth/index.ts';
 
@@ -199,7 +200,11 @@ test('requests that were under way when the creator was removed are refused, and
   const { http, runtime, creator, connect } = await setup(t);
   const { headers } = await connect();
   const tip = { method: 'POST', url: '/v1/tips', headers, payload: { amount: 10, name: 'SOMEBODY' } } as const;
-  assert.equal((await http.inject(tip)).statusCode, 201);
+  const { id } = (await http.inject(tip)).json();
+  const key = await runtime.overlays.key(creator.id);
+  const input = { title: 'x', targetMinor: 100_000, startsAt: 0, endsAt: null };
+  const goal = await runtime.goals.add(creator.id, input);
+  assert.ok(goal);
   // What such a request finds: the guard has read the grant before the head of the log was deleted.
   await execute(runtime.db, 'DELETE FROM creator_heads WHERE creator_id = $1', [creator.id]);
   for (const request of [
@@ -216,8 +221,22 @@ test('requests that were under way when the creator was removed are refused, and
     runtime.screening.change(creator.id, (rules) => rules),
     { code: 'grant_unusable' },
   );
-  const left = 'SELECT id FROM tips WHERE creator_id = $1';
-  assert.equal((await runtime.db.all(left, [creator.id])).length, 1, 'nothing is recorded');
+  await assert.rejects(runtime.goals.add(creator.id, input), { code: 'grant_unusable' });
+  // Of these the write finds it out.
+  const acks = { instance: crypto.randomUUID(), acks: [{ sequence: 1, outcome: 'shown' }] };
+  for (const request of [
+    { method: 'POST', url: `/v1/tips/${id}/void`, headers, payload: {} },
+    { method: 'POST', url: `/overlay/${key}/ack`, payload: acks },
+  ] as const)
+    assert.equal((await http.inject(request)).statusCode, 404, request.url);
+  await assert.rejects(runtime.erasure.one(creator.id, id), OwnerGone);
+  await assert.rejects(runtime.goals.end(creator.id, goal.id), OwnerGone);
+  const left = 'SELECT id, alert_status, voided_at, erased_at FROM tips WHERE creator_id = $1';
+  assert.deepEqual(
+    await runtime.db.all(left, [creator.id]),
+    [{ id, alert_status: 'queued', voided_at: null, erased_at: null }],
+    'nothing is recorded',
+  );
 });
 
 test('more rows than one batch are removed too', async (t) => {

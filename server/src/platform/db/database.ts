@@ -132,3 +132,8 @@ export class StorageUnavailable extends Error {
 export class UniqueViolation extends Error {
   override name = 'UniqueViolation';
 }
+
+/** A write throws it, and so changes nothing, if the one whose rows it changes was deleted since they were read. */
+export class OwnerGone extends Error {
+  override name = 'OwnerGone';
+}

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { StorageUnavailable } from '../db/database.ts';
+import { OwnerGone, StorageUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import { QueueFull } from '../work-queue.ts';
 import { callerFields } from './access-log.ts';
@@ -68,6 +68,7 @@ export function envelope({ code, message, details }: HttpError, requestId: strin
 export function toHttpError(error: unknown, request: FastifyRequest, log: Log): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof QueueFull) return httpError('rate_limited', { headers: { 'retry-after': queueRetrySeconds } });
+  if (error instanceof OwnerGone) return httpError('not_found');
   if (error instanceof StorageUnavailable) {
     log.error({ ...fieldsOf(request, 'upstream_failed'), reason: error.reason, err: error }, 'storage unavailable');
     return httpError('upstream_failed');
