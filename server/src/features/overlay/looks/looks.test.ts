@@ -329,10 +329,15 @@ test('files are bounded for each creator, and large forms are counted', async (t
 test('changes made at the same time all count, however many', async (t) => {
   const { runtime, creatorId, looks } = await creatorAt(t);
   await runtime.overlays.looks.edit(creatorId, ([first]) => first && [{ ...first, size: 3 }]);
+  let decided = 0;
   const larger = () =>
-    runtime.overlays.looks.edit(creatorId, ([first]) => first && [{ ...first, size: first.size + 1 }]);
+    runtime.overlays.looks.edit(creatorId, ([first]) => {
+      decided += 1;
+      return first && [{ ...first, size: first.size + 1 }];
+    });
   await Promise.all(Array.from({ length: 50 }, larger));
   assert.equal((await looks()).draft[0]?.size, 53);
+  assert.equal(decided, 50, 'none began anew');
 });
 
 test('security 5: looks need this session, its token and our origin; another creator sees none of it', async (t) => {
