@@ -131,6 +131,11 @@ test('a deletion that was interrupted anywhere goes on, and only once its lease 
   assert.deepEqual(await db.all('SELECT id FROM tips WHERE creator_id = $1', [creatorId]), []);
 });
 
+const takenNames = {
+  prepare: () => ({ id: 'nam', sealed_key: Buffer.from('x'), mac: 'm', taken_until: 0 }),
+  has: async () => false,
+};
+
 test('an account whose deletion fails keeps no other from being deleted', async (t) => {
   const app = await buildApp(t);
   const { accounts } = app.runtime;
@@ -147,10 +152,7 @@ test('an account whose deletion fails keeps no other from being deleted', async 
         return erase.creator(creatorId, between);
       },
     },
-    takenNames: {
-      prepare: () => ({ id: 'nam', sealed_key: Buffer.from('x'), mac: 'm', taken_until: 0 }),
-      has: async () => false,
-    },
+    takenNames,
     file: undefined,
   });
   for (const { creatorId } of [stuck, other]) {
@@ -163,6 +165,34 @@ test('an account whose deletion fails keeps no other from being deleted', async 
   fails = false;
   await leaving.tick();
   assert.equal(await accounts.byId(stuck.creatorId), undefined);
+});
+
+test('whoever deletes an account gets a word between the writes for its sandbox creators, to keep the lease', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { db, sandbox } = runtime;
+  const { creatorId } = await makeCreator(runtime);
+  const { id } = await sandbox.create(creatorId, 'Sandbox One');
+  await makeManyTips(runtime, id, 1_000);
+  const { createErase, createLeaving } = await import('./index.ts');
+  const left: number[] = [];
+  const leaving = createLeaving({
+    ...runtime,
+    erase: createErase(runtime),
+    sandbox: {
+      ...sandbox,
+      remove: (developerId, sandboxId, between) =>
+        sandbox.remove(developerId, sandboxId, async (tookMs) => {
+          left.push((await db.all('SELECT id FROM tips WHERE creator_id = $1', [id])).length);
+          await between(tookMs);
+        }),
+    },
+    takenNames,
+    file: undefined,
+  });
+  await leaving.ask(creatorId, true);
+  await leaving.tick();
+  assert.ok(left.includes(200) && left.includes(800), String(left));
+  assert.equal(await runtime.accounts.byId(creatorId), undefined);
 });
 
 test('a deleted name stays taken for 90 days, and nobody can read it', async (t) => {

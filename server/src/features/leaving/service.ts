@@ -24,7 +24,7 @@ export interface LeavingParts extends Pick<Platform, 'db' | 'origins' | 'clock' 
   /** The sandbox creators of an account go first. */
   readonly sandbox: {
     list(developerId: string): Promise<readonly { readonly id: string }[]>;
-    remove(developerId: string, creatorId: string): Promise<boolean>;
+    remove(developerId: string, creatorId: string, between: Between): Promise<boolean>;
   };
   readonly takenNames: TakenNames;
   /** Where continuous copies are. */
@@ -82,10 +82,7 @@ export function createLeaving(parts: LeavingParts) {
   }
 
   async function eraseHeld({ id: creatorId, username }: { id: string; username: string }, between: Between) {
-    for (const { id } of await sandbox.list(creatorId)) {
-      await sandbox.remove(creatorId, id);
-      await between(0);
-    }
+    for (const { id } of await sandbox.list(creatorId)) await sandbox.remove(creatorId, id, between);
     await erase.apps(creatorId, between);
     // Until nothing is found: others may have added something meanwhile.
     while ((await erase.creator(creatorId, between)) > 0);
