@@ -316,7 +316,9 @@ test('what is recalled while its lease is on its way from the database is not se
     [held, written, letGo] = [write, recorded.resolve, released.promise];
     await begin();
     await recorded.promise;
-    const announced = new Promise<void>((resolve) => runtime.hub.subscribe(accessTopic, () => resolve()));
+    const announced = new Promise<void>((resolve) =>
+      runtime.hub.subscribe(accessTopic, (creatorId) => creatorId === pair.creatorId && resolve()),
+    );
     await runtime.grants.revoke(pair.creatorId, pair.clientId, 'creator');
     await announced;
     released.resolve();
