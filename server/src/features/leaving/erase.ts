@@ -3,7 +3,7 @@
  * after a crash, it goes on where it stopped. Each write is short, and others run between two of them.
  */
 import type { Database } from '../../platform/db/database.ts';
-import type { Grants } from '../oauth/index.ts';
+import type { BetweenWrites, Grants } from '../oauth/index.ts';
 import * as repo from './erase-repo.ts';
 
 export interface EraseParts {
@@ -11,22 +11,19 @@ export interface EraseParts {
   readonly grants: Pick<Grants, 'revoke' | 'announce' | 'forgetFamiliesOf' | 'deleteApp'>;
 }
 
-/** Called after each write with the time that it took. */
-export type Between = (tookMs: number) => Promise<void>;
-
 const batchRows = 200;
 /** Rows with a picture or a sound have megabytes, all of which are overwritten. */
 const largeRows: readonly string[] = ['avatars', 'overlay_files', 'app_logos'];
 const batchOf = (table: string): number => (largeRows.includes(table) ? 1 : batchRows);
 
-const atOnce: Between = async () => {};
+const atOnce: BetweenWrites = async () => {};
 
 export type Erase = ReturnType<typeof createErase>;
 
 export function createErase({ db, grants }: EraseParts) {
   async function inBatches(
     limit: number,
-    between: Between,
+    between: BetweenWrites,
     deleteSome: (limit: number) => Promise<number>,
   ): Promise<number> {
     for (let total = 0; ; ) {
@@ -40,7 +37,7 @@ export function createErase({ db, grants }: EraseParts) {
 
   return {
     /** Tells apps that their grants have ended, and empties the tables. Returns how many rows it has deleted. */
-    async creator(creatorId: string, between: Between = atOnce): Promise<number> {
+    async creator(creatorId: string, between: BetweenWrites = atOnce): Promise<number> {
       for (const { client_id } of await repo.liveGrants(db, creatorId)) {
         const started = performance.now();
         await grants.revoke(creatorId, client_id, 'account_deleted');
@@ -58,7 +55,7 @@ export function createErase({ db, grants }: EraseParts) {
     },
 
     /** Deletes the apps of an account, with all that belongs to them. */
-    async apps(ownerId: string, between: Between): Promise<void> {
+    async apps(ownerId: string, between: BetweenWrites): Promise<void> {
       for (const { id } of await repo.appsOfOwner(db, ownerId)) await grants.deleteApp(ownerId, id, between);
       for (const { id } of await repo.endpointsOfOwner(db, ownerId))
         await inBatches(batchRows, between, (limit) => db.write(repo.writes.deleteDeliveries, id, limit));

@@ -9,9 +9,9 @@
 import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts } from '../accounts/index.ts';
-import type { Grants } from '../oauth/index.ts';
+import type { BetweenWrites, Grants } from '../oauth/index.ts';
 import { type DeletionsFile, rememberedMs, wayBackMs } from './deletions-file.ts';
-import type { Between, Erase } from './erase.ts';
+import type { Erase } from './erase.ts';
 import { ownedTables } from './erase-repo.ts';
 import * as repo from './repo.ts';
 import type { TakenNames } from './taken-names.ts';
@@ -24,7 +24,7 @@ export interface LeavingParts extends Pick<Platform, 'db' | 'origins' | 'clock' 
   /** The sandbox creators of an account go first. */
   readonly sandbox: {
     list(developerId: string): Promise<readonly { readonly id: string }[]>;
-    remove(developerId: string, creatorId: string, between: Between): Promise<boolean>;
+    remove(developerId: string, creatorId: string, between: BetweenWrites): Promise<boolean>;
   };
   readonly takenNames: TakenNames;
   /** Where continuous copies are. */
@@ -53,7 +53,7 @@ export function createLeaving(parts: LeavingParts) {
   let running: Promise<void> | undefined;
 
   /** Renews the lease, and leaves the database to others for three times as long as the last write took. */
-  function holding(creatorId: string, token: string): Between {
+  function holding(creatorId: string, token: string): BetweenWrites {
     let renewedAt = clock();
     return async (tookMs) => {
       await wait(Math.ceil(3 * tookMs));
@@ -81,7 +81,7 @@ export function createLeaving(parts: LeavingParts) {
     return true;
   }
 
-  async function eraseHeld({ id: creatorId, username }: { id: string; username: string }, between: Between) {
+  async function eraseHeld({ id: creatorId, username }: { id: string; username: string }, between: BetweenWrites) {
     for (const { id } of await sandbox.list(creatorId)) await sandbox.remove(creatorId, id, between);
     await erase.apps(creatorId, between);
     // Until nothing is found: others may have added something meanwhile.

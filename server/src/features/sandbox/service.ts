@@ -1,8 +1,8 @@
 import type { Platform } from '../../platform/platform.ts';
 import { type Accounts, checkDisplayName } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
-import type { Between, Erase } from '../leaving/index.ts';
-import type { Grants, Scope } from '../oauth/index.ts';
+import type { Erase } from '../leaving/index.ts';
+import type { BetweenWrites, Grants, Scope } from '../oauth/index.ts';
 import * as repo from './repo.ts';
 
 /**
@@ -43,7 +43,7 @@ export function createSandbox({ db, origins, clock, newId, accounts, apps, grant
   }
 
   /** Deletes all that is left of a creator. Begun again after a crash, it goes on where it stopped. */
-  async function finishRemoval(creatorId: string, between?: Between): Promise<void> {
+  async function finishRemoval(creatorId: string, between?: BetweenWrites): Promise<void> {
     // Until nothing is found: requests that were under way may have added something.
     while ((await erase.creator(creatorId, between)) > 0);
     await db.write(writes.deleteCreator, creatorId);
@@ -78,7 +78,7 @@ export function createSandbox({ db, origins, clock, newId, accounts, apps, grant
       db.write(writes.renameSandbox, developerId, creatorId, checkedName(displayName)),
 
     /** Ends its grants, then deletes everything of it. Returns whether the developer has such a creator. */
-    async remove(developerId: string, creatorId: string, between?: Between): Promise<boolean> {
+    async remove(developerId: string, creatorId: string, between?: BetweenWrites): Promise<boolean> {
       if (!(await db.write(writes.startRemoval, origins.current(), developerId, creatorId, clock()))) return false;
       await finishRemoval(creatorId, between);
       return true;
