@@ -167,7 +167,7 @@ test('an account whose deletion fails keeps no other from being deleted', async 
   assert.equal(await accounts.byId(stuck.creatorId), undefined);
 });
 
-test('whoever deletes an account gets a word between the writes for its sandbox creators, to keep the lease', async (t) => {
+test('the deletion of an account renews its lease while it removes sandbox creators', async (t) => {
   const { runtime } = await buildApp(t);
   const { db, sandbox } = runtime;
   const { creatorId } = await makeCreator(runtime);

@@ -80,13 +80,13 @@ function wrap(o: FieldBase, control: (shared: Html) => Html, autofocus = false):
  * What is sent back of a field. A browser lets nobody type more than `maxlength`, so more is a program's, which gets no
  * page as long as what it sent. (A stored text may be somewhat longer.)
  */
-const typedIn = ({ value, maxlength }: { value?: string | undefined; maxlength?: number }): string | undefined =>
+const sentBack = ({ value, maxlength }: { value?: string | undefined; maxlength?: number }): string | undefined =>
   maxlength === undefined ? value : value?.slice(0, 4 * maxlength);
 
 /** A password is never sent back, whatever was typed. */
 export function field(o: InputField): Html {
   const { type = 'text', autocomplete, inputmode, maxlength, accept, list, min, max, step } = o;
-  const value = type === 'password' || type === 'file' ? undefined : typedIn(o);
+  const value = type === 'password' || type === 'file' ? undefined : sentBack(o);
   const own = attributes({ type, value, autocomplete, inputmode, maxlength, accept, list, min, max, step });
   const literal = type === 'password' || type === 'url' || autocomplete === 'username';
   const quiet =
@@ -99,7 +99,7 @@ export const textArea = (o: FieldBase & { rows?: number; maxlength?: number }): 
     o,
     (shared) =>
       // A parser drops the first line break of a text area, so one more keeps what was typed.
-      html`<textarea!${shared}!${attributes({ rows: o.rows ?? 4, maxlength: o.maxlength })}>${`\n${typedIn(o) ?? ''}`}</textarea>`,
+      html`<textarea!${shared}!${attributes({ rows: o.rows ?? 4, maxlength: o.maxlength })}>${`\n${sentBack(o) ?? ''}`}</textarea>`,
   );
 
 export const select = (o: FieldBase & { options: [value: string, label: string][] }): Html =>

@@ -180,7 +180,7 @@ const numbered = (into: string, count: number, selected: string): string =>
   `INSERT INTO ${into} WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
    SELECT ${selected} FROM numbers`;
 
-test('whoever deletes an account gets a word between two of its families, to keep the lease', async (t) => {
+test('whoever forgets the families of an account is called between two of them, to renew a lease', async (t) => {
   const { app, grants, creator, client, count } = await setup(t);
   for (let i = 0; i < 3; i++) await connect(app, creator, client);
   const before = await count('families');

@@ -32,7 +32,7 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
   }
 
   /**
-   * Also a page that ends early is long: they are read one after the other, in turn between apps. SQLite answers in the
+   * Even a page that ends early is long, so pages are read one after the other, in turn between apps. SQLite answers in the
    * same iteration of the event loop, so each page waits for an iteration of its own.
    */
   const pageReads = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });

@@ -203,8 +203,8 @@ interface DeliveriesWanted {
 }
 
 /**
- * Up to `limit` deliveries, the newest first. The one with which they exceed `maxBytes` is the last, but for the first:
- * another one behind it tells that there are more.
+ * Up to `limit` deliveries, the newest first, until they exceed `maxBytes`; at least two if there are two. So the caller,
+ * who shows no more than fit and at least one, always sees whether there is another one.
  */
 export function deliveriesPage(
   db: Reader,
