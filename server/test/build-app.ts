@@ -53,7 +53,7 @@ after(async () => {
 
 /** Settings of an empty store. */
 export async function storageSettings(
-  t: Pick<TestContext, 'after'>,
+  t: { after(end: () => Promise<void> | void): void },
   directory = temporaryDirectory(t),
 ): Promise<Record<string, string>> {
   const SECRET_KEY = 'a key that only these tests know';
@@ -75,7 +75,10 @@ export async function buildApp(
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
-  const storage = env.DATABASE_URL === undefined ? await storageSettings(t, directory) : {};
+  // PostgreSQL drops a database at once if nobody is connected to it any more, otherwise after a while.
+  const afterClose: (() => Promise<void> | void)[] = [];
+  const storing = { after: (end: () => Promise<void> | void) => void afterClose.push(end) };
+  const storage = env.DATABASE_URL === undefined ? await storageSettings(storing, directory) : {};
   const settings = { ...storage, ...env };
   const config = readConfig({ LOG_LEVEL: 'silent', ...settings });
   const runtime = await createRuntime(config, {
@@ -88,8 +91,11 @@ export async function buildApp(
   const app = createApp(runtime);
   await app.http.ready();
   t.after(async () => {
+    // A browser keeps connections on which it has asked for nothing yet.
+    app.http.server.closeAllConnections();
     await app.http.close();
     await runtime.close();
+    for (const end of afterClose) await end();
   });
   return { ...app, runtime, clock, directory, env: settings };
 }

@@ -5,7 +5,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, existsSync, lchownSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -95,17 +104,23 @@ const settings = {
   fsync: 'off',
   full_page_writes: 'off',
   shared_buffers: '32MB',
+  // Its log lies with the data.
+  max_wal_size: '256MB',
   max_connections: '200',
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
 };
+
+const minMemoryBytes = 4 * 1024 ** 3;
 
 /** A server of one's own, to be stopped and paused. */
 export async function startPostgres(more: Record<string, string> = {}): Promise<Postgres> {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-postgres-'));
   own(directory);
   const native = binaries(directory);
-  const data = join(directory, 'data');
+  const given = { ...settings, ...more };
+  const data = mkdtempSync(join(given.fsync === 'off' ? quickestDirectory() : directory, 'namjai-postgres-data-'));
+  own(data);
   // A language's order as the default, so that a key that lacks its own order is found out.
   const initdb = [
     '-D',
@@ -128,12 +143,12 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   if (made.status !== 0) throw new Error(`initdb: ${made.error ?? made.stderr}`);
   const port = await freePort();
   const url = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const options = Object.entries({ ...settings, ...more, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const options = Object.entries({ ...given, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [join(native, 'bin/postgres'), '-D', data, ...options];
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const started = launch(command, directory);
+    const started = launch(command, directory, data);
     child = started;
     let failure: unknown;
     await until(
@@ -183,10 +198,19 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
   };
 }
 
+/** Memory where there is room: a database is copied there in a tenth of the time. */
+function quickestDirectory(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > minMemoryBytes ? memory : tmpdir();
+}
+
 /** A shell reads our pipe and stops the server when the pipe closes, even if this process is killed. */
-function launch(command: readonly string[], directory: string): ChildProcess {
-  const script = '"$@" & read word; kill -CONT $!; kill -QUIT $!; wait $!; [ "$word" = stop ] || rm -rf "$0"';
-  const child = spawn('sh', ['-c', script, directory, ...command], {
+function launch(command: readonly string[], directory: string, data: string): ChildProcess {
+  const end = 'read word; kill -CONT $!; kill -QUIT $!; wait $!; [ "$word" = stop ] || rm -rf "$directory" "$data"';
+  const script = `directory=$1; data=$2; shift 2; "$@" & ${end}`;
+  const child = spawn('sh', ['-c', script, 'sh', directory, data, ...command], {
     ...user,
     cwd: directory,
     stdio: ['pipe', 'ignore', 'ignore'],
