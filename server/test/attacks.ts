@@ -72,10 +72,17 @@ export async function webhookCalls(runtime: Runtime, receiver: string, deliverie
   const pair = await makePair(runtime);
   const { id } = await runtime.webhooks.add(pair.clientId, { url: receiver, types: null, description: null });
   await recordTips(runtime, pair.creatorId, deliveries);
-  const all = { before: null, status: null, limit: deliveries } as const;
-  const page = async () => (await runtime.webhooks.deliveries.page(pair.clientId, id, all)).deliveries;
-  const delivered = async () => (await page()).filter(({ status }) => status === 'succeeded').length;
-  await until('all is delivered', async () => (await delivered()) === deliveries);
+  const page = (before: string | null = null) =>
+    runtime.webhooks.deliveries.page(pair.clientId, id, { before, status: 'succeeded', limit: 100 });
+  await until('all is delivered', async () => {
+    let [count, next]: [number, string | null] = [0, null];
+    do {
+      const found = await page(next);
+      count += found.deliveries.length;
+      next = found.next;
+    } while (next);
+    return count === deliveries;
+  });
   const path = `/v1/webhooks/${id}`;
   const call = (end: string, body: object = {}): FloodRequest => ({
     method: 'POST',
@@ -85,7 +92,7 @@ export async function webhookCalls(runtime: Runtime, receiver: string, deliverie
   });
   const day = 86_400_000;
   const [from, to] = [Date.now() - day, Date.now() + day].map((ms) => new Date(ms).toISOString());
-  const retries = (await page()).slice(0, 2).map((delivery) => call(`deliveries/${delivery.id}/retry`));
+  const retries = (await page()).deliveries.slice(0, 2).map((delivery) => call(`deliveries/${delivery.id}/retry`));
   const looks: FloodRequest = { method: 'GET', path: `${path}/deliveries?limit=100`, headers: basic(pair) };
   return [call('replay', { from, to }), call('ping'), ...retries, looks];
 }
