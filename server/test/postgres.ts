@@ -104,13 +104,14 @@ const settings = {
   fsync: 'off',
   full_page_writes: 'off',
   shared_buffers: '32MB',
-  // Its log lies with the data.
+  // The write-ahead log may lie in memory, beside the data.
   max_wal_size: '256MB',
   max_connections: '200',
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
 };
 
+/** Room for several servers, each with a few hundred megabytes. */
 const minMemoryBytes = 4 * 1024 ** 3;
 
 /** A server of one's own, to be stopped and paused. */
