@@ -13,11 +13,22 @@ export async function load(path) {
     );
     process.exit(1);
   }
+  const { enableCompileCache, registerHooks } = await import('node:module');
   // Compiling the sources takes half of a short command's time. The compiled code is kept beside the sources, where only
   // the user who installed the server can write. If that folder is read-only, nothing is kept.
-  const { enableCompileCache } = await import('node:module');
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/namjai', import.meta.url)));
   // The package holds JavaScript (scripts/pack.ts), the repository the sources.
-  const source = new URL(`../src/${path}.ts`, import.meta.url);
-  return import(existsSync(source) ? source.href : `../dist/server/src/${path}.js`);
+  const { folder, extension, format } = existsSync(new URL('../src', import.meta.url))
+    ? { folder: new URL('../src/', import.meta.url), extension: '.ts', format: 'module-typescript' }
+    : { folder: new URL('../dist/server/src/', import.meta.url), extension: '.js', format: 'module' };
+  // Thousands of imports name a file of ours, whole. Node.js would look for each in the file system, which takes a tenth
+  // of a second.
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const isOurs = specifier.startsWith('.') && context.parentURL?.startsWith(folder.href);
+      if (!isOurs || !specifier.endsWith(extension)) return nextResolve(specifier, context);
+      return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true };
+    },
+  });
+  return import(new URL(path + extension, folder).href);
 }
