@@ -27,6 +27,9 @@ export async function serve(config: Config): Promise<void> {
   /** What a start that fails closes again: whatever stays open would keep the process alive. */
   const opened: { close(): unknown }[] = [runtime];
   try {
+    // While the writing thread starts.
+    const app = createApp(runtime);
+    opened.push(app.http);
     const node = await patiently(runtime, () => runtime.sealing.join());
     opened.push(node);
     await patiently(runtime, async () => {
@@ -37,8 +40,6 @@ export async function serve(config: Config): Promise<void> {
       await runtime.keys.signing();
       await runtime.apps.cliClientId();
     });
-    const app = createApp(runtime);
-    opened.push(app.http);
     const metrics = await startMetrics(runtime);
     if (metrics) opened.push(metrics);
     const starting = start(app, metrics, runtime);

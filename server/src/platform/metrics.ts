@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createServer } from './http/node-http.ts';
 import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 
 export interface Metrics {

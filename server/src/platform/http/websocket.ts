@@ -12,7 +12,7 @@
  * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
  *   even read.
  */
-import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,6 +20,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { networkOf } from '../addresses.ts';
 import { createTurns } from '../turns.ts';
 import { type HttpError, httpError } from './http-error.ts';
+import { ServerResponse } from './node-http.ts';
 import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
 import { putBack, readOn, replaceReaders } from './socket-reading.ts';
 

@@ -6,10 +6,11 @@
  * - It sees no credential: of the address it gets only what the protocol needs.
  * - A client can join the main namespace and say that it lives. Whatever else it sends is ignored, or closes it.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket as ProgramSocket, Server } from 'socket.io';
 import type { WebSocket } from 'ws';
+import { createServer } from '../../../platform/http/node-http.ts';
 
 type EngineSocket = ProgramSocket['conn'];
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import type { Write } from '../../../platform/db/database.ts';
 import type { Origin } from '../../../platform/origin.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -68,6 +68,7 @@ export function createKeys({ db, origins, vault, clock }: Pick<Platform, 'db' | 
   }
 
   async function add(insert: Write<[Origin, repo.NewSigningKey], boolean>): Promise<string> {
+    const { exportJWK, generateKeyPair } = await import('jose');
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const kid = randomBytes(12).toString('base64url');
     const row = {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import type { Clock } from '../../../platform/clock.ts';
 import { parseScopes, type Scope } from '../scopes.ts';
-import { openJwt, signatureLength, signJwt } from './jwt.ts';
+import { claimsOf, openJwt, signatureLength, signJwt } from './jwt.ts';
 import type { Keys } from './service.ts';
 
 /**
@@ -127,7 +126,7 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
 
     /** App and creator of a token that was verified to be ours, as an expired one is. */
     partiesOf(token: string): { clientId: string; creatorId: string } {
-      const { client_id, sub } = decodeJwt(token);
+      const { client_id, sub } = claimsOf(token);
       return { clientId: String(client_id), creatorId: String(sub) };
     },
 
