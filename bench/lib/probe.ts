@@ -1,9 +1,10 @@
 /** Loaded into every measured process before its program: reports CPU time and memory. */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { answerCalls, endWithParent } from './calls.ts';
+import type { Memory } from './child.ts';
 import { attachToThreads, type Post } from './threads.ts';
 
 const inspector = new Session();
@@ -11,8 +12,8 @@ let threads: Post[] = [];
 
 answerCalls({
   cpu: () => process.cpuUsage(),
-  /** The heap in use after a forced garbage collection. */
-  memory: async () => {
+  /** After a forced garbage collection. */
+  memory: async (): Promise<Memory> => {
     // Not by --expose-gc: the compile cache does not serve code that was compiled under other flags.
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
@@ -20,7 +21,9 @@ answerCalls({
       collect();
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    return process.memoryUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
+    return { heapUsed, kept: rss - (young?.physical_space_size ?? 0) };
   },
   async startProfile() {
     inspector.connect();

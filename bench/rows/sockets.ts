@@ -1,6 +1,7 @@
 import type { Pair } from '../../server/test/factories.ts';
 import { withStore } from '../../server/test/store.ts';
 import { at } from '../lib/at.ts';
+import type { Memory } from '../lib/child.ts';
 import { compareValues } from '../lib/compare.ts';
 import { fanOut, pairsOf, socketPaths, socketsPerApp, startListeners, tip } from '../lib/fan-out.ts';
 import { type StoreEnv, startNamjai, startPeer } from '../lib/namjai.ts';
@@ -55,7 +56,7 @@ export const socketMemory: Row = {
     const { env, pairs } = await pairsOf(bench, 1, apps);
 
     async function grown(
-      server: { child: { memory(): Promise<NodeJS.MemoryUsage>; stop(): Promise<void> }; port: number },
+      server: { child: { memory(): Promise<Memory>; stop(): Promise<void> }; port: number },
       kind: string,
       paths: string[],
     ) {
@@ -67,7 +68,7 @@ export const socketMemory: Row = {
       const after = await server.child.memory();
       await worker.stop();
       await server.child.stop();
-      return { value: (after.rss - before.rss) / (paths.length - socketsPerApp) };
+      return { value: (after.kept - before.kept) / (paths.length - socketsPerApp) };
     }
 
     return compareValues(
