@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './fast-ticks.js';
 import { load } from './load.js';
 
 // `namjai creator list | head`: whoever reads may stop before the end. Commands that go on for ever notice it themselves.
