@@ -7,8 +7,8 @@ import type { CallAnswer } from './calls.ts';
 export interface Memory {
   readonly heapUsed: number;
   /**
-   * The memory of the process without the young generation of its heap. V8 gives that, empty after a collection, 1 to
-   * 64 MiB by how much was allocated lately, not by how much is kept.
+   * The resident memory without the young generation of the heap: a collection empties that, but V8 leaves it 1 to 64 MiB,
+   * according to how much was allocated lately.
    */
   readonly kept: number;
 }

@@ -27,7 +27,7 @@ export async function serve(config: Config): Promise<void> {
   /** What a start that fails closes again: whatever stays open would keep the process alive. */
   const opened: { close(): unknown }[] = [runtime];
   try {
-    // While the writing thread starts.
+    // Before the first write, because meanwhile the writing thread starts.
     const app = createApp(runtime);
     opened.push(app.http);
     const node = await patiently(runtime, () => runtime.sealing.join());
