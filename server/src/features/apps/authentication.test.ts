@@ -124,9 +124,10 @@ test('an unknown client and a wrong secret last the same', async (t) => {
     known.push(await timed(client.clientId));
     unknown.push(await timed(`app_${'0'.repeat(26)}`));
   }
-  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!;
-  const difference = Math.abs(median(known) - median(unknown));
-  assert.ok(difference < 0.1, `medians differ by ${difference} ms`);
+  // The fastest tenth was not interrupted by what else runs on the machine.
+  const fast = (list: number[]) => list.sort((a, b) => a - b)[list.length / 10]!;
+  const difference = Math.abs(fast(known) - fast(unknown));
+  assert.ok(difference < 0.05, `they differ by ${difference} ms`);
 });
 
 test('an address that makes up client ids is refused after 600 failures, and a right secret still works', async (t) => {
