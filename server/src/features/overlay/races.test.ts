@@ -8,6 +8,8 @@ import { createTips } from '../tips/index.ts';
 const page = '00000000-0000-4000-8000-000000000001';
 const day = 24 * 3_600_000;
 const tipCount = 60;
+/** Each decision has to be made within five seconds, and those of one creator are made one after another. */
+const atOnce = 10;
 
 /** Held and queued tips of a creator, a day old, and the nodes of the store. */
 async function prepare(t: TestContext) {
@@ -35,21 +37,21 @@ const unlessRefused = (error: { code?: string }): void => {
 
 test('whatever is decided about a tip at the same time, on any node, it has one outcome, and nothing follows a void', async (t) => {
   const { creatorId, made, nodes, runtime } = await prepare(t);
-  const decisions = made.flatMap(({ id }, i) =>
+  const decide = ({ id }: (typeof made)[number], i: number): Promise<unknown>[] =>
     nodes.flatMap(({ overlays, tips }) => {
-      const acks = made.slice(i, i + 10).map(({ sequence }) => ({ sequence, outcome: 'shown' as const }));
+      const acks = made.slice(i, i + atOnce).map(({ sequence }) => ({ sequence, outcome: 'shown' as const }));
       return [
         overlays.approve(creatorId, id),
         overlays.reject(creatorId, id),
         overlays.skip(creatorId, id),
         overlays.replayTip(creatorId, id).catch(unlessRefused),
         ...(i % 3 === 0 ? [tips.void(creatorId, id, { clientId: null, reason: null })] : []),
-        ...(i % 10 === 0 ? [overlays.acknowledge(creatorId, page, acks), tips.top(creatorId, 'all', 10)] : []),
-        ...(i === 20 ? [overlays.skipHeld()] : []),
+        ...(i % atOnce === 0 ? [overlays.acknowledge(creatorId, page, acks), tips.top(creatorId, 'all', 10)] : []),
+        ...(i === tipCount - atOnce ? [overlays.skipHeld()] : []),
       ];
-    }),
-  );
-  await Promise.all(decisions);
+    });
+  for (let i = 0; i < tipCount; i += atOnce)
+    await Promise.all(made.slice(i, i + atOnce).flatMap((tip, j) => decide(tip, i + j)));
 
   const events = (await runtime.events.after(creatorId, 0, 2000)).map(({ body }) => JSON.parse(body));
   assert.equal(events.filter(({ type }) => type === 'goal.reached').length, 1);
