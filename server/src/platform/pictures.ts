@@ -19,9 +19,12 @@ export interface Picture {
   readonly bytes: Uint8Array;
 }
 
-export type PictureProblem = 'kind' | 'pixels';
+export type PictureProblem = 'kind' | 'pixels' | 'time';
 
-/** Why a picture is refused: it is none of the kinds, or broken; or it has too many pixels, in all or in a line. */
+/**
+ * Why a picture is refused: it is none of the kinds, or broken; it has too many pixels, in all or in a line; or it took
+ * too long to encode, which may be the machine's fault.
+ */
 export class PictureError extends Error {
   readonly problem: PictureProblem;
   constructor(problem: PictureProblem) {
@@ -35,7 +38,6 @@ const maxPixels = 40_000_000;
 const maxEdge = 16_384;
 /** A frame counts as at least so many pixels: each has a cost of its own, and one of a few bytes would be free. */
 const leastFramePixels = 40_000;
-const maxSeconds = 10;
 const maxWaiting = 4;
 const formats = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp' } as const;
 /** An animation has the pixels of all its frames. */
@@ -43,7 +45,8 @@ const animatedFormats = { ...formats, 'image/gif': 'gif' } as const;
 
 export type Pictures = ReturnType<typeof createPictures>;
 
-export function createPictures() {
+/** No picture is worked on for longer than `maxSeconds`. */
+export function createPictures(maxSeconds = 10) {
   const queue = createWorkQueue({ atOnce: 1, maxWaiting });
   let library: Promise<typeof sharp> | undefined;
   let draw: ReturnType<typeof createDraw> | undefined;
@@ -62,8 +65,7 @@ export function createPictures() {
         .timeout({ seconds: maxSeconds });
       return { type, bytes: await small.toFormat(formats[type]).toBuffer() };
     } catch (error) {
-      if (error instanceof PictureError) throw error;
-      throw new PictureError('kind');
+      throw toPictureError(error);
     }
   }
 
@@ -82,8 +84,7 @@ export function createPictures() {
         .timeout({ seconds: maxSeconds });
       return { type: 'image/webp', bytes: await small.webp({ quality: 85, effort: 2 }).toBuffer() };
     } catch (error) {
-      if (error instanceof PictureError) throw error;
-      throw new PictureError('kind');
+      throw toPictureError(error);
     }
   }
 
@@ -126,6 +127,12 @@ async function load(): Promise<typeof sharp> {
     ],
   });
   return open;
+}
+
+/** The library tells a timeout by its message alone. */
+function toPictureError(error: unknown): PictureError {
+  if (error instanceof PictureError) return error;
+  return new PictureError(error instanceof Error && error.message.startsWith('timeout') ? 'time' : 'kind');
 }
 
 const isTooLarge = (width: number, height: number, frames = 1): boolean =>

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readOn } from '../../platform/http/errors.ts';
 import type { StoredFiles } from '../../platform/http/stored-files.ts';
-import { PictureError } from '../../platform/pictures.ts';
+import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { button, card } from '../../platform/web/blocks.ts';
 import { formFile } from '../../platform/web/form-body.ts';
@@ -48,6 +48,11 @@ export function logoCard({ lang, csrf }: View, app: AppRow, error?: string): Htm
   });
 }
 
+const logoWords = { kind: 'logoKind', pixels: 'logoPixels', time: 'logoTime' } as const satisfies Record<
+  PictureProblem,
+  string
+>;
+
 /** The logo's form, and its public address. */
 export function logoPages(
   scope: FastifyInstance,
@@ -58,7 +63,7 @@ export function logoPages(
   async function refuse(
     request: AppRequest,
     reply: FastifyReply,
-    problem: 'logoNone' | 'logoLarge' | 'logoKind' | 'logoPixels',
+    problem: 'logoNone' | 'logoLarge' | (typeof logoWords)[PictureProblem],
     status = 422,
   ) {
     return showApp(request, reply, await own(request), { logoError: words(pages.lang(request))(problem), status });
@@ -92,8 +97,7 @@ export function logoPages(
       try {
         await logos.set(creatorId, request.params.clientId, new Uint8Array(await file.arrayBuffer()));
       } catch (error) {
-        if (error instanceof PictureError)
-          return refuse(request, reply, error.problem === 'kind' ? 'logoKind' : 'logoPixels');
+        if (error instanceof PictureError) return refuse(request, reply, logoWords[error.problem]);
         throw error;
       }
       return done(request, reply, 'logoUploaded');

@@ -31,6 +31,7 @@ export const words = messages({
     logoNone: 'Choose a picture first.',
     logoLarge: 'The picture is larger than 2 MB.',
     logoKind: 'This is no PNG, JPEG or WebP picture, or it is broken.',
+    logoTime: 'The picture took too long to prepare. Choose a smaller one, or try again later.',
     logoPixels: 'The picture has more than 40 megapixels, or an edge of more than 16,384.',
     redirectUris: 'Redirect URIs',
     redirectHint:
@@ -121,6 +122,7 @@ export const words = messages({
     logoNone: 'กรุณาเลือกรูปภาพก่อน',
     logoLarge: 'รูปภาพใหญ่เกิน 2 MB',
     logoKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG หรือ WebP หรือไฟล์เสียหาย',
+    logoTime: 'เตรียมรูปนี้นานเกินไป กรุณาเลือกรูปที่เล็กกว่านี้ หรือลองใหม่ภายหลัง',
     logoPixels: 'รูปภาพมีมากกว่า 40 ล้านพิกเซล หรือมีด้านที่ยาวเกิน 16,384 พิกเซล',
     redirectUris: 'Redirect URI',
     redirectHint: 'บรรทัดละหนึ่งรายการ หลังให้อนุญาต เบราว์เซอร์จะกลับไปยังที่อยู่หนึ่งในนี้ ซึ่งต้องตรงกันทุกตัวอักษร และขึ้นต้นด้วย https://',

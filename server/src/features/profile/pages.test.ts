@@ -275,6 +275,21 @@ test('security 45: a picture from before is encoded anew when it is first asked 
   assert.equal((await api('/v1/profile')).avatar_url, null, 'what is no picture is removed');
 });
 
+test('a picture that takes too long is not called broken, and one from before is kept', async (t) => {
+  const { upload, stranger, runtime, avatarPath, creatorId } = await creatorAt(t);
+  await upload(png);
+  const path = await avatarPath();
+  await execute(runtime.db, 'UPDATE avatars SET encoded = 0 WHERE creator_id = $1', [creatorId]);
+  const encode = t.mock.method(sharp.prototype, 'toBuffer', () => Promise.reject(new Error('timeout: 7% complete')));
+  const refused = await upload(png);
+  assert.equal(refused.statusCode, 422);
+  assert.match(refused.body, /took too long/);
+  const later = await stranger(path);
+  assert.deepEqual([later.statusCode, later.headers['retry-after']], [429, '5']);
+  encode.mock.restore();
+  assert.equal((await stranger(path)).statusCode, 200);
+});
+
 test('uploads are counted, and nobody else’s are read', async (t) => {
   const { upload, visitor, http, runtime, clock } = await creatorAt(t);
   for (let i = 0; i < 10; i++) assert.equal((await upload(png)).statusCode, 303);

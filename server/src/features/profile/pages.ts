@@ -33,10 +33,11 @@ const uploadLimit = { limit: 10, windowMs: 60_000 };
 const retryAfter = { 'retry-after': '5' };
 /** QR codes that are kept in memory, of a few kilobytes each. */
 const maxCodes = 500;
-const pictureWords: Readonly<Record<PictureProblem, 'pictureType' | 'picturePixels'>> = {
+const pictureWords = {
   kind: 'pictureType',
   pixels: 'picturePixels',
-};
+  time: 'pictureTime',
+} as const satisfies Record<PictureProblem, string>;
 
 /** /dashboard/profile, the public page /@username, and avatars. */
 export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): void {
@@ -96,7 +97,7 @@ export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): 
     },
     handler: async (request, reply) => {
       const { creatorId } = pages.requireSession(request);
-      const refuse = (problem: 'pictureNone' | 'pictureLarge' | 'pictureType' | 'picturePixels') =>
+      const refuse = (problem: 'pictureNone' | 'pictureLarge' | (typeof pictureWords)[PictureProblem]) =>
         show(request, reply, { status: 422, wrong: { avatar: words(request)(problem) } });
       const file = formFile(request, 'avatar');
       if (!file) return refuse('pictureNone');
@@ -168,6 +169,6 @@ const pictureHeaders = {
   'cache-control': 'public, max-age=300',
 };
 
-/** Too many pictures wait. */
+/** Too many pictures wait, or one took too long. */
 const busy = (error: unknown): unknown =>
-  error instanceof QueueFull ? new PageError(429, { headers: retryAfter }) : error;
+  error instanceof QueueFull || error instanceof PictureError ? new PageError(429, { headers: retryAfter }) : error;

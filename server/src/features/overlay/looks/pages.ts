@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readOn } from '../../../platform/http/errors.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
-import { PictureError } from '../../../platform/pictures.ts';
+import { PictureError, type PictureProblem } from '../../../platform/pictures.ts';
 import { formFile, formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { html } from '../../../platform/web/html.ts';
@@ -162,8 +162,7 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
         if (!saved) return refuse({ from: t('fromTaken') });
         return done(request, reply, 'saved', editAddress(changed));
       } catch (error) {
-        if (error instanceof PictureError)
-          return refuse({ picture_file: t(error.problem === 'pixels' ? 'picturePixels' : 'pictureKind') });
+        if (error instanceof PictureError) return refuse({ picture_file: t(pictureWords[error.problem]) });
         if (error instanceof UploadError)
           return refuse(
             error.problem === 'sound_kind'
@@ -175,6 +174,12 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
     },
   });
 }
+
+const pictureWords = {
+  kind: 'pictureKind',
+  pixels: 'picturePixels',
+  time: 'pictureTime',
+} as const satisfies Record<PictureProblem, string>;
 
 const toUpload = async (kind: Upload['kind'], file: File): Promise<Upload> => ({
   kind,

@@ -57,6 +57,7 @@ export const looksWords = messages({
     pictureKind: 'This is not a PNG, JPEG, WebP or GIF picture.',
     picturePixels:
       'This picture has more than 40 megapixels over all its frames, or an edge of more than 16,384. Choose a smaller one.',
+    pictureTime: 'This picture took too long to prepare. Choose one with fewer frames or pixels, or try again later.',
     pictureLarge: 'This picture is larger than 5 MB. Choose a smaller one.',
     pictureGrown:
       'Prepared for overlays, this picture is larger than 5 MB. Choose one with fewer frames or less detail.',
@@ -192,6 +193,7 @@ export const looksWords = messages({
     pictureRemove: 'ไม่แสดงรูป',
     pictureKind: 'ไฟล์นี้ไม่ใช่รูป PNG, JPEG, WebP หรือ GIF',
     picturePixels: 'รูปนี้มีความละเอียดรวมทุกเฟรมเกิน 40 ล้านพิกเซล หรือมีด้านที่ยาวเกิน 16,384 พิกเซล กรุณาเลือกรูปที่เล็กกว่านี้',
+    pictureTime: 'เตรียมรูปนี้นานเกินไป กรุณาเลือกรูปที่มีเฟรมหรือพิกเซลน้อยกว่านี้ หรือลองใหม่ภายหลัง',
     pictureLarge: 'รูปนี้มีขนาดเกิน 5 MB กรุณาเลือกรูปที่เล็กกว่านี้',
     pictureGrown: 'เมื่อเตรียมสำหรับโอเวอร์เลย์แล้ว รูปนี้มีขนาดเกิน 5 MB กรุณาเลือกรูปที่มีเฟรมหรือรายละเอียดน้อยกว่านี้',
     sound: 'เสียง',
