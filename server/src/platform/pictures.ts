@@ -45,7 +45,7 @@ const animatedFormats = { ...formats, 'image/gif': 'gif' } as const;
 
 export type Pictures = ReturnType<typeof createPictures>;
 
-/** No picture is worked on for longer than `maxSeconds`. */
+/** After `maxSeconds` a picture is given up; the library checks that while it reads pixels, not while it writes WebP. */
 export function createPictures(maxSeconds = 10) {
   const queue = createWorkQueue({ atOnce: 1, maxWaiting });
   let library: Promise<typeof sharp> | undefined;

@@ -92,6 +92,7 @@ export function createProfiles({ db, origins, clock, newId, accounts, pictures, 
       const { bytes } = await pictures.encodeAnew(creatorId, uploaded, avatarEdge);
       await db.write(writes.replaceUploaded, creatorId, id, bytes);
     } catch (error) {
+      // One that took too long may be done next time.
       if (!(error instanceof PictureError) || error.problem === 'time') throw error;
       await db.write(writes.replaceUploaded, creatorId, id, null);
     }

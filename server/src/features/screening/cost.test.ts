@@ -16,7 +16,7 @@ const spaced = (word: string, count: number) =>
     word.replace(/./g, (letter, at) => letter + ((i >> at) & 1 ? ' ' : '')).trim(),
   );
 
-/** The processor time of one of many decisions: other than the time that passes, it is the same on a busy machine. */
+/** The mean processor time of a decision: unlike the time that passes, it is the same on a busy machine. */
 function decisionMs(rules: Partial<Rules>, message: string): number {
   const { decide } = atOnce(compileRules({ ...noRules, ...rules }));
   const words = { amountMinor: 100, name: 'SOMCHAI', displayName: null, message };
