@@ -111,13 +111,16 @@ let probes = 0;
 
 /** Waits until each proxy sends requests to this node, which has just come back. */
 async function isUsedAgain(nodes: Nodes, index: number, proxies: readonly ProxyProcess[]): Promise<void> {
-  for (const { name, url, agent } of proxies) {
+  for (const { name, url, agent, log } of proxies) {
     const path = `/probe-${++probes}`;
-    await until(`${name} uses node ${index}`, async () => {
-      const answer = await agent.request({ origin: url, path, method: 'GET' }).catch(() => undefined);
-      await answer?.body.dump();
-      return nodes.node(index).output().includes(`"${path}"`);
-    });
+    await until(
+      () => `${name} uses node ${index}: ${log()}\n${nodes.node(index).output().slice(-2000)}`,
+      async () => {
+        const answer = await agent.request({ origin: url, path, method: 'GET' }).catch(() => undefined);
+        await answer?.body.dump();
+        return nodes.node(index).output().includes(`"${path}"`);
+      },
+    );
   }
 }
 
