@@ -169,7 +169,7 @@ describe('three nodes behind the proxies of ops/', { skip: skipWithoutProxies ||
 
     for (const [i, { name, log }] of proxies.entries()) {
       const { answered, repeated, failed } = loads[i] ?? assert.fail();
-      assert.deepEqual(failed.slice(0, 5), [], name);
+      assert.deepEqual(failed.slice(0, 5), [], `${name}: ${log()}`);
       assert.doesNotMatch(log(), /canary|token=|Bearer/, `${name} logs no address`);
       t.diagnostic(
         `${name}: ${answered.reduce((sum, answers) => sum + answers)} answers, ${repeated} repeated by the client; longest: ${longest[i]}`,
