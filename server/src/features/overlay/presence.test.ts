@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
-import { writes } from './repo.ts';
+import { listen } from '../../../test/sockets.ts';
+import { openOverlay } from '../../../test/trace.ts';
+import { spansOf, writes } from './repo.ts';
 
 const second = 1000;
 
@@ -35,4 +38,36 @@ test('when overlays were open is told over all nodes, without short gaps, and th
     await report('c', 0, second);
   }
   assert.equal((await spans()).length, 200);
+});
+
+test('when an overlay was closed is known before it is written, and written by a later try if the first one failed', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const app = await listen(t);
+  const { runtime, clock } = app;
+  const { creatorId } = await makeCreator(runtime);
+  const page = await openOverlay(t, app, app.address, { creatorId });
+  const opened = clock();
+  let fail = (_err: Error): void => {};
+  const failure = new Promise<never>((_resolve, reject) => {
+    fail = reject;
+  });
+  const write = t.mock.method(runtime.db, 'write', () => failure);
+  clock.advance(20 * second);
+  const [span, written] = [
+    { from: opened, to: clock() },
+    { opened_at: opened, seen_at: clock(), closed: 1 },
+  ];
+  await page.close();
+  clock.advance(20 * second);
+  assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
+  fail(new Error('the disk is full'));
+  assert.equal(write.mock.callCount(), 1);
+  write.mock.restore();
+  const rows = async () => (await spansOf(runtime.db, creatorId)).map(({ node_id: _, ...row }) => row);
+  await until('it is written', async () => {
+    t.mock.timers.tick(60 * second);
+    return (await rows())[0]?.closed === 1;
+  });
+  assert.deepEqual(await rows(), [written]);
+  assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
 });

@@ -26,7 +26,8 @@ export interface OverlaySpan {
  */
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const node = randomUUID();
-  const reported = new Set<string>();
+  /** The creators whose counts are reported, and when an overlay of theirs was last opened or closed here. */
+  const changedAt = new Map<string, number>();
   const reporting = new Map<string, 'once' | 'again'>();
   let timer: NodeJS.Timeout | undefined;
   const localOpen = (creatorId: string): repo.OpenOverlays => {
@@ -48,8 +49,9 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
     reporting.set(creatorId, 'once');
     try {
       const here = localOpen(creatorId);
-      if (here.connected === 0) reported.delete(creatorId);
-      await db.write(repo.writes.setPresence, creatorId, node, here, clock());
+      const at = here.connected > 0 ? clock() : (changedAt.get(creatorId) ?? clock());
+      await db.write(repo.writes.setPresence, creatorId, node, here, at);
+      if (here.connected === 0 && reporting.get(creatorId) === 'once') changedAt.delete(creatorId);
     } catch (err) {
       log.warn({ err }, 'the count of open overlays was not written; it will be tried again');
     }
@@ -61,11 +63,11 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   return {
     /** An overlay of this creator was opened or closed. */
     changed(creatorId: string): void {
-      reported.add(creatorId);
+      changedAt.set(creatorId, clock());
       void report(creatorId);
       timer ??= setInterval(() => {
-        for (const each of reported) void report(each);
-        if (reported.size > 0) return;
+        for (const each of changedAt.keys()) void report(each);
+        if (changedAt.size > 0) return;
         clearInterval(timer);
         timer = undefined;
       }, reportIntervalMs[db.engine]).unref();
@@ -77,9 +79,12 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
       const alive = clock() - staleMs[db.engine];
       const isOpen = ({ closed, node_id, seen_at }: repo.SpanRow): boolean =>
         closed === 0 && (node_id === node ? here : seen_at >= alive);
+      // What was closed here may not be written yet.
+      const closedAt = ({ closed, node_id, seen_at }: repo.SpanRow): number =>
+        closed === 0 && node_id === node ? Math.max(seen_at, changedAt.get(creatorId) ?? 0) : seen_at;
       const spans: OverlaySpan[] = [];
       for (const row of await repo.spansOf(db, creatorId)) {
-        const to = isOpen(row) ? null : row.seen_at;
+        const to = isOpen(row) ? null : closedAt(row);
         const last = spans.at(-1);
         if (!last || (last.to !== null && last.to < row.opened_at)) spans.push({ from: row.opened_at, to });
         else if (last.to !== null && (to === null || to > last.to)) spans[spans.length - 1] = { from: last.from, to };
