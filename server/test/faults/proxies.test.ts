@@ -31,13 +31,17 @@ interface Load {
   /** Requests that failed twice. */
   readonly failed: string[];
   readonly tips: Set<string>;
+  /** Records a tip and does not repeat it. Resolves to what has failed. */
+  record(): Promise<string | undefined>;
   /** Stops, and waits for the last answers. */
   stop(): Promise<void>;
 }
 
 const connections = 4;
+/** After this time nothing is sent in vain to a node that has died. An app repeats then what has failed. */
+const noticedMs = 500;
 
-/** An app that reads and records tips by turns, and repeats once, half a second later, what has failed. */
+/** An app that reads and records tips by turns, and repeats once what has failed. */
 function startLoad(t: TestContext, { name, url, agent }: ProxyProcess, pairs: readonly Pair[]): Load {
   let next = 0;
   let going = true;
@@ -47,6 +51,11 @@ function startLoad(t: TestContext, { name, url, agent }: ProxyProcess, pairs: re
     longestMs: 0,
     failed: [],
     tips: new Set(),
+    record() {
+      const i = next % 2 === 0 ? next + 1 : next;
+      next = i + 1;
+      return send(i);
+    },
     async stop() {
       going = false;
       await working;
@@ -86,7 +95,7 @@ function startLoad(t: TestContext, { name, url, agent }: ProxyProcess, pairs: re
       let failure = await send(i);
       if (failure !== undefined) {
         load.repeated += 1;
-        await delay(500);
+        await delay(noticedMs);
         failure = await send(i);
       }
       if (failure !== undefined) load.failed.push(`${i}: ${failure}`);
@@ -210,6 +219,11 @@ async function throughFaults(
     const at = (i: number): number => (round + i) % 3;
     await fault('killed', at(0), async () => {
       await nodes.node(at(0)).kill('SIGKILL');
+      await delay(noticedMs);
+      for (const [i, { name, log }] of proxies.entries()) {
+        const failed = await Promise.all(range(1, 6).map(() => loads[i]?.record()));
+        assert.deepEqual(failed.filter(Boolean), [], `${name} has noticed: ${log()}`);
+      }
       await moreAnswers(loads, 5);
       await nodes.start(at(0));
     });
