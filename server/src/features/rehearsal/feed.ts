@@ -52,16 +52,16 @@ interface CreatorFeeds {
   readonly unsubscribe: () => void;
 }
 
-/** A feed that was open before a rehearsal started gets all of it, another one what is played from now on. */
-function place(feed: Feed, row: repo.RehearsalRow): PlacedFeed {
-  const earlier = feed.position === undefined && row.created_at < feed.since;
-  if (feed.position?.id !== row.id)
-    feed.position = { id: row.id, n: earlier ? row.played : 0, told: earlier && repo.isOver(row) };
-  return Object.assign(feed, { position: feed.position });
-}
-
 export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
   const creators = new Map<string, CreatorFeeds>();
+
+  /** By when the page connected, not by when its feed is read first: what is played in between is sent. */
+  async function place(feed: Feed, row: repo.RehearsalRow): Promise<PlacedFeed> {
+    const { since, position } = feed;
+    if (position?.id === row.id) return Object.assign(feed, { position });
+    const n = row.created_at < since ? await repo.playedBefore(db, row.creator_id, since) : 0;
+    return Object.assign(feed, { position: { id: row.id, n, told: row.ended_at !== null && row.ended_at < since } });
+  }
 
   async function alertsOf(creatorId: string, id: string, steps: readonly repo.StepRow[]): Promise<object[]> {
     const showable = await tips.showable(
@@ -109,7 +109,8 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
     const feeds = [...open];
     const row = await repo.rehearsalOf(db, creatorId);
     if (!row) return;
-    let due = feeds.map((feed) => place(feed, row)).filter(({ position }) => !position.told);
+    const placed = await Promise.all(feeds.map((feed) => place(feed, row)));
+    let due = placed.filter(({ position }) => !position.told);
     if (row.status === 'stopped' || row.status === 'ended') {
       for (const { position } of due) position.told = true;
       return due.length > 0 ? tell(due, row, []) : undefined;
@@ -146,10 +147,7 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
   }
 
   return {
-    /**
-     * Sends a page what is played from now on, and of a rehearsal that was started at or after `since` what was played
-     * already. Returns a function that ends it.
-     */
+    /** Sends a page what is played from `since` on. Returns a function that ends it. */
     open(creatorId: string, receiver: FeedReceiver, since: number): () => void {
       const feeds = creators.get(creatorId) ?? createCreatorFeeds(creatorId);
       creators.set(creatorId, feeds);

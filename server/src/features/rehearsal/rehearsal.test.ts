@@ -251,6 +251,27 @@ test('one at a time, stopped at once on every overlay, and only for pages that w
   await until('the next begins anew', () => page.frames.at(-1)?.id === again.id && page.alerts().at(-1)?.n === 1);
 });
 
+test('a page gets what is played after it connected, however late its feed is read first', async (t) => {
+  const { runtime, clock, creatorId, later, worker, start, steps } = await setUp(t);
+  await tipsAt({ runtime, clock }, creatorId, [evening, evening + minute, evening + 2 * minute]);
+  later();
+  await start(evening, evening + hour, 1);
+  await worker({ wait: async (ms) => clock.advance(ms) }).idle();
+  const feeds = createFeeds({ ...runtime, encodeFrame: (frame) => Buffer.from(JSON.stringify(frame)) });
+  const pages = [0, ...(await steps()).map(({ played_at }) => played_at + 1)].map((since) => {
+    const frames: RehearsalFrame[] = [];
+    const sendFrame = (frame: Buffer) => void frames.push(JSON.parse(String(frame)));
+    t.after(feeds.open(creatorId, { sendFrame, buffered: 0 }, since));
+    return frames;
+  });
+  await until('all but the last have heard of the end', () =>
+    pages.slice(0, -1).every((frames) => frames.at(-1)?.status === 'finished'),
+  );
+  const numbers = pages.map((frames) => frames.flatMap(({ alerts }) => alerts.map(({ n }) => n)));
+  assert.deepEqual(numbers, [[1, 2, 3], [2, 3], [3], []]);
+  assert.deepEqual(pages.at(-1), [], 'a page that connected after the end is told nothing');
+});
+
 test('security 42: what is played is read and encoded once for all overlays, and a slow one falls behind alone', async (t) => {
   const { runtime, clock, creatorId, later, worker, start } = await setUp(t);
   const ids = await tipsAt(

@@ -48,6 +48,15 @@ export function stepsAfter(db: Reader, creatorId: string, after: number, limit: 
   );
 }
 
+/** How many alerts of the rehearsal were played before that time. */
+export async function playedBefore(db: Reader, creatorId: string, before: number): Promise<number> {
+  const row = await db.get<{ n: number }>(
+    'SELECT n FROM rehearsal_steps WHERE creator_id = $1 AND played_at < $2 ORDER BY n DESC LIMIT 1',
+    [creatorId, before],
+  );
+  return row?.n ?? 0;
+}
+
 export type NewRehearsal = Pick<
   RehearsalRow,
   'creator_id' | 'id' | 'from_at' | 'to_at' | 'pace' | 'total' | 'created_at'
