@@ -71,3 +71,26 @@ test('when an overlay was closed is known before it is written, and written by a
   assert.deepEqual(await rows(), [written]);
   assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
 });
+
+test('overlays that the server closes were open until then, also if that is reported before their sockets are gone', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { runtime, clock } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  let connected = 1;
+  t.mock.method(runtime.streams, 'connected', (_: string, kind: string) => (kind === 'overlay' ? connected : 0));
+  const opened = clock();
+  runtime.presence.changed(creatorId);
+  const rows = () => spansOf(runtime.db, creatorId);
+  await until('it is reported as open', async () => (await rows()).length === 1);
+  clock.advance(600 * second);
+  connected = 0;
+  const span = { from: opened, to: clock() };
+  assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
+  await until('it is reported as closed', async () => {
+    t.mock.timers.tick(60 * second);
+    return (await rows())[0]?.closed === 1;
+  });
+  clock.advance(second);
+  runtime.presence.changed(creatorId);
+  assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
+});

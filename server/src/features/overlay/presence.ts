@@ -26,8 +26,8 @@ export interface OverlaySpan {
  */
 export function createPresence({ db, streams, clock, log }: PresenceParts) {
   const node = randomUUID();
-  /** The creators whose counts are reported, and when an overlay of theirs was last opened or closed here. */
-  const changedAt = new Map<string, number>();
+  /** The creators whose counts are reported. When the last overlay of each was closed here, or null while one is open. */
+  const closedAt = new Map<string, number | null>();
   const reporting = new Map<string, 'once' | 'again'>();
   let timer: NodeJS.Timeout | undefined;
   const localOpen = (creatorId: string): repo.OpenOverlays => {
@@ -49,9 +49,8 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
     reporting.set(creatorId, 'once');
     try {
       const here = localOpen(creatorId);
-      const at = here.connected > 0 ? clock() : (changedAt.get(creatorId) ?? clock());
-      await db.write(repo.writes.setPresence, creatorId, node, here, at);
-      if (here.connected === 0 && reporting.get(creatorId) === 'once') changedAt.delete(creatorId);
+      await db.write(repo.writes.setPresence, creatorId, node, here, closedAt.get(creatorId) ?? clock());
+      if (here.connected === 0 && reporting.get(creatorId) === 'once') closedAt.delete(creatorId);
     } catch (err) {
       log.warn({ err }, 'the count of open overlays was not written; it will be tried again');
     }
@@ -63,11 +62,11 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
   return {
     /** An overlay of this creator was opened or closed. */
     changed(creatorId: string): void {
-      changedAt.set(creatorId, clock());
+      closedAt.set(creatorId, localOpen(creatorId).connected > 0 ? null : clock());
       void report(creatorId);
       timer ??= setInterval(() => {
-        for (const each of changedAt.keys()) void report(each);
-        if (changedAt.size > 0) return;
+        for (const each of closedAt.keys()) void report(each);
+        if (closedAt.size > 0) return;
         clearInterval(timer);
         timer = undefined;
       }, reportIntervalMs[db.engine]).unref();
@@ -76,15 +75,16 @@ export function createPresence({ db, streams, clock, log }: PresenceParts) {
     /** When overlays of this creator were open, over all nodes, the oldest first. */
     async spans(creatorId: string): Promise<OverlaySpan[]> {
       const here = localOpen(creatorId).connected > 0;
+      // Before the rows are read: the closing may be written meanwhile.
+      const closedHere = closedAt.get(creatorId) ?? clock();
       const alive = clock() - staleMs[db.engine];
       const isOpen = ({ closed, node_id, seen_at }: repo.SpanRow): boolean =>
         closed === 0 && (node_id === node ? here : seen_at >= alive);
-      // What was closed here may not be written yet.
-      const closedAt = ({ closed, node_id, seen_at }: repo.SpanRow): number =>
-        closed === 0 && node_id === node ? Math.max(seen_at, changedAt.get(creatorId) ?? 0) : seen_at;
+      const lastOpen = ({ closed, node_id, seen_at }: repo.SpanRow): number =>
+        closed === 0 && node_id === node ? closedHere : seen_at;
       const spans: OverlaySpan[] = [];
       for (const row of await repo.spansOf(db, creatorId)) {
-        const to = isOpen(row) ? null : closedAt(row);
+        const to = isOpen(row) ? null : lastOpen(row);
         const last = spans.at(-1);
         if (!last || (last.to !== null && last.to < row.opened_at)) spans.push({ from: row.opened_at, to });
         else if (last.to !== null && (to === null || to > last.to)) spans[spans.length - 1] = { from: last.from, to };
