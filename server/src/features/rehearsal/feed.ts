@@ -55,7 +55,7 @@ interface CreatorFeeds {
 export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
   const creators = new Map<string, CreatorFeeds>();
 
-  /** By when the page connected, not by when its feed is read first: what is played in between is sent. */
+  /** A page begins where the rehearsal stood when it connected, not when its feed is first read. */
   async function place(feed: Feed, row: repo.RehearsalRow): Promise<PlacedFeed> {
     const { since, position } = feed;
     if (position?.id === row.id) return Object.assign(feed, { position });

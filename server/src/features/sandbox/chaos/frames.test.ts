@@ -90,6 +90,7 @@ test('an app of the SDK gets every event once, in order, through as many drops a
   await until('all events are counted', async () => ((await chaos.of(pair))?.frames ?? 0) >= 30);
   // From here on nothing is counted.
   await chaos.stop(pair);
+  await until('it is connected', () => connection.status === 'live');
   const row = await chaos.of(pair);
   const drops = range(1, row?.frames ?? 0).filter((n) => decide('drops', shares, 'frame', n) !== undefined);
   const faults = (await chaos.faults(pair, 100)).map(({ n }) => n).reverse();
