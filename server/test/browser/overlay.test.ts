@@ -21,16 +21,25 @@ interface Shown {
   readonly text: string;
 }
 
-/** Notes every alert that is put on the screen of this page, through reloads. */
+/**
+ * Notes every alert that is put on the screen of this page, through reloads. The page keeps the list and reports all of
+ * it, also when it starts: Chromium drops what a page reports just before it is reloaded.
+ */
 async function watch(page: Page): Promise<Shown[]> {
   const shown: Shown[] = [];
-  await page.exposeFunction('alertShown', (sequence: number, text: string) => shown.push({ sequence, text }));
+  await page.exposeFunction('alertsShown', (all: Shown[]) => shown.splice(0, shown.length, ...all));
   await page.addInitScript(() => {
-    const report = Reflect.get(window, 'alertShown');
+    if (location.protocol !== 'http:') return; // a blank page has no storage
+    const all: Shown[] = JSON.parse(sessionStorage.getItem('alertsShown') ?? '[]');
+    const report = () => Reflect.get(window, 'alertsShown')(all);
     const look = (node: Node) => {
       if (!(node instanceof HTMLElement && node.matches('.alert'))) return;
-      report(Number(node.dataset.sequence), Array.from(node.children, ({ textContent }) => textContent).join('\n'));
+      const text = Array.from(node.children, ({ textContent }) => textContent).join('\n');
+      all.push({ sequence: Number(node.dataset.sequence), text });
+      sessionStorage.setItem('alertsShown', JSON.stringify(all));
+      report();
     };
+    report();
     new MutationObserver((records) => {
       for (const { addedNodes } of records) addedNodes.forEach(look);
     }).observe(document, { childList: true, subtree: true });

@@ -53,18 +53,18 @@ export interface PlayerParts {
   readonly onAck: () => void;
 }
 
-/**
- * Shows alerts one after another: tips, then tests, then what is rehearsed, which leaves the screen at once for the others.
- * The outcome of each, also of one that is not shown, is recorded in
- * that order: that of a shown alert in the same task that adds it to the page. A test that a tip has overtaken is lost by
- * a reload, as every test is that was made before the page connected.
- */
 /** While the overlay is paused no more than so many rehearsed alerts wait. */
 const maxRehearsed = 500;
 
 /** Lower ones are shown first. */
 const rankOf = ({ test, rehearsal }: QueuedAlert): number => (rehearsal ? 2 : test ? 1 : 0);
 
+/**
+ * Shows alerts one after another: tips, then tests, then what is rehearsed, which leaves the screen at once for the others.
+ * The outcome of each, also of one that is not shown, is recorded in that order: that of a shown alert in the same task
+ * that adds it to the page. A test that a tip has overtaken is lost by a reload, as every test is that was made before
+ * the page connected.
+ */
 export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: PlayerParts) {
   let queue: QueuedAlert[] = [];
   let playing = false;
