@@ -23,7 +23,9 @@ test('a process does not choose from a range that another one has claimed', () =
     import { createServer } from 'node:net';
     import { freePort } from '${new URL('free-port.ts', import.meta.url)}';
     const first = 11_000 + (process.pid % 200) * 100;
-    await new Promise((listening) => createServer().listen(first, '127.0.0.1', listening).unref());
+    const claim = createServer().listen(first, '127.0.0.1').unref();
+    // If the range is another process's already, that one's claim does as well.
+    await new Promise((done) => claim.once('listening', done).once('error', done));
     console.log(first, await freePort(), await freePort());`;
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
   const [first = 0, ...chosen] = printed.split(' ').map(Number);
