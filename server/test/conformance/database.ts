@@ -1,6 +1,7 @@
 /** What every implementation of the database port must do. Each runs the same suite on the real engine. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { isMainThread } from 'node:worker_threads';
 import { type Database, defineWrites, type Tx, UniqueViolation, type Value } from '../../src/platform/db/database.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { execute, executeAll, inThisThread, writes as sqlWrites } from '../sql.ts';
@@ -34,6 +35,7 @@ export function databaseConformance(
       });
     };
     atomicity(check);
+    completion(check, thread ? 'the writing thread' : 'the event loop');
     visibility(check);
     races(check);
     values(check);
@@ -85,12 +87,31 @@ async function numberOfRows(tx: Tx): Promise<number[]> {
   ];
 }
 
+const completed = Object.assign(async (tx: Tx, name: string) => addNote(tx, name), {
+  complete(answer: string, name: string): string {
+    if (name === 'cannot be completed') throw new Error(name);
+    return `${answer}, completed on ${isMainThread ? 'the event loop' : 'the writing thread'}`;
+  },
+});
+
 /** @public The writing thread imports it. */
 export const writes = defineWrites(
   import.meta.url,
-  { addNotes, addNotesRegardless, addNote, addNoteOnce, numberOfRows },
+  {
+    addNotes,
+    addNotesRegardless,
+    addNote,
+    addNoteOnce,
+    numberOfRows,
+    completed,
+    completedStatement: Object.assign(async (tx: Tx, name: string) => addNote(tx, name), completed),
+  },
   {
     addNote: {
+      statement: (name) => ({ owner: name, sql: `${insert} RETURNING id`, params: note(name) }),
+      answer: ({ id }: { id: string }) => id,
+    },
+    completedStatement: {
       statement: (name) => ({ owner: name, sql: `${insert} RETURNING id`, params: note(name) }),
       answer: ({ id }: { id: string }) => id,
     },
@@ -104,6 +125,15 @@ export const writes = defineWrites(
     },
   },
 );
+
+function completion(check: Check, where: string): void {
+  check('completes an answer where the write ran, after its commit', async (db) => {
+    assert.equal(await db.write(writes.completed, 'a'), `a, completed on ${where}`);
+    assert.equal(await db.write(writes.completedStatement, 'b'), `b, completed on ${where}`);
+    await assert.rejects(db.write(writes.completed, 'cannot be completed'), { message: 'cannot be completed' });
+    assert.deepEqual(await ids(db), ['a', 'b', 'cannot be completed']);
+  });
+}
 
 function atomicity(check: Check): void {
   check('records all statements of a write, with its answer', async (db) => {

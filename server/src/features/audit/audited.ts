@@ -35,5 +35,10 @@ export function audited<Args extends unknown[], Answer>(
     else if (first) await insertEntry(tx, origin, action, first);
     return answer;
   };
-  return Object.assign(run, { action });
+  const { complete } = change;
+  if (!complete) return Object.assign(run, { action });
+  return Object.assign(run, {
+    action,
+    complete: (answer: Answer, _: Origin, ...args: Args) => complete(answer, ...args),
+  });
 }

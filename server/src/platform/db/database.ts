@@ -38,7 +38,19 @@ export interface WriteFunction<Args extends unknown[], Answer> {
   (tx: Tx, ...args: Args): Promise<Answer>;
   /** What the audit log calls it, if it leaves a row there (features/audit/audited.ts). */
   readonly action?: string;
+  /**
+   * Completes the answer after the commit, on the thread that ran the write: a signature, say, which takes long and needs
+   * no transaction. If it throws, the caller gets the error although the write is recorded.
+   */
+  complete?(answer: Answer, ...args: Args): Answer;
 }
+
+/** What the caller of a committed write gets. */
+export const completeAnswer = <Args extends unknown[], Answer>(
+  { complete }: WriteFunction<Args, Answer>,
+  answer: Answer,
+  args: Args,
+): Answer => (complete ? complete(answer, ...args) : answer);
 
 /** A write function with its location. Created by `defineWrites`. */
 export interface Write<Args extends unknown[], Answer> {

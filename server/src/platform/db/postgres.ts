@@ -17,7 +17,7 @@ import pg from 'pg';
 import { createTurns } from '../turns.ts';
 import { createWorkQueue } from '../work-queue.ts';
 import { CommitStats } from './commit-stats.ts';
-import { type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
+import { completeAnswer, type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
 import { ownerOf } from './owner.ts';
 import { type BatcherOptions, StatementBatcher } from './postgres-batcher.ts';
 import { mayBeRetried, toPortError } from './postgres-errors.ts';
@@ -196,8 +196,8 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     isTooLate,
   });
 
-  const write: Database['write'] = ({ run, postgres }, ...args) =>
-    call(async (until) => {
+  const write: Database['write'] = async ({ run, postgres }, ...args) => {
+    const answer = await call(async (until) => {
       if (postgres) {
         const { owner, sql, params } = postgres.statement(...args);
         const row = await writes.add<never>({ until, statement: statements.find(sql), params, owner });
@@ -205,6 +205,8 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       }
       return transact(until, ownerOf(args), (tx) => run(tx, ...args));
     });
+    return completeAnswer(run, answer, args);
+  };
 
   async function close(): Promise<void> {
     if (calls > 0) {

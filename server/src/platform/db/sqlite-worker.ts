@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
 import { CommitStats } from './commit-stats.ts';
-import type { Write } from './database.ts';
+import { completeAnswer, type Write } from './database.ts';
 import { serializeError } from './serialized-error.ts';
 import { WriteBatcher } from './sqlite-batcher.ts';
 import { createForeignCommits } from './sqlite-changes.ts';
@@ -41,7 +41,8 @@ async function runCall(run: Promise<Run> | undefined, [, args, since]: ThreadCal
   try {
     const write = await run;
     if (!write) throw new Error('A call names no function');
-    return { value: await batcher.write((tx) => write(tx, ...args), performance.now() - (steadyMs() - since)) };
+    const answer = await batcher.write((tx) => write(tx, ...args), performance.now() - (steadyMs() - since));
+    return { value: completeAnswer(write, answer, [...args]) };
   } catch (error) {
     return { error: serializeError(error) };
   }

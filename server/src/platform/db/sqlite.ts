@@ -3,7 +3,7 @@
  * on the event loop. Another connection reads on the event loop and so sees only committed data.
  */
 import { CommitStats } from './commit-stats.ts';
-import type { Database, Reader } from './database.ts';
+import { completeAnswer, type Database, type Reader } from './database.ts';
 import { WriteBatcher, writes } from './sqlite-batcher.ts';
 import { createExternalChanges, createForeignCommits, createVersions } from './sqlite-changes.ts';
 import { Busy, SqliteConnection } from './sqlite-connection.ts';
@@ -101,7 +101,8 @@ function createLoopWriter(batcher: WriteBatcher, connection: SqliteConnection, o
     async write(operation, args) {
       const copied = structuredClone(args);
       try {
-        return structuredClone(await batcher.write((tx) => operation.run(tx, ...copied)));
+        const answer = await batcher.write((tx) => operation.run(tx, ...copied));
+        return structuredClone(completeAnswer(operation.run, answer, copied));
       } finally {
         onCommit();
       }

@@ -4,7 +4,7 @@ import { hashSecret, newSecret } from '../../../platform/secrets.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { AppRow, Apps } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
-import type { Tokens } from '../keys/tokens.ts';
+import { signToken, type Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import * as appEnd from './app-end-repo.ts';
@@ -136,13 +136,13 @@ export function createGrants(parts: GrantsParts) {
       const developer = await accounts.sandboxOf(creatorId);
       if (developer !== null && app.owner_id !== developer)
         throw new GrantError('app_not_of_developer', 'A sandbox creator connects only apps of its own developer.');
-      const sign = await tokens.signer('access');
+      const signing = await tokens.signing('access');
       const now = clock();
       const scope = formatScopes(scopes);
       const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
       const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
       const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(sign(subject), refreshToken, scope);
+      return toTokenResponse(signToken(signing, subject, now), refreshToken, scope);
     },
 
     /**
@@ -150,14 +150,14 @@ export function createGrants(parts: GrantsParts) {
      * with it. Returns nothing if the creator does not own the app, or it is suspended.
      */
     async issueToOwner(creatorId: string, clientId: string, scopes: readonly Scope[]) {
-      const sign = await tokens.signer('access');
+      const signing = await tokens.signing('access');
       const now = clock();
       const scope = formatScopes(scopes);
       const lifeMs = parts.accessTokenSeconds * 1000;
       const { family } = newFamily({ newId, refreshIdleMs: lifeMs, refreshMaxMs: lifeMs }, now);
       const grantId = await approveOwn({ creatorId, clientId, scope, now, issue: { family } });
       if (grantId === undefined) return undefined;
-      return sign({ creatorId, clientId, grantId, familyId: family.familyId, scope });
+      return signToken(signing, { creatorId, clientId, grantId, familyId: family.familyId, scope }, now);
     },
 
     /**
@@ -165,14 +165,14 @@ export function createGrants(parts: GrantsParts) {
      * that developer, or app or creator is suspended.
      */
     async issueForSandbox(creatorId: string, app: SandboxApp, scopes: readonly Scope[]) {
-      const sign = await tokens.signer('access');
+      const signing = await tokens.signing('access');
       const now = clock();
       const scope = formatScopes(scopes);
       const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
       const grantId = await approveOwn({ creatorId, clientId: app.id, scope, now, issue: { family } });
       if (grantId === undefined) return undefined;
       const subject = { creatorId, clientId: app.id, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(sign(subject), refreshToken, scope);
+      return toTokenResponse(signToken(signing, subject, now), refreshToken, scope);
     },
 
     /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */

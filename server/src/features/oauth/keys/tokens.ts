@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import { parseScopes, type Scope } from '../scopes.ts';
 import { claimsOf, openJwt, signatureLength, signJwt } from './jwt.ts';
@@ -22,6 +22,15 @@ export interface TokenClaims {
 export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
 
 export type NewToken = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
+
+/** What a token is signed with: plain data, so that the thread that writes can sign. */
+export interface Signing {
+  readonly privateKey: KeyObject;
+  readonly header: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly seconds: number;
+}
 
 export interface SignedToken {
   readonly token: string;
@@ -57,37 +66,25 @@ export type Tokens = ReturnType<typeof createTokens>;
 export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds }: TokensParts) {
   const lives = { access: accessTokenSeconds, socket: socketSeconds };
   const audiences = { access: baseUrl, socket: `${baseUrl}/v1/socket` };
+  // The same object for each token: one message to the writing thread carries it once.
+  const signings: Partial<Record<TokenKind, Signing>> = {};
   // By signature: to hash a whole token takes as long as all other checks together.
   const cache = { access: new Map<string, CachedToken>(), socket: new Map<string, CachedToken>() };
 
-  /**
-   * Loads the key and returns a function that signs with it. So a key that cannot be loaded fails before a code or a
-   * refresh token is consumed.
-   */
-  async function signer(kind: TokenKind): Promise<(token: NewToken) => SignedToken> {
+  /** Loads the key, so that a key that cannot be loaded fails before a code or a refresh token is consumed. */
+  async function signing(kind: TokenKind): Promise<Signing> {
     const { kid, privateKey } = await keys.signing();
-    const header = headerOf(kind, kid);
-    return (token) => {
-      const issuedAt = Math.floor(clock() / 1000);
-      const expiresAt = issuedAt + lives[kind];
-      const claims = JSON.stringify({
-        sub: token.creatorId,
-        client_id: token.clientId,
-        scope: token.scope,
-        grant_id: token.grantId,
-        family_id: token.familyId,
-        iss: issuer,
-        aud: audiences[kind],
-        jti: randomUUID(),
-        iat: issuedAt,
-        exp: expiresAt,
-      });
-      return {
-        token: signJwt(header, claims, privateKey),
-        expiresIn: lives[kind],
-        expiresAt: expiresAt * 1000,
-      };
+    const known = signings[kind];
+    if (known?.privateKey === privateKey) return known;
+    const loaded = {
+      privateKey,
+      header: headerOf(kind, kid),
+      issuer,
+      audience: audiences[kind],
+      seconds: lives[kind],
     };
+    signings[kind] = loaded;
+    return loaded;
   }
 
   /** The claims of a token that we signed, also of an expired one; nothing for any other text. */
@@ -107,8 +104,9 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
   }
 
   return {
-    signer,
-    issue: async (kind: TokenKind, token: NewToken): Promise<SignedToken> => (await signer(kind))(token),
+    signing,
+    issue: async (kind: TokenKind, token: NewToken): Promise<SignedToken> =>
+      signToken(await signing(kind), token, clock()),
 
     /** Synchronous for a cached token. */
     verify(kind: TokenKind, token: string): Verified | Promise<Verified> {
@@ -139,6 +137,28 @@ export function createTokens({ keys, clock, issuer, baseUrl, accessTokenSeconds 
         for (const [signature, { claims }] of tokens) if (claims.expiresAt <= clock()) tokens.delete(signature);
     },
   };
+}
+
+export function signToken(
+  { privateKey, header, issuer, audience, seconds }: Signing,
+  { creatorId, clientId, grantId, familyId, scope }: NewToken,
+  now: number,
+): SignedToken {
+  const issuedAt = Math.floor(now / 1000);
+  const expiresAt = issuedAt + seconds;
+  const claims = JSON.stringify({
+    sub: creatorId,
+    client_id: clientId,
+    scope,
+    grant_id: grantId,
+    family_id: familyId,
+    iss: issuer,
+    aud: audience,
+    jti: randomUUID(),
+    iat: issuedAt,
+    exp: expiresAt,
+  });
+  return { token: signJwt(header, claims, privateKey), expiresIn: seconds, expiresAt: expiresAt * 1000 };
 }
 
 /** Nothing if one of them is missing or of another type, or if there is a time before which it does not hold. */

@@ -14,6 +14,7 @@ import {
   defineGrantType,
   invalidGrant,
   issuedScope,
+  issuing,
   look,
   type ReadSteps,
   type Redeeming,
@@ -45,7 +46,7 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
 
 /** @public The writing thread finds it by this name. */
 export const writes = defineWrites(import.meta.url, {
-  redeemCode: audited('grant.connected', redeemCode, aboutConnection),
+  redeemCode: audited('grant.connected', issuing(redeemCode), aboutConnection),
 });
 
 /**

@@ -13,6 +13,7 @@ import {
   defineGrantType,
   invalidGrant,
   issuedScope,
+  issuing,
   type Redeeming,
   type Refusal,
   redeem,
@@ -44,7 +45,7 @@ async function consumeDevice(tx: Tx, device: DeviceRow, family: NewFamily, now: 
 
 /** @public The writing thread finds it by this name. */
 export const writes = defineWrites(import.meta.url, {
-  redeemDeviceCode: audited('grant.connected', redeemDeviceCode, aboutConnection),
+  redeemDeviceCode: audited('grant.connected', issuing(redeemDeviceCode), aboutConnection),
 });
 
 /** The device_code grant (RFC 8628, section 3.4). */

@@ -1,8 +1,9 @@
 /**
- * The shape of every grant type: read the request → authenticate the client → load → checks → consume → issue.
+ * The shape of every grant type: read the request → authenticate the client → load → checks → consume → sign.
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
- * - The signing key is loaded before a code or token is consumed.
+ * - The signing key is loaded before a code or token is consumed. The access token is signed after that is committed, on
+ *   the thread that wrote (`signing`), which is less busy than the event loop.
  * - Load, checks and consume are one write, so that nothing changes between them. Its conditional update decides between
  *   concurrent requests, and the new refresh token commits with it. If the update changes nothing, the same write handles
  *   reuse: it ends the family, although the answer is an error.
@@ -12,13 +13,13 @@
  * - Anybody can call in the name of a public app. What its write would refuse is refused by a read before it, so that
  *   strangers do not fill the queue of writes.
  */
-import type { Reader, Tx } from '../../../platform/db/database.ts';
+import type { Reader, Tx, WriteFunction } from '../../../platform/db/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { AppRow } from '../../apps/index.ts';
 import type { Subject } from '../../audit/index.ts';
 import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
-import type { Tokens } from '../keys/tokens.ts';
+import { type SignedToken, type Signing, signToken, type Tokens } from '../keys/tokens.ts';
 import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { RefreshLimit } from './refresh-limit.ts';
@@ -67,6 +68,7 @@ export interface Redeeming<Request> {
   readonly clientId: string;
   readonly now: number;
   readonly raceMs: number;
+  readonly signing: Signing;
 }
 
 /** What to issue. */
@@ -84,7 +86,12 @@ export interface Refusal {
 
 /** `undefined`: the app has no such code or token. */
 type Redemption<Issued extends Issue = Issue> =
-  | (Issued & { readonly creatorId: string; readonly consumption: Consumption })
+  | (Issued & {
+      readonly creatorId: string;
+      readonly consumption: Consumption;
+      /** If it is consumed, after the commit. */
+      readonly access?: SignedToken;
+    })
   | Refusal
   | undefined;
 
@@ -133,8 +140,19 @@ export async function redeem<
   return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
 }
 
+/** The write function of a grant type, whose answer has the access token, unless it consumed nothing. */
+export function issuing<Request, New, Issued extends Issue>(
+  redeem: (tx: Tx, redeeming: Redeeming<Request>, values: New) => Promise<Redemption<Issued>>,
+): WriteFunction<[redeeming: Redeeming<Request>, values: New], Redemption<Issued>> {
+  const complete = (redeemed: Redemption<Issued>, { signing, clientId, now }: Redeeming<Request>) => {
+    if (!redeemed || 'error' in redeemed || redeemed.consumption !== 'consumed') return redeemed;
+    return { ...redeemed, access: signToken(signing, { ...redeemed, clientId }, now) };
+  };
+  return Object.assign(redeem, { complete });
+}
+
 /** For the audit log: the tokens that were issued. */
-export const aboutConnection = (redeemed: Redemption, { clientId }: { readonly clientId: string }): Subject | false =>
+export const aboutConnection = (redeemed: Redemption, { clientId }: Redeeming<unknown>, _: unknown): Subject | false =>
   redeemed !== undefined &&
   !('error' in redeemed) &&
   redeemed.consumption === 'consumed' && {
@@ -167,17 +185,16 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         const { db, clock, grants, raceMs } = parts;
         const waiting = await steps.wait?.(parts, request, clientId);
         if (waiting) throw toError(waiting);
-        const sign = await parts.tokens.signer('access');
+        const signing = await parts.tokens.signing('access');
         const now = clock();
-        const redeeming = { request, clientId, now, raceMs };
+        const redeeming = { request, clientId, now, raceMs, signing };
         if (steps.limit) requireFound(await steps.limit(parts, redeeming), credential);
         if (client.public === 1 && steps.look) requireFound(await steps.look(db, redeeming), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
         const redeemed = requireFound(await steps.write(parts, redeeming, values), credential);
-        const { consumption, creatorId, grantId, familyId, scope } = redeemed;
-        if (consumption === 'reused') grants.announce(creatorId);
-        if (consumption !== 'consumed') throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
-        return toTokenResponse(sign({ creatorId, clientId, grantId, familyId, scope }), refreshToken, scope);
+        if (redeemed.consumption === 'reused') grants.announce(redeemed.creatorId);
+        if (!redeemed.access) throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
+        return toTokenResponse(redeemed.access, refreshToken, redeemed.scope);
       };
     },
   };

@@ -7,6 +7,7 @@ import {
   checkCreatorActive,
   defineGrantType,
   invalidGrant,
+  issuing,
   type Look,
   look,
   type ReadSteps,
@@ -62,7 +63,7 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
 }
 
 /** @public The writing thread finds it by this name. */
-export const writes = defineWrites(import.meta.url, { redeemRefreshToken });
+export const writes = defineWrites(import.meta.url, { redeemRefreshToken: issuing(redeemRefreshToken) });
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
