@@ -3,7 +3,7 @@
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
  * - The signing key is loaded before a code or token is consumed. The access token is signed after that is committed, on
- *   the thread that wrote (`signing`), which is less busy than the event loop.
+ *   the thread that wrote (`issuing`), which is less busy than the event loop.
  * - Load, checks and consume are one write, so that nothing changes between them. Its conditional update decides between
  *   concurrent requests, and the new refresh token commits with it. If the update changes nothing, the same write handles
  *   reuse: it ends the family, although the answer is an error.
