@@ -23,7 +23,7 @@ export type TokenSubject = Omit<TokenClaims, 'issuedAt' | 'expiresAt'>;
 
 export type NewToken = Omit<TokenSubject, 'scopes'> & { readonly scope: string };
 
-/** What a token is signed with: plain data, so that the thread that writes can sign. */
+/** What a token is signed with. `structuredClone` can copy it, so that the writing thread can sign. */
 export interface Signing {
   readonly privateKey: KeyObject;
   readonly header: string;

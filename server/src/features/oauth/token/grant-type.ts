@@ -2,8 +2,8 @@
  * The shape of every grant type: read the request → authenticate the client → load → checks → consume → sign.
  * A new grant type is a file with these steps and a row in the table of token/service.ts.
  *
- * - The signing key is loaded before a code or token is consumed. The access token is signed after that is committed, on
- *   the thread that wrote (`issuing`), which is less busy than the event loop.
+ * - The signing key is loaded before a code or token is consumed. The access token is signed after the commit, where the
+ *   write ran (`issuing`): on SQLite that is the writing thread, which is less busy than the event loop.
  * - Load, checks and consume are one write, so that nothing changes between them. Its conditional update decides between
  *   concurrent requests, and the new refresh token commits with it. If the update changes nothing, the same write handles
  *   reuse: it ends the family, although the answer is an error.
