@@ -27,7 +27,7 @@ interface ListSpec extends Target {
   readonly requests: readonly FloodRequest[];
 }
 
-/** Each connection follows its own chain of refresh tokens. */
+/** Each connection follows its own chains of refresh tokens, `refreshesInTurn` of each, so that no pair meets its limit. */
 export interface RefreshSpec extends Target {
   readonly kind: 'refresh';
   readonly path: string;
@@ -66,17 +66,24 @@ function inTurn(list: readonly FloodRequest[]): Workload {
   };
 }
 
+const refreshesInTurn = 1_000;
+
 function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
-  if (chains.length < connections) throw new Error('each connection needs a chain');
+  if (chains.length < connections || chains.length % connections !== 0)
+    throw new Error('each connection needs as many chains');
   const tokens = chains.map(({ token }) => token);
+  const answers = Array.from({ length: connections }, () => 0);
+  const chainOf = (connection: number): number =>
+    (connection + connections * Math.floor(at(answers, connection) / refreshesInTurn)) % chains.length;
   return {
     next(connection) {
-      const { clientId, clientSecret } = at(chains, connection);
+      const chain = chainOf(connection);
+      const { clientId, clientSecret } = at(chains, chain);
       const fields = {
         grant_type: 'refresh_token',
         client_id: clientId,
         client_secret: clientSecret,
-        refresh_token: at(tokens, connection),
+        refresh_token: at(tokens, chain),
       };
       return form === 'json'
         ? requestBytes('POST', path, { 'content-type': 'application/json' }, JSON.stringify(fields))
@@ -89,7 +96,8 @@ function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
     },
     answered(connection, { bytes, bodyAt }) {
       const token = /"refresh_token":"([^"]+)"/.exec(bytes.toString('latin1', bodyAt))?.[1];
-      if (token !== undefined) tokens[connection] = token;
+      if (token !== undefined) tokens[chainOf(connection)] = token;
+      answers[connection] = at(answers, connection) + 1;
     },
   };
 }

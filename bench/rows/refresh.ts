@@ -6,6 +6,8 @@ import { atLeast, type Row } from '../lib/row.ts';
 import type { RefreshSpec } from '../lib/workloads.ts';
 
 const connections = 64;
+/** A pair may refresh 6,000 times an hour. */
+const apps = 4;
 
 export const refresh: Row = {
   name: 'refresh',
@@ -17,7 +19,7 @@ export const refresh: Row = {
   lasts: { setup: 10, round: 6 },
   async measure(bench) {
     const env = newStore(bench);
-    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, 1));
+    const pairs = await withStore(env, (runtime) => makePairs(runtime, connections, apps));
     const ours = await startNamjai(bench, env);
     const peer = await startPeer(bench, 'oidc-provider');
     const load = createLoad(bench);
