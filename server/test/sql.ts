@@ -10,6 +10,7 @@ import {
   type Tx,
   type Value,
   type Write,
+  type WriteFunction,
 } from '../src/platform/db/database.ts';
 
 type Statement = readonly [sql: Sql, params?: readonly Value[]];
@@ -47,6 +48,17 @@ async function runAtGate(tx: Tx, gate: Int32Array<SharedArrayBuffer>, ...stateme
   return tx.run(...statement);
 }
 
+/** As `runAtGate`, but after the commit. */
+const runThenWaitAtGate: WriteFunction<[gate: Int32Array<SharedArrayBuffer>, ...Statement], number> = Object.assign(
+  (tx: Tx, _: Int32Array<SharedArrayBuffer>, ...statement: Statement) => tx.run(...statement),
+  {
+    complete(changed: number, gate: Int32Array<SharedArrayBuffer>): number {
+      Atomics.wait(gate, 0, 0);
+      return changed;
+    },
+  },
+);
+
 async function endThread(): Promise<void> {
   process.exit(1);
 }
@@ -59,6 +71,7 @@ export const writes = defineWrites(import.meta.url, {
   runThenFail,
   runReturningFunction,
   runAtGate,
+  runThenWaitAtGate,
   endThread,
 });
 

@@ -18,7 +18,7 @@ import { migrate } from './migrate.ts';
 import { countChanges, createTableVersions } from './migrations/0008-table-versions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { WritingThread } from './sqlite-thread.ts';
+import { groupSize, WritingThread } from './sqlite-thread.ts';
 
 const sql = `CREATE TABLE things (n {int}){options};\n${createTableVersions}${countChanges('things')}`;
 const insert = 'INSERT INTO things (n) VALUES ($1)';
@@ -47,6 +47,17 @@ const untilAnswers = (db: Database): Promise<boolean> =>
     ),
   );
 
+/** The thread waits at it until it is released. */
+function makeGate(t: TestContext) {
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const release = () => {
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+  };
+  t.after(release);
+  return { gate, release };
+}
+
 const add = (db: Database, n: number): Promise<number> => execute(db, insert, [n]);
 const count = async (db: Database) => (await db.get<{ n: number }>('SELECT COUNT(*) AS n FROM things'))?.n;
 
@@ -55,6 +66,22 @@ test('writes run on a thread of their own, and on this one where none is wanted'
   assert.notEqual(await db.write(writes.runTellingThread, insert, [1]), threadId);
   const here = await open(t, { thread: false });
   assert.equal(await here.write(writes.runTellingThread, insert, [1]), threadId);
+});
+
+test('a group is answered while the answers of the next one, in the same commit, are completed', async (t) => {
+  const db = await open(t);
+  const { gate: begin, release: releaseBegin } = makeGate(t);
+  const { gate: complete, release: releaseComplete } = makeGate(t);
+  const before = db.write(writes.runAtGate, begin, insert, [0]);
+  await nextTurn();
+  const group = Array.from({ length: groupSize }, (_, n) => add(db, n));
+  const next = db.write(writes.runThenWaitAtGate, complete, insert, [groupSize]);
+  await nextTurn();
+  releaseBegin();
+  await before;
+  assert.deepEqual(await Promise.all(group), Array(groupSize).fill(1));
+  releaseComplete();
+  assert.equal(await next, 1);
 });
 
 for (const thread of [true, false])
@@ -233,12 +260,7 @@ test('keeps a process alive until its writes are answered, and no longer', async
 
 test('a thread that hangs refuses what waits for it within the time, and works again once it goes on', async (t) => {
   const db = await open(t, { withinMs: 600 });
-  const gate = new Int32Array(new SharedArrayBuffer(4));
-  const release = () => {
-    Atomics.store(gate, 0, 1);
-    Atomics.notify(gate, 0);
-  };
-  t.after(release);
+  const { gate, release } = makeGate(t);
   const begun = performance.now();
   const hanging = db.write(writes.runAtGate, gate, insert, [1]);
   const behind = add(db, 2);

@@ -75,7 +75,7 @@ const isOverdue = (call: Call | undefined, withinMs: number): boolean =>
  * A group of this size is sent before the current iteration of the event loop ends, so that the thread does not idle
  * until then.
  */
-const groupSize = 8;
+export const groupSize = 8;
 /** How many groups are settled in an iteration. With one, tips are recorded a tenth slower. */
 const settledAtOnce = 4;
 /** TypeScript in the repository, JavaScript in the package. */

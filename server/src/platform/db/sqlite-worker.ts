@@ -37,12 +37,18 @@ function load(module: string, name: string): Promise<Run> {
   return run;
 }
 
-async function runCall(run: Promise<Run> | undefined, [, args, since]: ThreadCall): Promise<ThreadOutcome> {
+/** Resolves after the commit, with the function that completes the answer. */
+async function runCall(run: Promise<Run> | undefined, [, args, since]: ThreadCall): Promise<() => unknown> {
+  const write = await run;
+  if (!write) throw new Error('A call names no function');
+  const answer = await batcher.write((tx) => write(tx, ...args), performance.now() - (steadyMs() - since));
+  return () => completeAnswer(write, answer, [...args]);
+}
+
+function outcomeOf(committed: PromiseSettledResult<() => unknown>): ThreadOutcome {
   try {
-    const write = await run;
-    if (!write) throw new Error('A call names no function');
-    const answer = await batcher.write((tx) => write(tx, ...args), performance.now() - (steadyMs() - since));
-    return { value: completeAnswer(write, answer, [...args]) };
+    if (committed.status === 'rejected') throw committed.reason;
+    return { value: committed.value() };
   } catch (error) {
     return { error: serializeError(error) };
   }
@@ -53,7 +59,8 @@ function send(message: FromThread): void {
 }
 
 /** A result that is not plain data fails its own write only, although that is recorded. */
-function answer(outcomes: readonly ThreadOutcome[]): void {
+function answer(group: readonly PromiseSettledResult<() => unknown>[]): void {
+  const outcomes = group.map(outcomeOf);
   try {
     send({ kind: 'writes', outcomes });
   } catch {
@@ -69,7 +76,7 @@ function asPlainData(outcome: ThreadOutcome): ThreadOutcome {
   }
 }
 
-/** Groups are answered in order. */
+/** Groups are answered in order: each when its answers are complete, before those of the next are completed. */
 let answered: Promise<void> = Promise.resolve();
 
 parentPort?.on('message', (message: ToThread) => {
@@ -83,10 +90,10 @@ parentPort?.on('message', (message: ToThread) => {
   } else {
     const before = answered;
     const runs = message.functions.map(({ module, name }) => load(module, name));
-    const outcomes = Promise.all(message.calls.map((call) => runCall(runs[call[0]], call)));
-    answered = outcomes.then(async (done) => {
+    const group = Promise.allSettled(message.calls.map((call) => runCall(runs[call[0]], call)));
+    answered = group.then(async (committed) => {
       await before;
-      answer(done);
+      answer(committed);
     });
   }
 });
