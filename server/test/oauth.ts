@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { allScopes, parseScopes } from '../src/features/oauth/index.ts';
+import { allScopes, knownScopes } from '../src/features/oauth/index.ts';
 import type { Runtime } from '../src/runtime.ts';
 import type { TestApp } from './build-app.ts';
 import { makeApp, makeCreator } from './factories.ts';
@@ -30,7 +30,7 @@ export function approve(
   { clientId }: Pick<Client, 'clientId'>,
   options: { scope?: string; codeChallenge?: string | null; redirectUri?: string } = {},
 ): Promise<string> {
-  const { scopes } = parseScopes(options.scope ?? everything);
+  const scopes = knownScopes(options.scope ?? everything);
   return grants.approve(creatorId, {
     clientId,
     scopes,

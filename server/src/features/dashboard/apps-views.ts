@@ -4,7 +4,7 @@ import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { appAbout, appLogo } from '../apps/index.ts';
-import { type Connection, parseScopes, scopeList } from '../oauth/index.ts';
+import { type Connection, knownScopes, scopeList } from '../oauth/index.ts';
 import { appsWords } from './words.ts';
 
 export function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; times: Times }): Html {
@@ -32,7 +32,7 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
     title: app,
     body: html`!${marks.length > 0 ? html`<div class="actions">!${marks}</div>` : ''}
 !${face}
-<p class="hint">${t('mayDo')}</p>!${scopeList(parseScopes(connection.scope).scopes, o.lang, { brief: true })}
+<p class="hint">${t('mayDo')}</p>!${scopeList(knownScopes(connection.scope), o.lang, { brief: true })}
 !${definitions(facts)}
 !${disconnect}`,
   });

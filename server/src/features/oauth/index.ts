@@ -26,6 +26,6 @@ export { createKeys } from './keys/service.ts';
 export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
 export { type AppLimitGroup, checkLimit, limitPolicy, limits, rateLimited } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
-export { allScopes, formatScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';
+export { allScopes, formatScopes, knownScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';
 export { oauthRoutes } from './token/routes.ts';
 export { createTokenEndpoint } from './token/service.ts';

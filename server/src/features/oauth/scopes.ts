@@ -59,12 +59,18 @@ export type Scope = keyof typeof scopes;
 
 export const allScopes = Object.keys(scopes) as Scope[];
 
-/** Parses a space-separated list. Known scopes are returned once each, in the order of the table. */
+/** The known scopes of a space-separated list, once each, in the order of the table. */
+export function knownScopes(text: string): Scope[] {
+  const names = text.split(' ');
+  return allScopes.filter((scope) => names.includes(scope));
+}
+
+/** As `knownScopes`, with the names that are no scopes, once each. */
 export function parseScopes(text: string): { scopes: Scope[]; unknown: string[] } {
-  const requested = new Set(text.split(' ').filter(Boolean));
+  const names = new Set(text.split(' ').filter(Boolean));
   return {
-    scopes: allScopes.filter((scope) => requested.has(scope)),
-    unknown: [...requested].filter((name) => !allScopes.some((scope) => scope === name)),
+    scopes: knownScopes(text),
+    unknown: [...names].filter((name) => !allScopes.some((scope) => scope === name)),
   };
 }
 

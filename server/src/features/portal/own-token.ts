@@ -7,7 +7,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
-import { allScopes, type Grants, parseScopes, scopes } from '../oauth/index.ts';
+import { allScopes, type Grants, knownScopes, scopes } from '../oauth/index.ts';
 import { accessWords as words } from './access-words.ts';
 import { meExample } from './examples.ts';
 import { code, type View } from './views.ts';
@@ -47,7 +47,7 @@ export function ownTokenCard(
     });
   // Of a public app a token changes nothing about the others.
   const replaced = app.public === 1 ? undefined : granted;
-  const ticked = replaced === undefined ? allScopes : parseScopes(replaced).scopes;
+  const ticked = replaced === undefined ? allScopes : knownScopes(replaced);
   const fields = allScopes.map((scope) =>
     checkbox({
       name: `scope.${scope}`,

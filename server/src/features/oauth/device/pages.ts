@@ -11,7 +11,7 @@ import { AppError, type AppRow, type Apps } from '../../apps/index.ts';
 import { hashOfApp } from '../authorize/ticket.ts';
 import { countConsent } from '../consent-limit.ts';
 import type { Grants } from '../grants/service.ts';
-import { parseScopes } from '../scopes.ts';
+import { knownScopes } from '../scopes.ts';
 import type { DeviceRow } from './repo.ts';
 import type { Devices } from './service.ts';
 import { codePage, consentPage, donePage } from './views.ts';
@@ -127,7 +127,7 @@ export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): vo
       owner: owner && { displayName: owner.display_name, username: owner.username },
       creator: session,
       again: connected,
-      scopes: parseScopes(device.scope).scopes,
+      scopes: knownScopes(device.scope),
       userCode,
       address: device.address,
       sameNetwork: isPublic(device.address) ? networkOf(device.address) === networkOf(request.ip) : null,

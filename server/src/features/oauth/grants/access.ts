@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { TokenSubject } from '../keys/tokens.ts';
 import { type GrantLimitGroup, limitKeysOf } from '../limits.ts';
-import { intersectScopes, parseScopes, type Scope } from '../scopes.ts';
+import { intersectScopes, knownScopes, type Scope } from '../scopes.ts';
 import { type AccessRow, accessByFamily } from './access-repo.ts';
 
 /**
@@ -61,7 +61,7 @@ function toAccess(row: AccessRow, claims: TokenSubject): Access | undefined {
     creatorId: claims.creatorId,
     clientId: row.client_id,
     appName: row.app_name,
-    scopes: intersectScopes(claims.scopes, parseScopes(row.grant_scope).scopes),
+    scopes: intersectScopes(claims.scopes, knownScopes(row.grant_scope)),
     sandboxOf: row.sandbox_of,
     paused: row.grant_paused_at !== null,
     limitKeys: limitKeysOf(row.client_id, claims.creatorId),

@@ -8,7 +8,7 @@
  *   counted, and no two writes wait for each other.
  */
 import type { Reader, Tx } from '../../../platform/db/database.ts';
-import { formatScopes, parseScopes } from '../scopes.ts';
+import { formatScopes, knownScopes } from '../scopes.ts';
 
 /** A family of refresh tokens with its first token. */
 export interface NewFamily {
@@ -142,7 +142,7 @@ async function updateDevices(tx: Tx, creatorId: string, grantId: string, now: nu
     [creatorId, grantId, now],
   );
   for (const { id } of live.splice(mostDevices)) await setEnded(tx, creatorId, id, now);
-  const { scopes } = parseScopes(live.map(({ scope }) => scope).join(' '));
+  const scopes = knownScopes(live.map(({ scope }) => scope).join(' '));
   await tx.run('UPDATE grants SET scope = $3 WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL AND scope <> $3', [
     creatorId,
     grantId,

@@ -9,15 +9,15 @@ import { type KeyObject, sign, verify } from 'node:crypto';
 /** ES256: 64 bytes in base64url. */
 export const signatureLength = 86;
 
-/** `header` and `claims` are JSON. */
+/** `header` is in base64url, as it is the same in many tokens; `claims` is JSON. */
 export function signJwt(header: string, claims: string, key: KeyObject): string {
-  const text = `${encode(header)}.${encode(claims)}`;
+  const text = `${header}.${encode(claims)}`;
   return `${text}.${toJoseSignature(sign('sha256', Buffer.from(text), key)).toString('base64url')}`;
 }
 
 /** The claims of a token that was signed with this header by the owner of this public key; nothing for any other text. */
 export function openJwt(token: string, header: string, key: KeyObject): Record<string, unknown> | undefined {
-  const begin = `${encode(header)}.`;
+  const begin = `${header}.`;
   const [text, signature] = [token.slice(0, -signatureLength - 1), token.slice(-signatureLength)];
   if (!text.startsWith(begin) || token !== `${text}.${signature}`) return undefined;
   const bytes = Buffer.from(signature, 'base64url');
@@ -31,7 +31,7 @@ export function openJwt(token: string, header: string, key: KeyObject): Record<s
 export const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString());
 
-const encode = (part: string): string => Buffer.from(part).toString('base64url');
+export const encode = (part: string): string => Buffer.from(part).toString('base64url');
 
 /**
  * RFC 7518, section 3.4: r and s concatenated, 32 bytes each. OpenSSL returns a DER sequence of two integers. Node can

@@ -1,7 +1,7 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
-import { parseScopes, type Scope } from '../scopes.ts';
-import { claimsOf, openJwt, signatureLength, signJwt } from './jwt.ts';
+import { knownScopes, type Scope } from '../scopes.ts';
+import { claimsOf, encode, openJwt, signatureLength, signJwt } from './jwt.ts';
 import type { Keys } from './service.ts';
 
 /**
@@ -46,7 +46,8 @@ const socketSeconds = 600;
 const maxTokenLength = 4096;
 const maxCached = 100_000;
 
-const headerOf = (kind: TokenKind, kid: string): string => JSON.stringify({ alg: 'ES256', typ: types[kind], kid });
+const headerOf = (kind: TokenKind, kid: string): string =>
+  encode(JSON.stringify({ alg: 'ES256', typ: types[kind], kid }));
 
 interface CachedToken {
   readonly token: string;
@@ -172,7 +173,7 @@ function toClaims({ sub, client_id, grant_id, family_id, scope, jti, iat, exp, n
     clientId: String(client_id),
     grantId: String(grant_id),
     familyId: String(family_id),
-    scopes: parseScopes(String(scope)).scopes,
+    scopes: knownScopes(String(scope)),
     issuedAt: Number(iat) * 1000,
     expiresAt: Number(exp) * 1000,
   };

@@ -20,7 +20,7 @@ import type { Subject } from '../../audit/index.ts';
 import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts';
 import type { Grants } from '../grants/service.ts';
 import { type SignedToken, type Signing, signToken, type Tokens } from '../keys/tokens.ts';
-import { formatScopes, intersectScopes, parseScopes } from '../scopes.ts';
+import { formatScopes, intersectScopes, knownScopes } from '../scopes.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { RefreshLimit } from './refresh-limit.ts';
 import type { Consumption } from './repo.ts';
@@ -221,7 +221,7 @@ export const checkGrantLives = ({ grant_ended_at }: { grant_ended_at: number | n
 /** The scopes of a public app's new family are its own; otherwise the grant may have lost some since. */
 export function issuedScope(approval: { scope: string; grant_scope: string; app_public: number }): string {
   if (approval.app_public === 1) return approval.scope;
-  return formatScopes(intersectScopes(parseScopes(approval.scope).scopes, parseScopes(approval.grant_scope).scopes));
+  return formatScopes(intersectScopes(knownScopes(approval.scope), knownScopes(approval.grant_scope)));
 }
 
 export const invalidGrant = (description: string): Refusal => ({ error: 'invalid_grant', description });

@@ -1,7 +1,7 @@
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { chaosHeader } from '../chaos.ts';
 import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grants/refresh-tokens.ts';
-import { formatScopes, intersectScopes, parseScopes, type Scope } from '../scopes.ts';
+import { formatScopes, intersectScopes, knownScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import {
   checkCreatorActive,
@@ -56,7 +56,7 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
     issue: (token, { scope }) => ({
       grantId: token.grant_id,
       familyId: token.family_id,
-      scope: formatScopes(scope === undefined ? grantedScopes(token) : parseScopes(scope).scopes),
+      scope: formatScopes(scope === undefined ? grantedScopes(token) : knownScopes(scope)),
       countedFor: countedFor(token),
     }),
   });
@@ -160,5 +160,5 @@ function checkScope(token: RefreshTokenRow, { scope }: Refresh): Refusal | undef
 
 /** The scopes of the family that the grant still has. */
 export function grantedScopes({ family_scope, grant_scope }: RefreshTokenRow): Scope[] {
-  return intersectScopes(parseScopes(family_scope).scopes, parseScopes(grant_scope).scopes);
+  return intersectScopes(knownScopes(family_scope), knownScopes(grant_scope));
 }
