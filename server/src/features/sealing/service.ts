@@ -128,22 +128,26 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     return { complete, secrets, resealed, changed, unopened, behind };
   }
 
-  /** Refuses keys with which this database cannot be used. */
-  async function check(): Promise<void> {
+  /** Refuses keys with which this database cannot be used. Returns the key that seals. */
+  async function check(): Promise<string | undefined> {
     const { sealingKey, complete } = await nodes.refresh();
-    if (sealingKey === undefined) return checkFirst();
+    if (sealingKey === undefined) {
+      await checkFirst();
+      return undefined;
+    }
     if (sealingKey !== vault.keyId && sealingKey !== vault.oldKeyId)
       throw new SealingError(
         'key_refused',
         'SECRET_KEY is not the key that this database is sealed with. Set it to that key; while it is being replaced, set SECRET_KEY to the new one and SECRET_KEY_OLD to the one before.',
       );
-    if (complete) return;
+    if (complete) return sealingKey;
     const { unopened } = await status();
     if (unopened.length > 0)
       throw new SealingError(
         'key_refused',
         `SECRET_KEY_OLD ${vault.oldKeyId === undefined ? 'is needed' : 'has another key than is needed'}: ${unopened.length} secrets are still sealed with the key before. Set it to that key, and run: namjai secret-key rotate`,
       );
+    return sealingKey;
   }
 
   /** The key was never replaced: with SECRET_KEY_OLD set, that one must be the one that has sealed. */
@@ -175,8 +179,8 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
           'no_old_key',
           'SECRET_KEY_OLD is not set. Set SECRET_KEY to a new key and SECRET_KEY_OLD to the present one, on every node, and restart them.',
         );
-      await check();
-      const { sealingKey: before } = await nodes.refresh();
+      // The key that was checked, and no other, is replaced: somebody else may begin a rotation meanwhile.
+      const before = await check();
       if (before === vault.keyId) return false;
       const lacking = (await nodes.live()).filter(({ secret_keys }) => !hasBothKeys(secret_keys));
       if (lacking.length > 0)
