@@ -9,6 +9,7 @@
  *   refuses to serve one that imports more than types.
  * - Tests may import what they like.
  */
+import { readFileSync } from 'node:fs';
 import { cruise, type IRegularForbiddenRuleType } from 'dependency-cruiser';
 
 /** From the top down. */
@@ -25,6 +26,9 @@ const rows = [
   ['events', 'sealing'],
   ['audit'],
 ];
+
+/** Draw the rows. */
+const guides = ['docs/architecture.md', 'docs/architecture.th.md'];
 
 /** With fewer modules than this the tool has not understood the sources, and would find nothing wrong with them. */
 const fewestModules = 300;
@@ -138,6 +142,12 @@ export interface LayersReport {
   readonly violations: readonly { readonly rule: string; readonly from: string; readonly to: string }[];
 }
 
+/** The rows that a guide does not draw as they are here. */
+export function missingRows(guide: string): string[] {
+  const drawn = new Set(guide.split('\n').map((line) => line.replace(/^ *(features +)?/, '')));
+  return rows.map((row) => row.join(' ')).filter((row) => !drawn.has(row));
+}
+
 /** Holds the sources below this folder to the rules. */
 export async function checkLayers(baseDir: string): Promise<LayersReport> {
   const roots = ['server/src', 'sdk/src'];
@@ -171,5 +181,8 @@ if (import.meta.main) {
     console.error(`${violations.length - others.length} circles are shown once these are gone.\n`);
   console.log(`${violations.length} forbidden imports in ${modules} modules.`);
   if (modules < fewestModules) console.error(`Fewer than ${fewestModules} modules were read: the check is broken.`);
-  if (violations.length > 0 || modules < fewestModules) process.exitCode = 1;
+  const stale = guides.flatMap((file) => missingRows(readFileSync(file, 'utf8')).map((row) => `${file} lacks: ${row}`));
+  for (const line of stale)
+    console.error(`${line} (its drawing of the layers must have the rows of scripts/layers.ts)`);
+  if (violations.length > 0 || stale.length > 0 || modules < fewestModules) process.exitCode = 1;
 }
