@@ -50,7 +50,7 @@ export type ToThread =
 /** `since`: when the caller began to wait, on the clock `steadyMs`. */
 export type ThreadCall = readonly [functionIndex: number, args: readonly unknown[], since: number];
 
-/** The thread answers messages in order. */
+/** The thread answers messages of a kind in order. */
 export type FromThread =
   | { readonly kind: 'writes'; readonly outcomes: readonly ThreadOutcome[] }
   | { readonly kind: 'changed'; readonly changed: boolean }
