@@ -16,6 +16,7 @@ import { oneLine } from '../../platform/web/browser/text.ts';
 import { money } from '../../platform/web/format.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
+import type { ConnectionEventType } from '../events/index.ts';
 import type { Delivery, DeliveryStatus } from '../webhooks/index.ts';
 import { type DialectName, dialects } from './dialects/index.ts';
 import type { Typed, Wrong } from './form.ts';
@@ -147,12 +148,16 @@ const tones: Readonly<Record<DeliveryStatus, Tone | 'plain'>> = {
   skipped: 'warn',
 };
 
-const whats: Readonly<Record<string, 'tip' | 'approved' | 'testMessage' | 'voided'>> = {
-  'tip.created': 'tip',
-  'alert.approved': 'approved',
-  'alert.test': 'testMessage',
-  'tip.voided': 'voided',
-};
+type What = 'tip' | 'approved' | 'testMessage' | 'voided';
+
+const whats: ReadonlyMap<string, What> = new Map(
+  Object.entries({
+    'tip.created': 'tip',
+    'alert.approved': 'approved',
+    'alert.test': 'testMessage',
+    'tip.voided': 'voided',
+  } satisfies Record<ConnectionEventType, What>),
+);
 
 function deliveriesCard(o: ConnectionView, t: T): Html {
   const path = pathOf(o.connection);
@@ -180,7 +185,7 @@ function deliveriesCard(o: ConnectionView, t: T): Html {
 }
 
 function deliveryCells(o: ConnectionView, delivery: Delivery, t: T): Html[] {
-  const what = whats[delivery.event_type];
+  const what = whats.get(delivery.event_type);
   const words = html`<span class="what">${what ? t(what) : delivery.event_type}</span>`;
   const tipId = o.tips.get(delivery.id);
   // Whoever has put something right need not wait for the next attempt.

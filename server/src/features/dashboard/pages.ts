@@ -8,6 +8,7 @@ import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { type Connections, switchedOffNotice } from '../connections/index.ts';
+import { changesTotals } from '../events/index.ts';
 import { limits } from '../oauth/index.ts';
 import { testWords } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
@@ -122,7 +123,7 @@ export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: P
         kind: 'stream',
         slots: { key: `dashboard:${creatorId}`, max: maxDashboards },
         permission: { key: `session:${id}`, isAllowed: () => pages.stillSignedIn(request) },
-        wants: (type) => type === 'tip.created' || type === 'tip.voided',
+        wants: changesTotals,
       },
       connection,
       undefined,

@@ -9,7 +9,7 @@ export {
   takeFromGoals,
   toGoal,
 } from './goals-repo.ts';
-export { forScreen, type ScreenedAlert, shownWords, tipForScreen } from './projection.ts';
+export { forScreen, isWithheld, type ScreenedAlert, shownWords, tipForScreen } from './projection.ts';
 export {
   appendEvent,
   appendParams,
@@ -43,7 +43,10 @@ export {
 } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {
+  type ConnectionEventType,
   type ConnectionTreatment,
+  changesTotals,
+  changesWidgets,
   connectionTreatments,
   describeEventTypes,
   Event,

@@ -8,7 +8,8 @@
  * - Events stored before a field existed lack it. Readers take `display_name ?? name` and `message`.
  */
 import type { StoredEvent } from './repo.ts';
-import type { Tip } from './schemas.ts';
+import type { AlertStatus, Tip } from './schemas.ts';
+import { screenTreatments } from './types.ts';
 
 /** What screens show of a test alert; `held`: nothing. */
 export interface ScreenedAlert {
@@ -43,9 +44,16 @@ type StoredTip = Omit<Tip, 'alert'> & {
 };
 
 function projectTip(type: string, tip: StoredTip) {
-  if (type === 'tip.created' && tip.alert.status !== 'queued') return null;
-  if (type === 'tip.voided') return { tip: { ...withWords(tip, { name: '', message: null }), void_reason: null } };
-  return { tip: tipForScreen(tip) };
+  if (isWithheld(type, tip.alert.status)) return null;
+  return screenTreatments.get(type) === 'no_words'
+    ? { tip: { ...withWords(tip, { name: '', message: null }), void_reason: null } }
+    : { tip: tipForScreen(tip) };
+}
+
+/** Whether screens do not get an event of this type about a tip, by the status of its alert. */
+export function isWithheld(type: string, status: AlertStatus | undefined): boolean {
+  const treatment = screenTreatments.get(type);
+  return treatment === undefined || (treatment === 'words_if_queued' && status !== 'queued');
 }
 
 /** A tip that may be shown, with the words that may be shown. */

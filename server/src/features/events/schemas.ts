@@ -5,7 +5,7 @@ import { Type } from '../../platform/http/type.ts';
 /**
  * The records that events carry. They are in the lowest feature, because the table of event types refers to them.
  */
-const alertStatuses = ['held', 'queued', 'shown', 'skipped', 'expired'] as const;
+export const alertStatuses = ['held', 'queued', 'shown', 'skipped', 'expired'] as const;
 export type AlertStatus = (typeof alertStatuses)[number];
 
 const tipSources = ['api', 'creator', 'cli'] as const;

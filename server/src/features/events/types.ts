@@ -37,6 +37,15 @@ export type OverlayTreatment = 'play' | 'skip' | 'remove' | 'widget';
 /** What a connection tells its program: of a tip, of a test alert, or that a tip of which it told was taken back. */
 export type ConnectionTreatment = 'tip' | 'test' | 'void';
 
+/**
+ * What screens get of the tip or the test alert in `data`: the words that may be shown; the same, but nothing unless the
+ * tip's alert is queued; or no words, because they may never have been shown.
+ */
+type ScreenTreatment = 'words' | 'words_if_queued' | 'no_words';
+
+/** Who has to read again what the event may have changed: dashboards and widgets, or widgets alone. */
+type Changes = 'totals' | 'widgets';
+
 interface EventTypeRow<Data> {
   /** For guides and the API document. */
   readonly when: string;
@@ -55,6 +64,9 @@ interface EventTypeRow<Data> {
     | (Data extends { tip: Tip } ? 'tip' | 'void' : never)
     | (Data extends { alert: Alert } ? 'test' : never)
     | null;
+  /** `null`: there is neither in `data`. */
+  readonly screen: Data extends { tip: Tip } ? ScreenTreatment : Data extends { alert: Alert } ? 'words' : null;
+  readonly changes: Changes | null;
   /** The flag that is true in every event of this type. */
   readonly flag: 'test' | 'replay' | null;
   readonly example: Data;
@@ -72,6 +84,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'play',
     connection: 'tip',
+    screen: 'words_if_queued',
+    changes: 'totals',
     flag: null,
     example: { tip: tipExample },
   }),
@@ -81,6 +95,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'play',
     connection: 'test',
+    screen: 'words',
+    changes: null,
     flag: 'test',
     example: { alert: alertExample },
   }),
@@ -90,6 +106,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'play',
     connection: null,
+    screen: 'words',
+    changes: null,
     flag: 'replay',
     example: { tip: tipExample },
   }),
@@ -99,6 +117,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'play',
     connection: 'tip',
+    screen: 'words',
+    changes: 'widgets',
     flag: null,
     example: { tip: tipExample },
   }),
@@ -108,6 +128,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: null,
     connection: null,
+    screen: null,
+    changes: null,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: '2026-11-15T04:00:05.000Z', reason: null },
   }),
@@ -117,6 +139,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'skip',
     connection: null,
+    screen: null,
+    changes: null,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: null, reason: 'by_creator' },
   }),
@@ -126,6 +150,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'remove',
     connection: 'void',
+    screen: 'no_words',
+    changes: 'totals',
     flag: null,
     example: { tip: voidedTipExample },
   }),
@@ -135,6 +161,8 @@ export const eventTypes = {
     audience: 'subscribers',
     overlay: 'widget',
     connection: null,
+    screen: null,
+    changes: 'widgets',
     flag: null,
     example: { goal: goalExample },
   }),
@@ -149,6 +177,8 @@ export const eventTypes = {
       audience: 'app',
       overlay: null,
       connection: null,
+      screen: null,
+      changes: null,
       flag: null,
       example: { creator_id: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr', reason: 'creator' },
     },
@@ -159,6 +189,8 @@ export const eventTypes = {
     audience: 'pinged',
     overlay: null,
     connection: null,
+    screen: null,
+    changes: null,
     flag: null,
     example: {},
   }),
@@ -175,6 +207,9 @@ export type EventData<T extends AnyEventType> = Static<(typeof eventTypes)[T]['d
 
 /** The types without a sequence: the delivery to a webhook holds the event. */
 export type NoticeType = Exclude<AnyEventType, EventType>;
+
+/** The types that a connection receives. */
+export type ConnectionEventType = TypeWhere<{ connection: ConnectionTreatment }>;
 
 /** The types that a webhook can choose. A ping is sent whatever the webhook chose. */
 export type WebhookType = TypeWhere<{ audience: 'subscribers' | 'app' }>;
@@ -193,13 +228,29 @@ export const overlayTreatments: ReadonlyMap<string, OverlayTreatment> = new Map(
   }),
 );
 
-/** The types that a connection receives. */
 export const connectionTreatments: ReadonlyMap<string, ConnectionTreatment> = new Map(
   allTypes.flatMap((type) => {
     const { connection } = eventTypes[type];
     return connection === null ? [] : [[type, connection]];
   }),
 );
+
+export const screenTreatments: ReadonlyMap<string, ScreenTreatment> = new Map(
+  allTypes.flatMap((type) => {
+    const { screen } = eventTypes[type];
+    return screen === null ? [] : [[type, screen]];
+  }),
+);
+
+const changesOf: ReadonlyMap<string, Changes | null> = new Map(
+  allTypes.map((type) => [type, eventTypes[type].changes]),
+);
+
+/** Whether an event of this type may change what dashboards show. */
+export const changesTotals = (type: string): boolean => changesOf.get(type) === 'totals';
+
+/** Whether an event of this type may change what widgets show. */
+export const changesWidgets = (type: string): boolean => (changesOf.get(type) ?? null) !== null;
 
 /** The table in the words of the guides. */
 export const describeEventTypes = (): { type: string; when: string; data: string; goesTo: string }[] =>

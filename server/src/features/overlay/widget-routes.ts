@@ -4,6 +4,7 @@ import type { ErrorWriter } from '../../platform/http/errors.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
+import { changesWidgets } from '../events/index.ts';
 import { type Connection, createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { stageHeaders } from './stage-views.ts';
@@ -22,8 +23,6 @@ export interface WidgetRoutesParts extends Pick<Platform, 'limiter' | 'hub' | 'l
 const maxWidgets = 40;
 /** For all widgets of one creator together, per minute. Of its own: widgets take nothing from the alerts. */
 const requestLimit = { limit: 2400, windowMs: 60_000 };
-/** The events that can change what a widget shows. */
-const wanted = new Set(['tip.created', 'tip.voided', 'goal.reached', 'alert.approved']);
 
 interface WidgetRoute {
   Params: { key: string; widget: string };
@@ -84,7 +83,7 @@ function widgetSocket(instance: FastifyInstance, { overlays, streams, hub, log, 
           kind: 'widget',
           slots: { key: `widget:${creatorId}`, max: maxWidgets },
           permission: { key: token, isAllowed: async () => (await overlays.creatorOf(token)) === creatorId },
-          wants: (type) => wanted.has(type),
+          wants: changesWidgets,
         },
         tellChanges(connection),
         undefined,

@@ -1,6 +1,6 @@
 /** What programs with stream keys were sent, and why one was not. Only the creator and the operator see these lanes. */
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
-import { connectionTreatments } from '../events/index.ts';
+import { connectionTreatments, isWithheld } from '../events/index.ts';
 import type { Lane, LaneMissing, LaneStep, ProgramFacts, ReadEvent } from './model.ts';
 
 export const programLane = ({ id, label }: ProgramFacts): Lane => ({ id, kind: 'program', name: label, url: null });
@@ -40,7 +40,7 @@ interface Why {
 function whyNotSent(program: ProgramFacts, { type, at, sequence, data }: ReadEvent, newest: number): Why {
   const { tip, alert } = data;
   if (program.createdAt > at) return { reason: 'added_later', since: program.createdAt };
-  if (type === 'tip.created' && tip?.alert?.status !== 'queued') return { reason: 'not_shown', since: null };
+  if (tip && isWithheld(type, tip.alert?.status)) return { reason: 'not_shown', since: null };
   if (type !== 'alert.test' && ((tip ?? alert)?.amount_minor ?? 0) < program.minimumMinor)
     return { reason: 'below_minimum', since: null };
   if (sequence <= newest - program.keptEvents) return { reason: 'not_kept', since: null };

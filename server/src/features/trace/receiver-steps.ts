@@ -1,5 +1,6 @@
 /** The attempts to deliver events to receivers, and why a receiver did not get one. */
 import { toTimestampOrNull } from '../../platform/clock.ts';
+import { isWithheld } from '../events/index.ts';
 import type { EventDelivery, Receiver } from '../webhooks/index.ts';
 import type { Lane, LaneMissing, LaneStep, ReadEvent, Reader } from './model.ts';
 
@@ -108,7 +109,7 @@ function neverCreated(receiver: Receiver, event: ReadEvent, dispatched: number):
     const { tip, alert } = event.data;
     const amount = (tip ?? alert)?.amount_minor;
     if (amount === undefined) return { reason: 'type_not_chosen', since: null };
-    if (type === 'tip.created' && tip?.alert?.status !== 'queued') return { reason: 'not_shown', since: null };
+    if (tip && isWithheld(type, tip.alert?.status)) return { reason: 'not_shown', since: null };
     if (amount < receiver.minAmountMinor) return { reason: 'below_minimum', since: null };
   }
   return dispatched < sequence ? { reason: 'waiting', since: at } : { reason: 'not_kept', since: null };
