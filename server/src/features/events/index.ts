@@ -55,6 +55,7 @@ export {
   type NoticeType,
   type OverlayTreatment,
   overlayTreatments,
+  type SandboxEventType,
   WebhookEvent,
   WebhookHeaders,
   webhookExamples,

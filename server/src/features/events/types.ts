@@ -67,6 +67,8 @@ interface EventTypeRow<Data> {
   /** `null`: there is neither in `data`. */
   readonly screen: Data extends { tip: Tip } ? ScreenTreatment : Data extends { alert: Alert } ? 'words' : null;
   readonly changes: Changes | null;
+  /** Whether a developer can cause it in the sandbox's console (sandbox/console/actions.ts): if it is of one creator. */
+  readonly sandbox: boolean;
   /** The flag that is true in every event of this type. */
   readonly flag: 'test' | 'replay' | null;
   readonly example: Data;
@@ -86,6 +88,7 @@ export const eventTypes = {
     connection: 'tip',
     screen: 'words_if_queued',
     changes: 'totals',
+    sandbox: true,
     flag: null,
     example: { tip: tipExample },
   }),
@@ -97,6 +100,7 @@ export const eventTypes = {
     connection: 'test',
     screen: 'words',
     changes: null,
+    sandbox: true,
     flag: 'test',
     example: { alert: alertExample },
   }),
@@ -108,6 +112,7 @@ export const eventTypes = {
     connection: null,
     screen: 'words',
     changes: null,
+    sandbox: true,
     flag: 'replay',
     example: { tip: tipExample },
   }),
@@ -119,6 +124,7 @@ export const eventTypes = {
     connection: 'tip',
     screen: 'words',
     changes: 'widgets',
+    sandbox: true,
     flag: null,
     example: { tip: tipExample },
   }),
@@ -130,6 +136,7 @@ export const eventTypes = {
     connection: null,
     screen: null,
     changes: null,
+    sandbox: true,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: '2026-11-15T04:00:05.000Z', reason: null },
   }),
@@ -141,6 +148,7 @@ export const eventTypes = {
     connection: null,
     screen: null,
     changes: null,
+    sandbox: true,
     flag: null,
     example: { tip_id: tipExample.id, alert_id: null, shown_at: null, reason: 'by_creator' },
   }),
@@ -152,6 +160,7 @@ export const eventTypes = {
     connection: 'void',
     screen: 'no_words',
     changes: 'totals',
+    sandbox: true,
     flag: null,
     example: { tip: voidedTipExample },
   }),
@@ -163,6 +172,7 @@ export const eventTypes = {
     connection: null,
     screen: null,
     changes: 'widgets',
+    sandbox: true,
     flag: null,
     example: { goal: goalExample },
   }),
@@ -179,6 +189,7 @@ export const eventTypes = {
       connection: null,
       screen: null,
       changes: null,
+      sandbox: true,
       flag: null,
       example: { creator_id: 'crt_01kaxk2t5v7f9sd3n8q6w4y0zr', reason: 'creator' },
     },
@@ -191,6 +202,7 @@ export const eventTypes = {
     connection: null,
     screen: null,
     changes: null,
+    sandbox: false,
     flag: null,
     example: {},
   }),
@@ -210,6 +222,9 @@ export type NoticeType = Exclude<AnyEventType, EventType>;
 
 /** The types that a connection receives. */
 export type ConnectionEventType = TypeWhere<{ connection: ConnectionTreatment }>;
+
+/** The types that the sandbox's console makes happen. */
+export type SandboxEventType = TypeWhere<{ sandbox: true }>;
 
 /** The types that a webhook can choose. A ping is sent whatever the webhook chose. */
 export type WebhookType = TypeWhere<{ audience: 'subscribers' | 'app' }>;

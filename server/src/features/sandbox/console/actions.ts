@@ -6,7 +6,7 @@ import { Type } from '../../../platform/http/type.ts';
 import { createCheck } from '../../../platform/http/validation.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type Alerts, alertRequest } from '../../alerts/index.ts';
-import type { EventLog, eventTypes } from '../../events/index.ts';
+import type { EventLog, SandboxEventType } from '../../events/index.ts';
 import type { Goals } from '../../goals/index.ts';
 import { limits } from '../../oauth/index.ts';
 import type { Overlays } from '../../overlay/index.ts';
@@ -43,9 +43,6 @@ type Refusal =
 
 /** `later`: a goal was made, and its event follows once tips reach it. */
 export type Outcome = 'sent' | 'later' | Refusal;
-
-/** Types whose event belongs to a creator: a ping belongs to a webhook. */
-export type ConsoleType = Exclude<keyof typeof eventTypes, 'webhook.ping'>;
 
 export interface Sender extends SandboxCreator {
   readonly developerId: string;
@@ -186,7 +183,7 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
       async (sender, { client_id }) =>
         (await sandbox.disconnect(sender.developerId, sender.id, client_id)) ? 'sent' : 'not_connected',
     ),
-  } satisfies Record<ConsoleType, Action>;
+  } satisfies Record<SandboxEventType, Action>;
 }
 
 /** `missing` in place of a 404: nothing of the sandbox creator has this id or sequence. */

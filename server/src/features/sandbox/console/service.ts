@@ -1,6 +1,7 @@
 import { type ErrorDetail, HttpError } from '../../../platform/http/http-error.ts';
 import { parseJson } from '../../../platform/http/json-body.ts';
-import { type ActionParts, type ConsoleType, createActions, type Outcome, type Sender } from './actions.ts';
+import type { SandboxEventType } from '../../events/index.ts';
+import { type ActionParts, createActions, type Outcome, type Sender } from './actions.ts';
 import { createReport, type ReportParts } from './report.ts';
 
 export type ConsoleParts = ActionParts & ReportParts;
@@ -9,7 +10,7 @@ export type Console = ReturnType<typeof createConsole>;
 
 /** `wrong`: the rules that the request breaks, in the words of the API. */
 export type Sent =
-  | { readonly type: ConsoleType; readonly outcome: Outcome }
+  | { readonly type: SandboxEventType; readonly outcome: Outcome }
   | { readonly wrong: readonly ErrorDetail[] };
 
 /** What one developer sends from all consoles. Tips, alerts and voids are counted for each creator besides. */
@@ -18,7 +19,7 @@ const sendLimit = { limit: 60, windowMs: 60_000 };
 /** The console of a sandbox creator: takes the request of an event, checks it and causes the event. */
 export function createConsole(parts: ConsoleParts) {
   const actions = createActions(parts);
-  const types = Object.keys(actions) as ConsoleType[];
+  const types = Object.keys(actions) as SandboxEventType[];
 
   async function send(sender: Sender, request: unknown): Promise<Sent> {
     if (request === null || typeof request !== 'object' || Array.isArray(request))
