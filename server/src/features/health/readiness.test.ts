@@ -63,8 +63,10 @@ test('/readyz says no while the writing thread hangs', { timeout: 300_000 }, asy
   t.after(release);
   assert.equal((await app.http.inject('/readyz')).statusCode, 200);
   const hanging = app.runtime.db.write(writes.runAtGate, gate, 'SELECT 1');
-  await new Promise((resolve) => setTimeout(resolve, 1000));
-  const answer = await app.http.inject('/readyz');
+  const answer = await until('it is not ready', async () => {
+    const answer = await app.http.inject('/readyz');
+    return answer.statusCode !== 200 && answer;
+  });
   assert.equal(answer.statusCode, 503);
   assert.deepEqual(answer.json(), { status: 'storage unavailable', reason: 'no_answer' });
   assert.match(lines.join(''), /"status":"storage unavailable","reason":"no_answer","msg":"not ready"/);
