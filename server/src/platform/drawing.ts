@@ -6,13 +6,13 @@ import type sharp from 'sharp';
 import type { OverlayOptions } from 'sharp';
 import { toSfnt } from './woff.ts';
 
-interface Place {
+interface Corner {
   readonly left: number;
   readonly top: number;
 }
 
 export type Layer =
-  | ({ readonly kind: 'rectangle'; readonly colour: string; readonly width: number; readonly height: number } & Place)
+  | ({ readonly kind: 'rectangle'; readonly colour: string; readonly width: number; readonly height: number } & Corner)
   /** One line that fits its box. `markup` is Pango's, see `escapeMarkup`. */
   | ({
       readonly kind: 'text';
@@ -20,10 +20,10 @@ export type Layer =
       readonly width: number;
       readonly height: number;
       readonly bold?: boolean;
-    } & Place)
-  | ({ readonly kind: 'portrait'; readonly bytes: Uint8Array; readonly size: number } & Place)
+    } & Corner)
+  | ({ readonly kind: 'portrait'; readonly bytes: Uint8Array; readonly size: number } & Corner)
   /** Rows of squares, dark on white with a quiet zone. */
-  | ({ readonly kind: 'modules'; readonly rows: readonly (readonly boolean[])[]; readonly size: number } & Place);
+  | ({ readonly kind: 'modules'; readonly rows: readonly (readonly boolean[])[]; readonly size: number } & Corner);
 
 export interface Drawing {
   readonly width: number;

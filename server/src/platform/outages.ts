@@ -50,7 +50,7 @@ export function watchOutages({ outage, probe, everyMs = 1000 }: WatchedPart) {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function probeOnce(): Promise<void> {
     try {
       await probe();
       watching = false;
@@ -58,7 +58,7 @@ export function watchOutages({ outage, probe, everyMs = 1000 }: WatchedPart) {
     } catch (err) {
       if (stopped) return;
       outage.away({ err, ...('reason' in Object(err) ? { reason: Object(err).reason } : {}) });
-      timer = setTimeout(look, everyMs).unref();
+      timer = setTimeout(probeOnce, everyMs).unref();
     }
   }
 
@@ -67,7 +67,7 @@ export function watchOutages({ outage, probe, everyMs = 1000 }: WatchedPart) {
     suspect(): void {
       if (watching || stopped) return;
       watching = true;
-      void look();
+      void probeOnce();
     },
     stop(): void {
       stopped = true;

@@ -58,11 +58,11 @@ export function createAudit({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
     },
 
     /** Returns a function that answers, each time, the rows that have come since these newest ones, oldest first. */
-    after(filter: repo.AuditFilter, told: readonly AuditEntry[], since = 0): () => Promise<AuditEntry[]> {
-      const known = new Map(told.map(({ id, at }) => [id, Date.parse(at)]));
+    after(filter: repo.AuditFilter, printed: readonly AuditEntry[], since = 0): () => Promise<AuditEntry[]> {
+      const known = new Map(printed.map(({ id, at }) => [id, Date.parse(at)]));
       let newest = Math.max(0, ...known.values());
       // Rows before the first of these were there already.
-      let begin = told[0]?.id ?? '';
+      let begin = printed[0]?.id ?? '';
       let wideAt: number | undefined;
       return async () => {
         // A row of a node whose clock is ahead must not hide the rows of all others.

@@ -198,7 +198,7 @@ function visitMasked(state: Search, node: number, masks: number, next: number, d
 }
 
 /** What does not depend on the word, but only on where the match begins and ends. */
-interface Place {
+interface MatchEdges {
   readonly begins: boolean;
   readonly ends: boolean;
   /** No word is here: the match cuts a contraction or a syllable. */
@@ -207,15 +207,15 @@ interface Place {
 
 function noteMatches(state: Search, node: number, last: number, letters: number): void {
   const { trie, units, first, gaps } = state;
-  let place: Place | undefined;
+  let edges: MatchEdges | undefined;
   for (const [list, words] of trie.words.get(node) ?? []) {
     if (last <= (state.longest?.get(list) ?? -1)) continue;
     for (const word of words) {
       // Thousands of words may differ in their spaces only, and each space and letter of the match takes time.
       state.steps += 1 + gaps.length + ((last - first) >> 3);
       if (state.steps > state.maxSteps) return;
-      place ??= placeOf(units, first, last);
-      if (!isMatch(state, word, last, letters, place)) continue;
+      edges ??= edgesOf(units, first, last);
+      if (!isMatch(state, word, last, letters, edges)) continue;
       state.longest ??= new Map();
       state.longest.set(list, last);
       break;
@@ -223,15 +223,15 @@ function noteMatches(state: Search, node: number, last: number, letters: number)
   }
 }
 
-const placeOf = (units: readonly Unit[], first: number, last: number): Place => ({
+const edgesOf = (units: readonly Unit[], first: number, last: number): MatchEdges => ({
   begins: isBoundary(units[first - 1], units[first]),
   ends: isBoundary(units[last], units[last + 1]),
   isBroken: isContraction(units, first, last) || splitsSyllable(units, first, last),
 });
 
-function isMatch(state: Search, word: Word, last: number, letters: number, place: Place): boolean {
+function isMatch(state: Search, word: Word, last: number, letters: number, edges: MatchEdges): boolean {
   const { units, first, gaps, stars, dots } = state;
-  const { begins, ends, isBroken } = place;
+  const { begins, ends, isBroken } = edges;
   if ((letters + stars) * 2 < word.length) return false;
   if (!(begins || word.beginsAnywhere) || !(ends || word.endsAnywhere)) return false;
   if (stars + dots > 0 && !isMasked(state, word, begins, ends)) return false;

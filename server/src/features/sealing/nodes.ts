@@ -31,15 +31,15 @@ export function createNodes({ db, hub, log, vault }: NodesParts) {
         name: `${hostname()}, process ${process.pid}`,
         secret_keys: [vault.keyId, ...(vault.oldKeyId === undefined ? [] : [vault.oldKeyId])].join(' '),
       };
-      let told: string | undefined;
+      let written: string | undefined;
       const say = async () => {
         const sealing_key = vault.sealingKey() ?? '';
         await db.write(repo.writes.setNode, { ...node, sealing_key });
-        told = sealing_key;
+        written = sealing_key;
       };
       const follow = async () => {
         await refresh();
-        if ((vault.sealingKey() ?? '') !== told) await say();
+        if ((vault.sealingKey() ?? '') !== written) await say();
         if (vault.sealingKey() === undefined)
           log.error(
             'SECRET_KEY was replaced. Start this node with the new one, and with the old one in SECRET_KEY_OLD.',

@@ -83,26 +83,26 @@ function deleteNode(tx: Tx, id: string): Promise<number> {
   return tx.run('DELETE FROM nodes WHERE id = $1', [id]);
 }
 
-export type Place = SealedColumn & { readonly table: string };
+export type SealedField = SealedColumn & { readonly table: string };
 
 export interface SealedRow {
   readonly id: string;
   readonly sealed: Uint8Array | string;
 }
 
-const condition = ({ column, id, only }: Place): string =>
+const condition = ({ column, id, only }: SealedField): string =>
   `${column} IS NOT NULL${only === undefined ? '' : ` AND ${id} = '${only}'`}`;
 
-export async function countSealed(db: Reader, place: Place): Promise<number> {
-  const row = await db.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${place.table} WHERE ${condition(place)}`);
+export async function countSealed(db: Reader, field: SealedField): Promise<number> {
+  const row = await db.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${field.table} WHERE ${condition(field)}`);
   return row?.n ?? 0;
 }
 
 /** Sealed values in the order of their ids. */
-export function sealedAfter(db: Reader, place: Place, after: string, limit: number): Promise<SealedRow[]> {
-  const { table, column, id } = place;
+export function sealedAfter(db: Reader, field: SealedField, after: string, limit: number): Promise<SealedRow[]> {
+  const { table, column, id } = field;
   return db.all<SealedRow>(
-    `SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${id} > $1 AND ${condition(place)} ORDER BY ${id} LIMIT $2`,
+    `SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${id} > $1 AND ${condition(field)} ORDER BY ${id} LIMIT $2`,
     [after, limit],
   );
 }
@@ -112,7 +112,7 @@ export interface Resealed extends SealedRow {
 }
 
 /** A value that has changed meanwhile stays as it is. Returns how many were replaced. */
-async function replaceSealed(tx: Tx, { table, column, id }: Place, values: readonly Resealed[]): Promise<number> {
+async function replaceSealed(tx: Tx, { table, column, id }: SealedField, values: readonly Resealed[]): Promise<number> {
   let replaced = 0;
   for (const value of values)
     replaced += await tx.run(`UPDATE ${table} SET ${column} = $3 WHERE ${id} = $1 AND ${column} = $2`, [

@@ -51,11 +51,11 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
   /** Since when, as far as this process knows, every live node seals with SECRET_KEY. */
   let agreedSince: number | undefined;
 
-  async function* sealedValues(): AsyncGenerator<{ place: repo.Place; rows: repo.SealedRow[] }> {
-    for (const place of sealedColumns)
+  async function* sealedValues(): AsyncGenerator<{ field: repo.SealedField; rows: repo.SealedRow[] }> {
+    for (const field of sealedColumns)
       for (let after = ''; ; ) {
-        const rows = await repo.sealedAfter(db, place, after, batchSize);
-        if (rows.length > 0) yield { place, rows };
+        const rows = await repo.sealedAfter(db, field, after, batchSize);
+        if (rows.length > 0) yield { field, rows };
         after = rows.at(-1)?.id ?? '';
         if (rows.length < batchSize) break;
       }
@@ -64,11 +64,11 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
   async function status() {
     const unopened: string[] = [];
     let [secrets, old] = [0, 0];
-    for await (const { place, rows } of sealedValues())
+    for await (const { field, rows } of sealedValues())
       for (const row of rows) {
         secrets += 1;
-        const keyId = vault.keyOf(bytesOf(row.sealed), contextOf(place, row));
-        if (keyId === undefined) unopened.push(nameOf(place, row));
+        const keyId = vault.keyOf(bytesOf(row.sealed), contextOf(field, row));
+        if (keyId === undefined) unopened.push(nameOf(field, row));
         else if (keyId !== vault.keyId) old += 1;
       }
     const { sealingKey, complete } = await nodes.refresh();
@@ -89,19 +89,19 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
   const hasBothKeys = (secretKeys: string): boolean =>
     [vault.keyId, vault.oldKeyId].every((id) => id !== undefined && secretKeys.split(' ').includes(id));
 
-  async function reseal(place: repo.Place, rows: readonly repo.SealedRow[], unopened: string[]) {
+  async function reseal(field: repo.SealedField, rows: readonly repo.SealedRow[], unopened: string[]) {
     const values: repo.Resealed[] = [];
     for (const row of rows) {
-      const [sealed, context] = [bytesOf(row.sealed), contextOf(place, row)];
+      const [sealed, context] = [bytesOf(row.sealed), contextOf(field, row)];
       if (vault.hasLabel(sealed, vault.keyId)) continue;
-      if (vault.keyOf(sealed, context) === undefined) unopened.push(nameOf(place, row));
+      if (vault.keyOf(sealed, context) === undefined) unopened.push(nameOf(field, row));
       else {
         const anew = vault.seal(vault.open(sealed, context), context);
         const stored = typeof row.sealed === 'string' ? Buffer.from(anew).toString('base64') : anew;
         values.push({ id: row.id, before: row.sealed, sealed: stored });
       }
     }
-    const resealed = values.length === 0 ? 0 : await db.write(repo.writes.replaceSealed, place, values);
+    const resealed = values.length === 0 ? 0 : await db.write(repo.writes.replaceSealed, field, values);
     return { resealed, changed: values.length - resealed };
   }
 
@@ -111,13 +111,13 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     const behind = live.filter(({ sealing_key }) => sealing_key !== vault.keyId).map(({ name }) => name);
     agreedSince = behind.length > 0 ? undefined : (agreedSince ?? performance.now());
     const settled = agreedSince !== undefined && (live.length === 0 || performance.now() - agreedSince >= settleMs);
-    const total = (await Promise.all(sealedColumns.map((place) => repo.countSealed(db, place)))).reduce(
+    const total = (await Promise.all(sealedColumns.map((field) => repo.countSealed(db, field)))).reduce(
       (a, b) => a + b,
     );
     const unopened: string[] = [];
     let [secrets, resealed, changed] = [0, 0, 0];
-    for await (const { place, rows } of sealedValues()) {
-      const done = await reseal(place, rows, unopened);
+    for await (const { field, rows } of sealedValues()) {
+      const done = await reseal(field, rows, unopened);
       resealed += done.resealed;
       changed += done.changed;
       secrets += rows.length;
@@ -153,9 +153,9 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
   /** The key was never replaced: with SECRET_KEY_OLD set, that one must be the one that has sealed. */
   async function checkFirst(): Promise<void> {
     if (vault.oldKeyId === undefined) return;
-    for await (const { place, rows } of sealedValues())
+    for await (const { field, rows } of sealedValues())
       for (const row of rows)
-        if (vault.keyOf(bytesOf(row.sealed), contextOf(place, row)) === vault.oldKeyId) return;
+        if (vault.keyOf(bytesOf(row.sealed), contextOf(field, row)) === vault.oldKeyId) return;
         else
           throw new SealingError(
             'key_refused',
@@ -208,5 +208,5 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
 
 const bytesOf = (sealed: Uint8Array | string): Uint8Array =>
   typeof sealed === 'string' ? Buffer.from(sealed, 'base64') : sealed;
-const contextOf = ({ context }: repo.Place, { id }: repo.SealedRow): string => `${context}${id}`;
-const nameOf = ({ table, column }: repo.Place, { id }: repo.SealedRow): string => `${table}.${column} of ${id}`;
+const contextOf = ({ context }: repo.SealedField, { id }: repo.SealedRow): string => `${context}${id}`;
+const nameOf = ({ table, column }: repo.SealedField, { id }: repo.SealedRow): string => `${table}.${column} of ${id}`;

@@ -17,8 +17,8 @@ export interface Connection {
   keepalive(): void;
   /** Asks the client to open a new connection; `false` if the protocol cannot say so. */
   reconnect(afterMs: number): boolean;
-  /** `told` replaces the words of the reason. */
-  close(reason: CloseReason, told?: string): void;
+  /** `closeText` replaces the words of the reason. */
+  close(reason: CloseReason, closeText?: string): void;
   /** Resolves when the socket's buffer has drained or the socket is closed. */
   drained(): Promise<void>;
   /** Bytes that wait in the socket's buffer. */

@@ -131,7 +131,7 @@ export function liveRoutes(
         async isAllowed() {
           const now = await access(subject);
           sandbox = now !== undefined && now.sandboxOf !== null;
-          if (now?.paused) return { told: 'chaos: revoked' };
+          if (now?.paused) return { closeText: 'chaos: revoked' };
           return now?.scopes.includes('events.subscribe') ?? false;
         },
       },
@@ -143,9 +143,9 @@ export function liveRoutes(
   }
 
   async function dropIfTold(subscriber: Subscriber, sent: SentFrames): Promise<void> {
-    const told = await sandboxFrames(sent);
-    if (told === undefined) return;
-    subscriber.told = told;
+    const closeText = await sandboxFrames(sent);
+    if (closeText === undefined) return;
+    subscriber.closeText = closeText;
     subscriber.close('restart');
   }
 }

@@ -146,7 +146,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     this.subscriber = subscription.subscriber;
     if (this.closed) this.subscriber.leave();
     const refused = await subscription.refusal;
-    if (refused) this.close(refused, subscription.subscriber.told);
+    if (refused) this.close(refused, subscription.subscriber.closeText);
   }
 
   #onClose(code: number): void {
@@ -196,7 +196,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     return true;
   }
 
-  close(reason: CloseReason, told?: string): void {
+  close(reason: CloseReason, closeText?: string): void {
     if (this.#state === 'closed') return;
     const wasLive = this.#state === 'live';
     const withinMs = wasLive && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
@@ -205,7 +205,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     const row = closeReasons[reason];
     this.#closedWith = row.code;
     // Strangers that came together are refused together.
-    this.#accepted[wasLive ? 'close' : 'closeInTurn'](row.code, told ?? row.reason, withinMs);
+    this.#accepted[wasLive ? 'close' : 'closeInTurn'](row.code, closeText ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

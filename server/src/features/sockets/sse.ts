@@ -53,7 +53,7 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     return false;
   }
 
-  close(reason: CloseReason, told?: string): void {
+  close(reason: CloseReason, closeText?: string): void {
     if (!this.#response.headersSent) {
       this.refused = reason;
       return;
@@ -61,6 +61,6 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     if (reason === 'too_slow') return void this.#response.destroy();
     const cut = setTimeout(() => this.#response.destroy(), flushTimeoutMs);
     this.#response.once('close', () => clearTimeout(cut));
-    this.#response.end(told === undefined ? '' : `: ${told}\n\n`);
+    this.#response.end(closeText === undefined ? '' : `: ${closeText}\n\n`);
   }
 }

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { EncodedEvents } from './encoded-events.ts';
 
 /** Whether somebody may read a stream. A refusal can have words of its own for the close. */
-export type Permitted = boolean | { readonly told: string };
+export type Permitted = boolean | { readonly closeText: string };
 
 export interface SubscriberOptions {
   readonly creatorId: string;
@@ -42,7 +42,7 @@ export class Subscriber {
   closed = false;
   holdsSlot = false;
   /** What the close says in place of its usual words. */
-  told: string | undefined;
+  closeText: string | undefined;
   #idleTicks = 0;
   #stalledTicks = 0;
   #flushed = 0;
@@ -59,7 +59,7 @@ export class Subscriber {
 
   /** Remembers the words of a refusal. Returns whether the subscriber may read the stream. */
   permit(permitted: Permitted): boolean {
-    if (typeof permitted === 'object') this.told = permitted.told;
+    if (typeof permitted === 'object') this.closeText = permitted.closeText;
     return permitted === true;
   }
 
@@ -109,7 +109,7 @@ export class Subscriber {
   close(reason: CloseReason): void {
     if (this.closed) return;
     this.leave(reason);
-    this.connection.close(reason, this.told);
+    this.connection.close(reason, this.closeText);
   }
 
   /** Ends the subscription of a connection that is closed or refused; without a reason the client closed it. */

@@ -45,7 +45,7 @@ const maxGroups = 4;
 /** How long a group of writes waits for a locked row: what others of the group are delayed by it. */
 const groupLockMs = 25;
 /** How long a transaction, or a statement alone, waits for a lock before it lets others have its connection. */
-const patientLockMs = 500;
+const aloneLockMs = 500;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
@@ -150,9 +150,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   const atOnce = Math.max(1, connections >> 1);
   const atOnceOfOwner = Math.max(1, atOnce >> 1);
-  const patient = createWorkQueue({
+  const workQueue = createWorkQueue({
     atOnce,
-    atOnceOf: (owner) => (owner === nobodys.reads || owner === nobodys.writes ? atOnce : atOnceOfOwner),
+    atOnceOf: (owner) => (owner === ownerless.reads || owner === ownerless.writes ? atOnce : atOnceOfOwner),
     maxWaiting: Infinity,
   });
 
@@ -161,13 +161,13 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const statement = statements.find(sql);
       refuseWrites(statement);
       const read = () => withClient(until, (client) => execute(client, statement, params));
-      return (await retrying(until, () => patient.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
+      return (await retrying(until, () => workQueue.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
     });
 
   const transact = <T>(until: number, owner: string | undefined, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      patient.goOn(queueOf('writes', owner), () =>
-        timed(1, () => withClient(until, (client) => transaction(client, statements, run, patientLockMs))),
+      workQueue.goOn(queueOf('writes', owner), () =>
+        timed(1, () => withClient(until, (client) => transaction(client, statements, run, aloneLockMs))),
       ),
     );
 
@@ -180,9 +180,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     });
   const alone: BatcherOptions['alone'] = (until, statement) =>
     retrying(until, () =>
-      patient.goOn(queueOf('writes', statement.owner || undefined), async () => {
+      workQueue.goOn(queueOf('writes', statement.owner || undefined), async () => {
         try {
-          return (await send(until, [statement], patientLockMs))[0];
+          return (await send(until, [statement], aloneLockMs))[0];
         } catch (error) {
           throw error instanceof PipelineFailure ? error.cause : error;
         }
@@ -239,7 +239,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const { seconds: commitSeconds, ...counts } = commits.read();
       const { totalCount: open, idleCount: idle, waitingCount } = pool;
       // Few calls ever wait in the pool itself: each kind of call has a queue before it.
-      const waiting = waitingCount + patient.waiting + reads.waiting + writes.waiting;
+      const waiting = waitingCount + workQueue.waiting + reads.waiting + writes.waiting;
       return { ...counts, commitSeconds, pool: { open, idle, waiting } };
     },
     close() {
@@ -250,11 +250,11 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 }
 
 /** Where calls wait that are of no owner. */
-const nobodys = { reads: 'reads', writes: 'writes' };
+const ownerless = { reads: 'reads', writes: 'writes' };
 
 /** An owner's reads do not wait for their writes. */
-const queueOf = (kind: keyof typeof nobodys, owner: string | undefined): string =>
-  owner === undefined ? nobodys[kind] : `${kind} of ${owner}`;
+const queueOf = (kind: keyof typeof ownerless, owner: string | undefined): string =>
+  owner === undefined ? ownerless[kind] : `${kind} of ${owner}`;
 
 const notInTime = (): StorageUnavailable =>
   new StorageUnavailable('The database did not answer in time', { reason: 'timeout' });

@@ -85,7 +85,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     autoPong: false,
   };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
-  const turns: Turns = { frames: createRequestQueue((source) => source), destroyInTurn: createTurns(1) };
+  const queues: SharedQueues = { frames: createRequestQueue((source) => source), destroyInTurn: createTurns(1) };
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
@@ -127,12 +127,12 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
       }
       socket.off('error', destroy).off('timeout', destroy).setTimeout(0);
       reply.hijack();
-      return new Accepted(webSocket, socket, networkOf(request.ip), turns);
+      return new Accepted(webSocket, socket, networkOf(request.ip), queues);
     },
   };
 }
 
-interface Turns {
+interface SharedQueues {
   readonly frames: RequestQueue<RequestSource>;
   /** Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread. */
   readonly destroyInTurn: (task: () => void) => void;
@@ -144,18 +144,18 @@ class Accepted implements AcceptedWebSocket {
   readonly socket: Socket;
   onBytes: (length: number) => void = () => {};
   readonly #source: RequestSource;
-  readonly #turns: Turns;
+  readonly #queues: SharedQueues;
   /** Those of `ws`. */
   readonly #parsers: ReturnType<typeof replaceReaders>;
   #waits = false;
   #hasTurn = false;
   #isClosing = false;
 
-  constructor(webSocket: WebSocket, socket: Socket, address: string, turns: Turns) {
+  constructor(webSocket: WebSocket, socket: Socket, address: string, queues: SharedQueues) {
     this.webSocket = webSocket;
     this.socket = socket;
     this.#source = { address, credential: '' };
-    this.#turns = turns;
+    this.#queues = queues;
     this.#parsers = replaceReaders(socket, (chunk) => this.#read(chunk));
     // Before `ws` hears of it, which would parse all that is left unread.
     socket.prependOnceListener('close', freeUnread);
@@ -165,13 +165,13 @@ class Accepted implements AcceptedWebSocket {
     this.#ignoreRest();
     this.webSocket.close(code, reason);
     this.socket.end();
-    const timer = setTimeout(() => this.#turns.destroyInTurn(() => this.socket.destroy()), withinMs);
+    const timer = setTimeout(() => this.#queues.destroyInTurn(() => this.socket.destroy()), withinMs);
     this.socket.once('close', () => clearTimeout(timer));
   }
 
   closeInTurn(code: number, reason: string, withinMs: number): void {
     this.#ignoreRest();
-    this.#turns.frames.enter(this.#source, () => {
+    this.#queues.frames.enter(this.#source, () => {
       if (!this.socket.destroyed) this.close(code, reason, withinMs);
     });
   }
@@ -186,14 +186,14 @@ class Accepted implements AcceptedWebSocket {
       if (this.#isOpen) this.onBytes(chunk.length);
       // The length of this chunk has closed the connection.
       if (!this.#isOpen) return void this.#ignore(chunk);
-      this.#turns.frames.enter(this.#source, this.#takeTurn);
+      this.#queues.frames.enter(this.#source, this.#takeTurn);
       if (!this.#hasTurn) return void this.#wait(chunk);
     }
     this.#hasTurn = false;
     this.#parse(chunk.length > turnBytes ? chunk.subarray(0, turnBytes) : chunk);
     if (chunk.length <= turnBytes || !this.#isOpen) return;
     this.#wait(chunk.subarray(turnBytes));
-    setImmediate(() => this.#turns.frames.enter(this.#source, this.#takeTurn));
+    setImmediate(() => this.#queues.frames.enter(this.#source, this.#takeTurn));
   }
 
   #wait(bytes: Buffer): void {

@@ -53,8 +53,8 @@ const isAction = (text: string): text is AuditAction => Object.hasOwn(auditActio
 
 /** What was done, and the name of what it was done to. */
 function what(t: Words, { action, app_name, details }: AuditRow): Html {
-  const told: Record<string, unknown> = JSON.parse(details);
-  const { name, title, label, now, device } = told;
+  const values: Record<string, unknown> = JSON.parse(details);
+  const { name, title, label, now, device } = values;
   const named = [app_name, name, title, label].filter(
     (text): text is string => typeof text === 'string' && text !== '',
   );

@@ -44,8 +44,8 @@ const unknownPauseMs = 5_000;
 
 /** `retry_after` of the body is exact, in seconds with a fraction. Behind a proxy of theirs there is only the header. */
 function pauseOf(body: string | null, header: string | null): number {
-  const told = /"retry_after"\s*:\s*(\d{1,9}(?:\.\d+)?)/.exec(body ?? '')?.[1] ?? header ?? '';
-  const ms = /^\d{1,9}(?:\.\d+)?$/.test(told) ? Math.ceil(Number(told) * 1000) : unknownPauseMs;
+  const retryAfter = /"retry_after"\s*:\s*(\d{1,9}(?:\.\d+)?)/.exec(body ?? '')?.[1] ?? header ?? '';
+  const ms = /^\d{1,9}(?:\.\d+)?$/.test(retryAfter) ? Math.ceil(Number(retryAfter) * 1000) : unknownPauseMs;
   return Math.min(Math.max(ms, 1), maxPauseMs);
 }
 

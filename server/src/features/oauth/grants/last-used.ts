@@ -25,10 +25,10 @@ export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock'
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const uses = [...unwritten.values()];
+    const rows = [...unwritten.values()];
     unwritten = new Map();
-    for (let at = 0; at < uses.length; at += batchSize)
-      await db.write(writes.upsertLastUses, uses.slice(at, at + batchSize));
+    for (let at = 0; at < rows.length; at += batchSize)
+      await db.write(writes.upsertLastUses, rows.slice(at, at + batchSize));
   }
 
   return {

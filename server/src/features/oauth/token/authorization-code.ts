@@ -15,7 +15,7 @@ import {
   invalidGrant,
   issuedScope,
   issuing,
-  look,
+  loadAndCheck,
   type ReadSteps,
   type Redeeming,
   type Refusal,
@@ -72,7 +72,7 @@ export const authorizationCode = defineGrantType({
     redirectUri: required(body, 'redirect_uri'),
     verifier: readVerifier(body.code_verifier),
   }),
-  look: (db, redeeming) => look(db, redeeming, readSteps),
+  precheck: (db, redeeming) => loadAndCheck(db, redeeming, readSteps),
   create(parts, now) {
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };

@@ -52,10 +52,10 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   read(body: Body<Field>, idempotencyKey: string | undefined): Request;
   /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
-  /** What `redeem` looks at first. Left out where `wait` or `limit` refuses the same. */
-  look?(db: Reader, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
+  /** What `redeem` checks first, by a read. Left out where `wait` or `limit` refuses the same. */
+  precheck?(db: Reader, redeeming: Redeeming<Request>): Promise<Checked<unknown>>;
   /** Counts what is expected to succeed, and refuses it over a limit. Runs for every client, before the write. */
-  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Look<unknown>>;
+  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Checked<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume, in one write whose function calls `redeem`. */
@@ -110,13 +110,13 @@ interface WriteSteps<Request, Loaded, Issued extends Issue> extends ReadSteps<Re
   consume(tx: Tx, loaded: Loaded): Promise<Consumption>;
 }
 
-export type Look<Loaded> = { readonly loaded: Loaded } | Refusal | undefined;
+export type Checked<Loaded> = { readonly loaded: Loaded } | Refusal | undefined;
 
-export async function look<Request, Loaded extends { readonly client_id: string }>(
+export async function loadAndCheck<Request, Loaded extends { readonly client_id: string }>(
   db: Reader,
   { request, clientId, now }: Redeeming<Request>,
   { load, checks }: ReadSteps<Request, Loaded>,
-): Promise<Look<Loaded>> {
+): Promise<Checked<Loaded>> {
   const loaded = await load(db, request);
   if (loaded?.client_id !== clientId) return undefined;
   for (const check of checks) {
@@ -132,7 +132,7 @@ export async function redeem<
   Loaded extends { readonly client_id: string; readonly creator_id: string },
   Issued extends Issue,
 >(tx: Tx, redeeming: Redeeming<Request>, steps: WriteSteps<Request, Loaded, Issued>): Promise<Redemption<Issued>> {
-  const found = await look(tx, redeeming, steps);
+  const found = await loadAndCheck(tx, redeeming, steps);
   if (!found || 'error' in found) return found;
   const { request } = redeeming;
   const { loaded } = found;
@@ -189,7 +189,7 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         const now = clock();
         const redeeming = { request, clientId, now, raceMs, signing };
         if (steps.limit) requireFound(await steps.limit(parts, redeeming), credential);
-        if (client.public === 1 && steps.look) requireFound(await steps.look(db, redeeming), credential);
+        if (client.public === 1 && steps.precheck) requireFound(await steps.precheck(db, redeeming), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
         const redeemed = requireFound(await steps.write(parts, redeeming, values), credential);
         if (redeemed.consumption === 'reused') grants.announce(redeemed.creatorId);

@@ -4,12 +4,12 @@ import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grant
 import { formatScopes, intersectScopes, knownScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import {
+  type Checked,
   checkCreatorActive,
   defineGrantType,
   invalidGrant,
   issuing,
-  type Look,
-  look,
+  loadAndCheck,
   type ReadSteps,
   type Redeeming,
   type Refusal,
@@ -86,7 +86,7 @@ export const refreshToken = defineGrantType({
       repeatHash: idempotencyKey === undefined ? null : repeatHash(token, idempotencyKey),
     };
   },
-  limit: lookAndCount,
+  limit: checkAndCount,
   create({ refreshIdleMs: idleMs }, now) {
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
@@ -100,14 +100,14 @@ export const refreshToken = defineGrantType({
 });
 
 /** A refused refresh uses nothing up. A second use is never refused here, because it has to end the family. */
-async function lookAndCount(
+async function checkAndCount(
   { db, refreshLimit }: TokenParts,
   redeeming: Redeeming<Refresh>,
-): Promise<Look<RefreshTokenRow | Counted>> {
+): Promise<Checked<RefreshTokenRow | Counted>> {
   const known = refreshLimit.recall(redeeming.request.key);
   const isKnown = known?.clientId === redeeming.clientId;
   if (isKnown && !(await refuseAboveLimit(refreshLimit, known.countedFor))) return { loaded: known };
-  const found = await look(db, redeeming, readSteps);
+  const found = await loadAndCheck(db, redeeming, readSteps);
   if (!found || 'error' in found) return found;
   if (checkUnusedOrRepeat(found.loaded, redeeming.request, redeeming.now) === 'used') return found;
   return (await refuseAboveLimit(refreshLimit, countedFor(found.loaded))) ?? found;

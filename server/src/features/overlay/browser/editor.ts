@@ -93,10 +93,10 @@ function show(play = false): void {
 function tellContrast(variation: Variation): void {
   const problems = unreadable(variation);
   const { readable = '', ...words } = contrast.dataset;
-  const told = problems.map(({ field, ratio }) => (words[field] ?? '').replace('{ratio}', ratio?.toFixed(1) ?? ''));
-  const text = told.join(' ') || readable;
-  contrast.classList.toggle('poor', told.length > 0);
-  contrast.classList.toggle('good', told.length === 0);
+  const warnings = problems.map(({ field, ratio }) => (words[field] ?? '').replace('{ratio}', ratio?.toFixed(1) ?? ''));
+  const text = warnings.join(' ') || readable;
+  contrast.classList.toggle('poor', warnings.length > 0);
+  contrast.classList.toggle('good', warnings.length === 0);
   if (contrast.textContent !== text) contrast.textContent = text;
 }
 

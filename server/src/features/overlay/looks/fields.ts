@@ -96,13 +96,13 @@ function contrastNote(typed: Typed, t: LooksWords): Html {
   const shadow = shadows.find((each) => each === typed.shadow) ?? 'none';
   const { accent, text, background } = typed;
   const problems = coloured ? unreadable({ accent, text, background, card, shadow }) : [];
-  const told = problems.map(({ field, ratio }) => words(field, ratio === null ? '' : ratio.toFixed(1)));
+  const lines = problems.map(({ field, ratio }) => words(field, ratio === null ? '' : ratio.toFixed(1)));
   const data = attributes({
     'data-readable': t('readable'),
     'data-text': words('text', '{ratio}'),
     'data-accent': words('accent', '{ratio}'),
     'data-shadow': words('shadow', ''),
-    class: `contrast ${told.length > 0 ? 'poor' : 'good'}`,
+    class: `contrast ${lines.length > 0 ? 'poor' : 'good'}`,
   });
-  return html`<p role="status" id="contrast"!${data}>${told.join(' ') || t('readable')}</p>`;
+  return html`<p role="status" id="contrast"!${data}>${lines.join(' ') || t('readable')}</p>`;
 }

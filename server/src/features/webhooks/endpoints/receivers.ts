@@ -85,11 +85,11 @@ export const createReceivers = (db: Database) => ({
       await pause();
       rows.push(...(await repo.deliveriesOf(db, creatorId, keys.slice(at, at + atOnce.keys))));
     }
-    const told = rows.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, maxDeliveries);
+    const deliveries = rows.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, maxDeliveries);
 
-    const made = told.reduce((sum, { attempts }) => sum + attempts, 0);
-    const ofEach = made > maxAttempts ? Math.ceil(maxAttempts / told.length) : maxAttempts;
-    const tried = told.filter(({ attempts }) => attempts > 0);
+    const made = deliveries.reduce((sum, { attempts }) => sum + attempts, 0);
+    const ofEach = made > maxAttempts ? Math.ceil(maxAttempts / deliveries.length) : maxAttempts;
+    const tried = deliveries.filter(({ attempts }) => attempts > 0);
     const newest = new Map<string, repo.AttemptRow[]>();
     for (let at = 0; at < tried.length; at += atOnce.deliveries) {
       await pause();
@@ -103,7 +103,7 @@ export const createReceivers = (db: Database) => ({
         else newest.set(attempt.delivery_id, [attempt]);
       }
     }
-    return told.map((row) => ({
+    return deliveries.map((row) => ({
       endpointId: row.endpoint_id,
       eventId: row.event_id,
       id: row.id,
