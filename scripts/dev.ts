@@ -27,13 +27,19 @@ function watchFolders(folders: readonly string[]) {
 
   function add(folder: string): void {
     watchers.get(folder)?.close();
-    const watcher = watch(folder, (_, name) => {
-      if (name?.endsWith('.test.ts')) return;
-      if (name !== null && isFolder(join(folder, name))) addAll(join(folder, name));
-      changes.emit('change');
-    });
-    watcher.on('error', () => watchers.delete(folder));
-    watchers.set(folder, watcher);
+    watchers.delete(folder);
+    try {
+      const watcher = watch(folder, (_, name) => {
+        if (name?.endsWith('.test.ts')) return;
+        if (name !== null && isFolder(join(folder, name))) addAll(join(folder, name));
+        changes.emit('change');
+      });
+      watcher.on('error', () => watchers.delete(folder));
+      watchers.set(folder, watcher);
+    } catch (error) {
+      // It may be gone again, which its parent reports.
+      if (isFolder(folder)) console.error(`Changes in ${folder} are not noticed: ${error}`);
+    }
   }
 
   function addAll(folder: string): void {
@@ -50,41 +56,53 @@ function watchFolders(folders: readonly string[]) {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** Starts the program, and again after each change, until the signal. */
-export async function keepRunning({ folders, args }: DevOptions, signal: AbortSignal): Promise<void> {
+/** In a process group of its own: Ctrl-C would else reach it twice, and the second signal means that it must not wait. */
+const start = (args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, args, { stdio: 'inherit', detached: process.platform !== 'win32' });
+
+/** Starts the program, and again after each change, until the first signal. The second one does not wait for its end. */
+export async function keepRunning({ folders, args }: DevOptions, end: AbortSignal, kill?: AbortSignal): Promise<void> {
   const { changes, close } = watchFolders(folders);
-  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  while (!signal.aborted) {
-    const changed = once(changes, 'change', { signal }).catch(() => {});
-    const program = spawn(process.execPath, args, { stdio: 'inherit' });
-    const ended = once(program, 'exit').then(() => 'ended');
-    if ((await Promise.race([changed, stopped, ended])) === 'ended' && !signal.aborted) {
-      console.log('The program has ended. It starts again on the next change.');
-      await Promise.race([changed, stopped]);
+  const ending = new Promise<void>((resolve) => end.addEventListener('abort', () => resolve()));
+  try {
+    while (!end.aborted) {
+      const changed = once(changes, 'change', { signal: end }).catch(() => {});
+      const program = start(args);
+      const ended = once(program, 'exit').then(() => 'ended');
+      if ((await Promise.race([changed, ending, ended])) === 'ended' && !end.aborted) {
+        console.log('The program has ended. It starts again on the next change.');
+        await Promise.race([changed, ending]);
+      }
+      if (!end.aborted) await delay(settleMs);
+      await stop(program, kill);
     }
-    await delay(settleMs);
-    await stop(program);
+  } finally {
+    close();
   }
-  close();
 }
 
-async function stop(program: ChildProcess): Promise<void> {
+async function stop(program: ChildProcess, kill?: AbortSignal): Promise<void> {
   if (program.exitCode !== null || program.signalCode !== null) return;
   const ended = once(program, 'exit');
-  const late = setTimeout(() => program.kill('SIGKILL'), maxStopMs);
-  program.kill('SIGINT');
+  const force = (): boolean => program.kill('SIGKILL');
+  const late = setTimeout(force, maxStopMs);
+  kill?.addEventListener('abort', force);
+  if (kill?.aborted) force();
+  else program.kill('SIGINT');
   await ended;
   clearTimeout(late);
 }
 
 if (import.meta.main) {
-  const end = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
+  const [end, kill] = [new AbortController(), new AbortController()];
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => (end.signal.aborted ? kill : end).abort());
   await keepRunning(
     {
       folders: ['server/src', 'sdk/src', 'docs'],
       args: ['--disable-warning=ExperimentalWarning', 'server/bin/namjai.js', 'serve', ...process.argv.slice(2)],
     },
     end.signal,
+    kill.signal,
   );
 }

@@ -21,9 +21,13 @@ test('npm run dev starts the program again on every kind of change, and ends it 
   mkdirSync(source);
   writeFileSync(log, '');
   writeFileSync(main, program('first'));
-  const end = new AbortController();
-  t.after(() => end.abort());
-  const running = keepRunning({ folders: [source], args: [main] }, end.signal);
+  const [end, kill] = [new AbortController(), new AbortController()];
+  const running = keepRunning({ folders: [source], args: [main] }, end.signal, kill.signal);
+  t.after(async () => {
+    end.abort();
+    kill.abort();
+    await running;
+  });
   const started = (name: string) => until(`${name} has started`, () => starts().at(-1)?.[0] === name);
 
   await started('first');
@@ -57,7 +61,15 @@ test('npm run dev starts the program again on every kind of change, and ends it 
   // If it were, a busy machine might show it later: the test would then pass, not fail.
   await delay(5 * settleMs);
   assert.equal(starts().length, count, 'a test is no part of the program');
+
+  for (let i = 0; i < 200; i++) {
+    mkdirSync(join(source, `short-lived-${i}`));
+    rmSync(join(source, `short-lived-${i}`), { recursive: true });
+  }
+  writeFileSync(main, program('deaf', `process.on('SIGINT', () => {}); setInterval(() => {}, 1000);`));
+  await started('deaf');
   end.abort();
+  kill.abort();
   await running;
-  for (const [, pid] of starts()) assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
+  assert.throws(() => process.kill(Number(starts().at(-1)?.[1]), 0), { code: 'ESRCH' });
 });
