@@ -232,7 +232,8 @@ test('a rotation back to an earlier key is not complete because the earlier one 
 });
 
 test('of two operators who begin at nearly the same moment, with different keys, one is refused', async (t) => {
-  for (let later = 0; later < 12; later++) {
+  // Reads take turns of the event loop only on PostgreSQL.
+  for (let later = 0; later < (onNodes ? 12 : 1); later++) {
     const store = await storageSettings(t);
     const old = await buildApp(t, { ...store, ...before });
     await makeSealed(old.runtime, 3);
@@ -240,11 +241,22 @@ test('of two operators who begin at nearly the same moment, with different keys,
       await buildApp(t, { ...store, ...both }),
       await buildApp(t, { ...store, SECRET_KEY: thirdKey, SECRET_KEY_OLD: firstKey }),
     ];
-    const first = one.runtime.sealing.begin();
+    const first = Promise.allSettled([one.runtime.sealing.begin()]);
     for (let turn = 0; turn < later; turn++) await nextTurn();
-    const begun = await Promise.allSettled([first, two.runtime.sealing.begin()]);
+    const second = Promise.allSettled([two.runtime.sealing.begin()]);
+    const begun = [...(await first), ...(await second)];
     assert.deepEqual(begun.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], `${later} turns later`);
     const rows = await old.runtime.audit.list({ action: 'secret_key.rotated' }, { limit: 10 });
     assert.equal(rows.length, 1);
   }
+});
+
+test('two operators who begin with the same keys begin one rotation', async (t) => {
+  const store = await storageSettings(t);
+  await buildApp(t, { ...store, ...before });
+  const [one, two] = [await buildApp(t, { ...store, ...both }), await buildApp(t, { ...store, ...both })];
+  const begun = await Promise.all([one.runtime.sealing.begin(), two.runtime.sealing.begin()]);
+  assert.deepEqual(begun.sort(), [false, true]);
+  const rows = await one.runtime.audit.list({ action: 'secret_key.rotated' }, { limit: 10 });
+  assert.equal(rows.length, 1);
 });

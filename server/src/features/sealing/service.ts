@@ -188,11 +188,13 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
           'nodes_lack_keys',
           `These servers run without both keys: ${lacking.map(({ name }) => name).join('; ')}. Restart them with SECRET_KEY and SECRET_KEY_OLD set as here. One that was killed is forgotten after a minute.`,
         );
-      if (!(await db.write(repo.writes.beginRotation, origins.current(), vault.keyId, before ?? null)))
+      if (!(await db.write(repo.writes.beginRotation, origins.current(), vault.keyId, before ?? null))) {
+        if ((await nodes.refresh()).sealingKey === vault.keyId) return false;
         throw new SealingError(
           'key_refused',
           'Another rotation has begun at the same moment. Ask who has begun it, and see: namjai secret-key rotate --check',
         );
+      }
       await nodes.refresh();
       nodes.tell();
       return true;
