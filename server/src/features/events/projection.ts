@@ -2,6 +2,7 @@
  * Events as overlays, widgets and connections get them. Invariants:
  *
  * - Words are only those that may be shown: `name` is `alert.name`, `display_name` is null, `message` is `alert.message`.
+ * - A tip or an alert in an event of a type that this version does not know is not sent.
  * - A tip that is held, rejected or blocked is not sent. Its `tip.created` says so; `alert.approved` sends it later.
  * - Of a voided tip no words are sent, nor why it was voided: it may be one that was never shown.
  * - A rehearsal, which only sandbox creators have in their log, comes to overlays by frames of its own.
@@ -34,6 +35,7 @@ function project(event: StoredEvent): StoredEvent | null {
   const body = JSON.parse(event.body);
   const { tip, alert } = body.data;
   if (!tip && !alert) return event;
+  if (!screenTreatments.has(event.type)) return null;
   if (tip && event.type === 'alert.replayed' && body.test) return null;
   const data = tip ? projectTip(event.type, tip) : projectAlert(event, alert);
   return data && { ...event, body: JSON.stringify({ ...body, data }) };
@@ -51,10 +53,8 @@ function projectTip(type: string, tip: StoredTip) {
 }
 
 /** Whether screens do not get an event of this type about a tip, by the status of its alert. */
-export function isWithheld(type: string, status: AlertStatus | undefined): boolean {
-  const treatment = screenTreatments.get(type);
-  return treatment === undefined || (treatment === 'words_if_queued' && status !== 'queued');
-}
+export const isWithheld = (type: string, status: AlertStatus | undefined): boolean =>
+  screenTreatments.get(type) === 'words_if_queued' && status !== 'queued';
 
 /** A tip that may be shown, with the words that may be shown. */
 export const tipForScreen = (tip: StoredTip) => withWords(tip, wordsOf(tip));

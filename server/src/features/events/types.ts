@@ -67,7 +67,7 @@ interface EventTypeRow<Data> {
   /** `null`: there is neither in `data`. */
   readonly screen: Data extends { tip: Tip } ? ScreenTreatment : Data extends { alert: Alert } ? 'words' : null;
   readonly changes: Changes | null;
-  /** Whether a developer can cause it in the sandbox's console (sandbox/console/actions.ts): if it is of one creator. */
+  /** Whether the sandbox's console can cause it (sandbox/console/actions.ts). A ping belongs to a webhook: it cannot. */
   readonly sandbox: boolean;
   /** The flag that is true in every event of this type. */
   readonly flag: 'test' | 'replay' | null;
