@@ -27,7 +27,7 @@ interface ListSpec extends Target {
   readonly requests: readonly FloodRequest[];
 }
 
-/** Each connection follows its own chains of refresh tokens, `refreshesInTurn` of each, so that no pair meets its limit. */
+/** Each connection follows its own chains of refresh tokens, `refreshesInTurn` of each, so that none is refreshed too often. */
 export interface RefreshSpec extends Target {
   readonly kind: 'refresh';
   readonly path: string;
@@ -70,7 +70,7 @@ const refreshesInTurn = 1_000;
 
 function refresh({ path, chains, form, connections }: RefreshSpec): Workload {
   if (chains.length < connections || chains.length % connections !== 0)
-    throw new Error('each connection needs as many chains');
+    throw new Error('the number of chains must be a multiple of the number of connections');
   const tokens = chains.map(({ token }) => token);
   const answers = Array.from({ length: connections }, () => 0);
   const chainOf = (connection: number): number =>

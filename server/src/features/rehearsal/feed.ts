@@ -33,7 +33,7 @@ const maxBuffered = 256 * 1024;
 interface Position {
   readonly id: string;
   n: number;
-  ended: boolean;
+  endSent: boolean;
 }
 
 interface Feed {
@@ -60,7 +60,7 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
     const { since, position } = feed;
     if (position?.id === row.id) return Object.assign(feed, { position });
     const n = row.created_at < since ? await repo.playedBefore(db, row.creator_id, since) : 0;
-    return Object.assign(feed, { position: { id: row.id, n, ended: row.ended_at !== null && row.ended_at < since } });
+    return Object.assign(feed, { position: { id: row.id, n, endSent: row.ended_at !== null && row.ended_at < since } });
   }
 
   async function alertsOf(creatorId: string, id: string, steps: readonly repo.StepRow[]): Promise<object[]> {
@@ -97,10 +97,10 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
   /** Sends the next page to feeds at the same position. Returns whether more may follow. */
   async function readPage(creatorId: string, row: repo.RehearsalRow, feeds: readonly PlacedFeed[], after: number) {
     const steps = await repo.stepsAfter(db, creatorId, after, pageSize);
-    const ended = repo.isOver(row) && steps.length < pageSize;
+    const endSent = repo.isOver(row) && steps.length < pageSize;
     const alerts = await alertsOf(creatorId, row.id, steps);
-    for (const { position } of feeds) Object.assign(position, { n: steps.at(-1)?.n ?? after, ended });
-    if (steps.length > 0 || ended) tell(feeds, row, alerts);
+    for (const { position } of feeds) Object.assign(position, { n: steps.at(-1)?.n ?? after, endSent });
+    if (steps.length > 0 || endSent) tell(feeds, row, alerts);
     return steps.length === pageSize;
   }
 
@@ -110,9 +110,9 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
     const row = await repo.rehearsalOf(db, creatorId);
     if (!row) return;
     const placed = await Promise.all(feeds.map((feed) => place(feed, row)));
-    let due = placed.filter(({ position }) => !position.ended);
+    let due = placed.filter(({ position }) => !position.endSent);
     if (row.status === 'stopped' || row.status === 'ended') {
-      for (const { position } of due) position.ended = true;
+      for (const { position } of due) position.endSent = true;
       return due.length > 0 ? tell(due, row, []) : undefined;
     }
     for (;;) {

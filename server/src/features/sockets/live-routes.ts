@@ -136,13 +136,13 @@ export function liveRoutes(
         },
       },
       onSent(subscriber, frames) {
-        if (sandbox) void dropIfTold(subscriber, { creatorId, clientId, kind, frames, resumed });
+        if (sandbox) void dropAsSandboxAsks(subscriber, { creatorId, clientId, kind, frames, resumed });
         resumed = false;
       },
     };
   }
 
-  async function dropIfTold(subscriber: Subscriber, sent: SentFrames): Promise<void> {
+  async function dropAsSandboxAsks(subscriber: Subscriber, sent: SentFrames): Promise<void> {
     const closeText = await sandboxFrames(sent);
     if (closeText === undefined) return;
     subscriber.closeText = closeText;

@@ -45,7 +45,7 @@ const maxGroups = 4;
 /** How long a group of writes waits for a locked row: what others of the group are delayed by it. */
 const groupLockMs = 25;
 /** How long a transaction, or a statement alone, waits for a lock before it lets others have its connection. */
-const aloneLockMs = 500;
+const ungroupedLockMs = 500;
 
 export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
   const pool = new pg.Pool({
@@ -150,7 +150,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   const atOnce = Math.max(1, connections >> 1);
   const atOnceOfOwner = Math.max(1, atOnce >> 1);
-  const workQueue = createWorkQueue({
+  const ungrouped = createWorkQueue({
     atOnce,
     atOnceOf: (owner) => (owner === ownerless.reads || owner === ownerless.writes ? atOnce : atOnceOfOwner),
     maxWaiting: Infinity,
@@ -161,13 +161,13 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const statement = statements.find(sql);
       refuseWrites(statement);
       const read = () => withClient(until, (client) => execute(client, statement, params));
-      return (await retrying(until, () => workQueue.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
+      return (await retrying(until, () => ungrouped.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
     });
 
   const transact = <T>(until: number, owner: string | undefined, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      workQueue.goOn(queueOf('writes', owner), () =>
-        timed(1, () => withClient(until, (client) => transaction(client, statements, run, aloneLockMs))),
+      ungrouped.goOn(queueOf('writes', owner), () =>
+        timed(1, () => withClient(until, (client) => transaction(client, statements, run, ungroupedLockMs))),
       ),
     );
 
@@ -180,9 +180,9 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     });
   const alone: BatcherOptions['alone'] = (until, statement) =>
     retrying(until, () =>
-      workQueue.goOn(queueOf('writes', statement.owner || undefined), async () => {
+      ungrouped.goOn(queueOf('writes', statement.owner || undefined), async () => {
         try {
-          return (await send(until, [statement], aloneLockMs))[0];
+          return (await send(until, [statement], ungroupedLockMs))[0];
         } catch (error) {
           throw error instanceof PipelineFailure ? error.cause : error;
         }
@@ -239,7 +239,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const { seconds: commitSeconds, ...counts } = commits.read();
       const { totalCount: open, idleCount: idle, waitingCount } = pool;
       // Few calls ever wait in the pool itself: each kind of call has a queue before it.
-      const waiting = waitingCount + workQueue.waiting + reads.waiting + writes.waiting;
+      const waiting = waitingCount + ungrouped.waiting + reads.waiting + writes.waiting;
       return { ...counts, commitSeconds, pool: { open, idle, waiting } };
     },
     close() {

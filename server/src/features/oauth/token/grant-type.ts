@@ -53,9 +53,9 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
   /** What `redeem` checks first, by a read. Left out where `wait` or `limit` refuses the same. */
-  precheck?(db: Reader, redeeming: Redeeming<Request>): Promise<Checked<unknown>>;
+  precheck?(db: Reader, redeeming: Redeeming<Request>): Promise<CheckResult<unknown>>;
   /** Counts what is expected to succeed, and refuses it over a limit. Runs for every client, before the write. */
-  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<Checked<unknown>>;
+  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<CheckResult<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume, in one write whose function calls `redeem`. */
@@ -110,13 +110,13 @@ interface WriteSteps<Request, Loaded, Issued extends Issue> extends ReadSteps<Re
   consume(tx: Tx, loaded: Loaded): Promise<Consumption>;
 }
 
-export type Checked<Loaded> = { readonly loaded: Loaded } | Refusal | undefined;
+export type CheckResult<Loaded> = { readonly loaded: Loaded } | Refusal | undefined;
 
 export async function loadAndCheck<Request, Loaded extends { readonly client_id: string }>(
   db: Reader,
   { request, clientId, now }: Redeeming<Request>,
   { load, checks }: ReadSteps<Request, Loaded>,
-): Promise<Checked<Loaded>> {
+): Promise<CheckResult<Loaded>> {
   const loaded = await load(db, request);
   if (loaded?.client_id !== clientId) return undefined;
   for (const check of checks) {

@@ -4,7 +4,7 @@ import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grant
 import { formatScopes, intersectScopes, knownScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import {
-  type Checked,
+  type CheckResult,
   checkCreatorActive,
   defineGrantType,
   invalidGrant,
@@ -103,7 +103,7 @@ export const refreshToken = defineGrantType({
 async function checkAndCount(
   { db, refreshLimit }: TokenParts,
   redeeming: Redeeming<Refresh>,
-): Promise<Checked<RefreshTokenRow | Counted>> {
+): Promise<CheckResult<RefreshTokenRow | Counted>> {
   const known = refreshLimit.recall(redeeming.request.key);
   const isKnown = known?.clientId === redeeming.clientId;
   if (isKnown && !(await refuseAboveLimit(refreshLimit, known.countedFor))) return { loaded: known };
