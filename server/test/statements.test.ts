@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findUntested, literalsOf } from '../../scripts/statements.ts';
+import { findAllColumns, findUntested, literalsOf } from '../../scripts/statements.ts';
 
 const source = `
 const columns = 'id, name';
@@ -34,4 +34,15 @@ test('SQL that no test has run is named, also a part that is filled in now and t
 test('SQL that the schema refuses is named, with the reason', () => {
   assert.deepEqual(untested([page, byName, filter], byName), ['things.ts:4 no such column']);
   assert.deepEqual(untested([page, byName, filter], page), ['things.ts:3 no such column']);
+});
+
+test('SQL that asks for all columns is named', () => {
+  const source =
+    "const sql = ['SELECT * FROM tips', 'SELECT t.* FROM tips t', 'SELECT id FROM tips', 'SELECT COUNT(*) FROM tips'];";
+  const updates = "\nconst update = 'UPDATE tips SET name = $1 RETURNING *';";
+  const found = findAllColumns(literalsOf('things.ts', source + updates));
+  assert.deepEqual(
+    found.map((line) => line.split(': ')[0]),
+    ['things.ts:1', 'things.ts:1', 'things.ts:2'],
+  );
 });

@@ -129,7 +129,7 @@ export async function tipsOfEvents(
  * what was shown, so only the newest tips are looked through.
  */
 const queuedSql = (column: 'created_at' | 'approved_at', more = ''): string =>
-  `SELECT * FROM (SELECT ${columns}, ${column} AS queued_at FROM tips
+  `SELECT ${columns}, queued_at FROM (SELECT ${columns}, ${column} AS queued_at FROM tips
      WHERE creator_id = $1 AND alert_status = 'queued' ${more} AND ${column} >= COALESCE(
        (SELECT ${column} FROM tips WHERE creator_id = $1 AND ${column} >= $2
         ORDER BY ${column} DESC LIMIT 1 OFFSET CAST($4 AS BIGINT)), $2)

@@ -34,7 +34,7 @@ const passedAtCreation = passed('created_at', 'approved_at IS NULL');
 const passedAtApproval = passed('approved_at', 'approved_at IS NOT NULL');
 
 const after = (select: string, at: string): string => `
-SELECT * FROM (${select} WHERE creator_id = $1 AND (${at}, sequence) > ($2, $3) AND ${at} <= $4
+SELECT id, sequence, at, may_be_shown FROM (${select} WHERE creator_id = $1 AND (${at}, sequence) > ($2, $3) AND ${at} <= $4
   ORDER BY ${at}, sequence LIMIT $5) AS ${at}_after`;
 const afterSql = `${after(passedAtCreation, 'created_at')} UNION ALL ${after(passedAtApproval, 'approved_at')}
 ORDER BY at, sequence LIMIT $5`;
@@ -51,7 +51,7 @@ export function passedAfter(
 }
 
 const before = (select: string, at: string): string => `
-SELECT * FROM (${select} WHERE creator_id = $1 AND ${at} >= $2 AND ${at} < $3
+SELECT at, may_be_shown FROM (${select} WHERE creator_id = $1 AND ${at} >= $2 AND ${at} < $3
   ORDER BY ${at} DESC LIMIT $4) AS ${at}_before`;
 const beforeSql = `SELECT at, may_be_shown FROM (${before(passedAtCreation, 'created_at')}
 UNION ALL ${before(passedAtApproval, 'approved_at')} ORDER BY at DESC LIMIT $4) AS passed`;
