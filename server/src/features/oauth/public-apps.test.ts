@@ -259,6 +259,10 @@ test('whatever a stranger shows in the name of a public app is refused without a
   const ended = await connectDevice(app, creator, client, 'tips.read');
   await revoke(http, client, ended.refresh_token);
   const live = await connectDevice(app, creator, client, 'tips.read');
+  const used = await approve(runtime, creator, client, withChallenge);
+  tokensOf(await exchange(http, client, used, withVerifier));
+  app.clock.advance(10_001);
+  assertRefused(await exchange(http, client, used, withVerifier), 400, 'invalid_grant');
   const code = await approve(runtime, creator, client, withChallenge);
   const { write } = runtime.db;
   let written = 0;
@@ -273,8 +277,26 @@ test('whatever a stranger shows in the name of a public app is refused without a
   assertRefused(await refresh(http, client, live.refresh_token, { scope: 'tips.create' }), 400, 'invalid_scope');
   assertRefused(await exchange(http, client, `njc_${'x'.repeat(43)}`, withVerifier), 400, 'invalid_grant');
   assertRefused(await exchange(http, client, code, { code_verifier: 'x'.repeat(43) }), 400, 'invalid_grant');
+  assertRefused(await exchange(http, client, used, withVerifier), 400, 'invalid_grant');
+  assert.equal((await revoke(http, client, ended.refresh_token)).statusCode, 200);
   Object.assign(runtime.db, { write });
   assert.equal(written, 0);
   tokensOf(await refresh(http, client, live.refresh_token));
   tokensOf(await exchange(http, client, code, withVerifier));
+});
+
+test('a used code ends its device only if it comes with its verifier and redirect_uri', async (t) => {
+  const { app, http, runtime, creator, client } = await setup(t);
+  const code = await approve(runtime, creator, client, withChallenge);
+  const { access_token } = tokensOf(await exchange(http, client, code, withVerifier));
+  app.clock.advance(10_001);
+  for (const wrong of [
+    {},
+    { code_verifier: 'x'.repeat(43) },
+    { ...withVerifier, redirect_uri: 'https://app.example/x' },
+  ])
+    assertRefused(await exchange(http, client, code, wrong), 400, 'invalid_grant');
+  assert.equal((await callMe(http, access_token)).statusCode, 200);
+  assertRefused(await exchange(http, client, code, withVerifier), 400, 'invalid_grant');
+  assert.equal((await callMe(http, access_token)).statusCode, 403);
 });

@@ -79,8 +79,9 @@ export function createGrants(parts: GrantsParts) {
   async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
     const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
     const found = await db.write(writes.endGrant, origins.current(), ended);
+    if (found === undefined) return false;
     announce(creatorId);
-    return found !== undefined;
+    return true;
   }
 
   async function endGrantsOf(clientId: string, origin: () => Origin, between?: BetweenWrites): Promise<void> {

@@ -32,7 +32,16 @@ interface CodeExchange {
 
 const readSteps: ReadSteps<CodeExchange, CodeRow> = {
   load: (db, { hash }) => codeByHash(db, hash),
-  checks: [checkUnused, checkNotExpired, checkGrantLives, checkCreatorActive, checkRedirectUri, checkVerifier],
+  // Whoever cannot prove that the code was theirs must not end, by a used code, what it has issued.
+  checks: [
+    checkRedirectUri,
+    checkVerifier,
+    checkNotReused,
+    checkUnused,
+    checkNotExpired,
+    checkGrantLives,
+    checkCreatorActive,
+  ],
 };
 
 async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: NewFamily) {
@@ -88,6 +97,11 @@ function readVerifier(verifier: string | null | undefined): string | undefined {
   if (!verifierForm.test(verifier))
     throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~');
   return verifier;
+}
+
+/** A second use ends the family once. */
+function checkNotReused({ used_at, family_lives }: CodeRow): Refusal | undefined {
+  return used_at !== null && family_lives === 0 ? invalidGrant('The code has been used.') : undefined;
 }
 
 function checkNotExpired({ expires_at }: CodeRow, _: CodeExchange, now: number): Refusal | undefined {

@@ -23,17 +23,20 @@ export interface CodeRow {
   grant_ended_at: number | null;
   creator_suspended_at: number | null;
   app_public: number;
+  /** Whether the family that was issued for it lives. 0 for an unused code. */
+  family_lives: number;
 }
 
 export function codeByHash(db: Reader, hash: string): Promise<CodeRow | undefined> {
   return db.get<CodeRow>(
     `SELECT k.hash, k.creator_id, k.client_id, k.grant_id, k.scope, k.redirect_uri, k.code_challenge, k.expires_at, k.used_at,
        g.scope AS grant_scope, g.ended_at AS grant_ended_at, c.suspended_at AS creator_suspended_at,
-       a.public AS app_public
+       a.public AS app_public, CASE WHEN f.id IS NOT NULL AND f.ended_at IS NULL THEN 1 ELSE 0 END AS family_lives
      FROM authorization_codes k
      JOIN grants g ON g.creator_id = k.creator_id AND g.id = k.grant_id
      JOIN creators c ON c.id = k.creator_id
      JOIN apps a ON a.id = k.client_id
+     LEFT JOIN families f ON f.creator_id = k.creator_id AND f.id = k.family_id
      WHERE k.hash = $1`,
     [hash],
   );
@@ -104,6 +107,26 @@ export function refreshTokenByKey(db: Reader, key: string): Promise<RefreshToken
      WHERE r.hash = $1`,
     [key],
   );
+}
+
+/**
+ * Whether a revocation would change something: the grant lives, and if a family is given (that of a public app's device),
+ * that family does, or it was the last of the grant.
+ */
+export async function isRevocable(
+  db: Reader,
+  creatorId: string,
+  grantId: string,
+  familyId: string | null,
+): Promise<boolean> {
+  const row = await db.get<{ id: string }>(
+    `SELECT g.id FROM grants g WHERE g.creator_id = $1 AND g.id = $2 AND g.ended_at IS NULL
+       AND (CAST($3 AS TEXT) IS NULL
+         OR EXISTS (SELECT 1 FROM families f WHERE f.creator_id = $1 AND f.id = $3 AND f.ended_at IS NULL)
+         OR NOT EXISTS (SELECT 1 FROM families f WHERE f.creator_id = $1 AND f.grant_id = $2 AND f.ended_at IS NULL))`,
+    [creatorId, grantId, familyId],
+  );
+  return row !== undefined;
 }
 
 interface Rotation {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../../test/build-app.ts';
 import { makeApp } from '../../../../test/factories.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type TokenSet,
   tokensOf,
 } from '../../../../test/oauth.ts';
+import { accessTopic } from '../grants/service.ts';
 
 async function assertNothingWorks(app: TestApp, client: Client, issued: readonly TokenSet[], codes: string[] = []) {
   for (const { access_token, refresh_token } of issued) {
@@ -99,6 +101,29 @@ test('any token of the app ends its whole grant: access, refresh, rotated, expir
     assert.equal((await callMe(app.http, next.access_token)).statusCode, 200, name);
     await app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator');
   }
+});
+
+test('security 41: dead tokens and codes, shown again and again, neither write nor disturb the creator’s other apps', async (t) => {
+  const app = await buildApp(t);
+  const { creator, client } = await parties(app);
+  const code = await approve(app.runtime, creator, client);
+  const { access_token, refresh_token } = tokensOf(await exchange(app.http, client, code));
+  app.clock.advance(10_001);
+  const hints: string[] = [];
+  app.runtime.hub.subscribe(accessTopic, (creatorId) => hints.push(creatorId));
+  assertRefused(await exchange(app.http, client, code), 400, 'invalid_grant');
+  await app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator');
+  // The hub sends hints once in an iteration of the event loop.
+  await until('two hints', () => hints.length === 2);
+  const write = t.mock.method(app.runtime.db, 'write');
+  for (const token of [access_token, refresh_token])
+    assert.equal((await revoke(app.http, client, token)).statusCode, 200);
+  assert.equal(write.mock.callCount(), 0);
+  assertRefused(await exchange(app.http, client, code), 400, 'invalid_grant');
+  assert.equal(await app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator'), false);
+  await connect(app, creator, client);
+  await until('a hint of the new grant', () => hints.length > 2);
+  assert.deepEqual(hints, Array(3).fill(creator.creatorId));
 });
 
 test('revoking an unknown token or another app’s is 200 and changes nothing', async (t) => {

@@ -8,7 +8,7 @@ import { OAuthError } from './errors.ts';
 import type { Client, GrantType, TokenParts } from './grant-type.ts';
 import { createRefreshLimit } from './refresh-limit.ts';
 import { grantedScopes, refreshToken } from './refresh-token.ts';
-import { refreshTokenByKey } from './repo.ts';
+import { isRevocable, refreshTokenByKey } from './repo.ts';
 import type { Introspection, TokenResponse } from './schemas.ts';
 
 export interface TokenEndpointParts extends Omit<TokenParts, 'refreshLimit'> {
@@ -86,12 +86,16 @@ export function createTokenEndpoint(given: TokenEndpointParts) {
       return (client) => issue(parts, client);
     },
 
-    /** RFC 7009: any token of the app ends the whole grant, also a used or expired one; of a public app, its family. */
+    /**
+     * RFC 7009: any token of the app ends the whole grant, also a used or expired one; of a public app, its family.
+     * Nothing limits how often a dead token is revoked, so that costs a read only.
+     */
     async revoke(client: Client, token: string): Promise<void> {
-      const end = (creatorId: string, grantId: string, familyId: string) =>
-        client.public === 1
-          ? grants.revokeFamily(creatorId, familyId, 'app')
-          : grants.revokeById(creatorId, grantId, 'app');
+      const end = async (creatorId: string, grantId: string, familyId: string) => {
+        if (!(await isRevocable(db, creatorId, grantId, client.public === 1 ? familyId : null))) return;
+        if (client.public === 1) await grants.revokeFamily(creatorId, familyId, 'app');
+        else await grants.revokeById(creatorId, grantId, 'app');
+      };
       const claims = await tokens.identify(token);
       if (claims?.clientId === client.id) await end(claims.creatorId, claims.grantId, claims.familyId);
       const row = await refreshTokenByKey(db, refreshKey(token));
