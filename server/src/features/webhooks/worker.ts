@@ -26,6 +26,7 @@ import { createDispatcher } from './dispatch/dispatcher.ts';
 import { logDisabled } from './endpoints/enabled-log.ts';
 import { webhookChangesTopic, webhooksTopic } from './endpoints/service.ts';
 import { type Listeners, maxUnanswered } from './listener/listeners.ts';
+import { repeat } from './repeat.ts';
 
 export interface WorkerParts extends Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'vault' | 'fetch' | 'log'> {
   readonly metrics: { readonly registry: Registry };
@@ -43,8 +44,6 @@ const pollMs = 1_000;
 const listenersMs = 500;
 const sweepMs = 10_000;
 const backlogMs = 15_000;
-/** A job runs at most this share of the time. */
-const maxShareOfTime = 1 / 20;
 
 /**
  * The writes of the worker have hundreds of rows. SQLite runs one write after another, so a tip waits for all that are
@@ -192,36 +191,6 @@ export function createWebhookWorker(parts: WorkerParts) {
       await Promise.all([stopQueues(), dispatcher.stop(), cancelling.stop()]);
       await stopQueues();
       await settler.idle();
-    },
-  };
-}
-
-/** Runs a job now and then periodically, never concurrently with itself. `soon` requests a run without the interval. */
-function repeat(job: () => Promise<void>, everyMs: number, onError: (error: unknown) => void) {
-  let timer: NodeJS.Timeout | undefined;
-  let [running, requested, stopped] = [false, false, false];
-
-  async function run(): Promise<void> {
-    if (stopped) return;
-    if (running) {
-      requested = true;
-      return;
-    }
-    clearTimeout(timer);
-    running = true;
-    requested = false;
-    const started = performance.now();
-    await job().catch(onError);
-    const took = performance.now() - started;
-    running = false;
-    if (!stopped) timer = setTimeout(run, requested ? 0 : Math.max(everyMs, took / maxShareOfTime)).unref();
-  }
-  void run();
-  return {
-    soon: () => void run(),
-    stop(): void {
-      stopped = true;
-      clearTimeout(timer);
     },
   };
 }
