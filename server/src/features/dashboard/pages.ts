@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { onceClosed } from '../../platform/http/closed.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
 import { heading, linkButton } from '../../platform/web/blocks.ts';
@@ -128,7 +129,7 @@ export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: P
       connection,
       undefined,
     );
-    reply.raw.once('close', () => subscriber.leave());
+    onceClosed(reply.raw, () => subscriber.leave());
     const refused = (await refusal) ?? connection.refused;
     if (refused) throw new PageError(refused === 'too_many' ? 429 : 502);
     reply.hijack();

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { onceClosed } from '../../platform/http/closed.ts';
 import type { Hub } from '../../platform/hub/hub.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { controlTopic } from '../overlay/index.ts';
@@ -38,7 +39,7 @@ export async function openControlStream(
   const unsubscribe = () => {
     for (const stop of stops) stop();
   };
-  reply.raw.once('close', () => {
+  onceClosed(reply.raw, () => {
     unsubscribe();
     subscriber.leave();
   });

@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { ApiError, errorResponses } from '../../errors.ts';
+import { onceClosed } from '../../platform/http/closed.ts';
 import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
@@ -107,7 +108,7 @@ export function liveRoutes(
       });
       const after = request.headers['last-event-id'];
       const { subscriber, refusal } = streams.subscribe(forGrant('stream', request.grant, after), connection, after);
-      reply.raw.once('close', () => subscriber.leave());
+      onceClosed(reply.raw, () => subscriber.leave());
       const refused = (await refusal) ?? connection.refused;
       if (refused) throw refusalError(refused, /t=(\d+)/.exec(String(reply.getHeader('ratelimit')))?.[1] ?? '1');
       reply.hijack();

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { makePair } from '../../../test/factories.ts';
 import { connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 import { startStopwatch } from '../../../test/stopwatch.ts';
+import { signedInVisitor } from '../../../test/visitor.ts';
 
 async function setUp(t: TestContext) {
   const app = await listen(t);
@@ -144,4 +147,46 @@ test('streams count among the fifty connections of an app and creator', async (t
   assert.equal(refused.response.status, 429);
   const left = /t=(\d+)/.exec(String(refused.response.headers.get('ratelimit')))?.[1];
   assert.equal(refused.response.headers.get('retry-after'), left);
+});
+
+test('whoever goes away before a stream begins leaves neither a subscription nor a slot behind', async (t) => {
+  const { app, pair } = await setUp(t);
+  const { runtime } = app;
+  const { cookies } = await signedInVisitor(app, pair.creatorId);
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const moderator = await runtime.moderators.add(pair.creatorId, 'Nok');
+  let ours: Socket | undefined;
+  app.http.server.on('connection', (opened) => {
+    ours = opened;
+  });
+  let leave = async (): Promise<void> => {};
+  for (const name of ['get', 'all'] as const) {
+    const read = runtime.db[name];
+    t.mock.method(runtime.db, name, async (...query: unknown[]) => {
+      const found = await Reflect.apply(read, runtime.db, query);
+      await leave();
+      return found;
+    });
+  }
+  const subscribe = t.mock.method(runtime.streams, 'subscribe');
+  const { connectionSlots: slots } = runtime.limiter;
+  const [acquire, release] = [t.mock.method(slots, 'acquire'), t.mock.method(slots, 'release')];
+  const streams: [path: string, headers: Record<string, string>][] = [
+    ['/v1/events/stream', pair.headers],
+    ['/dashboard/stream', { cookie }],
+    [`/moderate/${moderator}/stream`, {}],
+  ];
+  for (const [i, [path, headers]] of streams.entries()) {
+    const asked = request(`http://${app.address}${path}`, { headers, agent: false }).on('error', () => {});
+    leave = async () => {
+      leave = async () => {};
+      asked.socket?.resetAndDestroy();
+      await until('the server has seen that', () => ours?.closed === true);
+    };
+    asked.end();
+    await until(`${path} has begun`, () => subscribe.mock.callCount() === i + 1);
+    await subscribe.mock.calls[i]?.result?.refusal;
+    assert.equal(runtime.streams.connected(pair.creatorId, 'stream'), 0, path);
+    assert.equal(acquire.mock.callCount(), release.mock.callCount(), path);
+  }
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,6 +35,19 @@ async function open(t: TestContext) {
   // More than the buffers of the operating system take.
   app.get('/large', (_request, reply) => reply.header('cache-control', 'public').send(Buffer.alloc(30 * mebibyte)));
   app.get('/small', () => 'small');
+  /** A request that is answered when the test says so. */
+  const late = {
+    begun: Promise.withResolvers<ServerResponse>(),
+    go: Promise.withResolvers<void>(),
+    sent: Promise.withResolvers<void>(),
+  };
+  app.get('/late', async (_request, reply) => {
+    late.begun.resolve(reply.raw);
+    await late.go.promise;
+    // After the hooks of the answer.
+    setImmediate(late.sent.resolve);
+    return Buffer.alloc(30 * mebibyte);
+  });
   app.post('/', () => 'done');
   await app.listen({ port: 0, host: '127.0.0.1' });
   t.after(() => app.close());
@@ -53,7 +67,7 @@ async function open(t: TestContext) {
     socket.pause();
     return { socket, start: String(bytes).slice(0, 600) };
   }
-  return { send, begin, bodies };
+  return { send, begin, bodies, late };
 }
 
 test('answers that nobody reads take a bounded amount of memory for each address', async (t) => {
@@ -90,6 +104,17 @@ test('bodies that do not end take a bounded amount of memory for each address', 
   const again = send(known);
   again.write(Buffer.alloc(25 * mebibyte));
   assert.match(String((await once(again, 'data'))[0]), /^HTTP\/1\.1 200 /);
+});
+
+test('an answer to a client that has gone away meanwhile takes no memory of its address', async (t) => {
+  const { send, begin, late } = await open(t);
+  const socket = send('GET /late HTTP/1.1\r\n');
+  const response = await late.begun.promise;
+  socket.destroy();
+  await once(response, 'close');
+  late.go.resolve();
+  await late.sent.promise;
+  assert.match((await begin('GET /large HTTP/1.1\r\n')).start, /^HTTP\/1\.1 200 /);
 });
 
 test('the server itself bounds them', async (t) => {

@@ -10,6 +10,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../addresses.ts';
+import { onceClosed } from './closed.ts';
 import { envelope } from './errors.ts';
 import { httpError } from './http-error.ts';
 
@@ -26,12 +27,13 @@ export function limitHeldBytes(app: FastifyInstance, maxOfAddress = defaultMaxOf
 
   /** Returns whether there is room. What is held is released when the answer is sent or the client is gone. */
   function hold({ ip }: FastifyRequest, { raw }: FastifyReply, bytes: number): boolean {
-    if (bytes < smallBytes) return true;
+    // The answer to a client that is gone is never sent.
+    if (bytes < smallBytes || raw.destroyed) return true;
     const network = networkOf(ip);
     const before = held.get(network) ?? 0;
     if (before > 0 && before + bytes > maxOfAddress) return false;
     held.set(network, before + bytes);
-    raw.once('close', () => {
+    onceClosed(raw, () => {
       const left = (held.get(network) ?? 0) - bytes;
       if (left > 0) held.set(network, left);
       else held.delete(network);

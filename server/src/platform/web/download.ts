@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { onceClosed } from '../http/closed.ts';
 import type { ConnectionSlots } from '../limiter/limiter.ts';
 
 /** The server aborts a download whose client reads nothing for this long. */
@@ -13,9 +14,7 @@ export async function holdSlot(
   most: number,
 ): Promise<boolean> {
   if (!(await slots.acquire(key, most))) return false;
-  // Of a client that has gone away meanwhile, the end of the answer was told before.
-  if (reply.raw.destroyed) slots.release(key);
-  else reply.raw.once('close', () => slots.release(key));
+  onceClosed(reply.raw, () => slots.release(key));
   return true;
 }
 
