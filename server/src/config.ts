@@ -124,10 +124,13 @@ const redis: Parse<string> = (text) => {
   return text;
 };
 
+export const minSecretKeyLength = 32;
+
 const secretKey =
   (advice: string): Parse<string> =>
   (text) => {
-    if (text.length < 32) throw new InvalidSetting(`must have at least 32 characters; ${advice}`);
+    if (text.length < minSecretKeyLength)
+      throw new InvalidSetting(`must have at least ${minSecretKeyLength} characters; ${advice}`);
     return text;
   };
 
@@ -158,7 +161,7 @@ const settings = {
   redisUrl: optional('REDIS_URL', 'redis://…, with PostgreSQL and only then', redis, true),
   secretKey: optional(
     'SECRET_KEY',
-    'Seals secrets at rest; at least 32 characters (made and kept beside the database in development)',
+    `Seals secrets at rest; at least ${minSecretKeyLength} characters (made and kept beside the database in development)`,
     secretKey('make one with: openssl rand -base64 48'),
     true,
   ),
@@ -227,7 +230,7 @@ export class ConfigError extends Error {
 
 /** A setting that is well-formed but cannot be used. The message names it and is for the person who set it. */
 export class SettingFailure extends Error {
-  readonly code: 'database_unavailable' | 'port_in_use' | 'address_refused' | 'folder_refused';
+  readonly code: 'database_unavailable' | 'port_in_use' | 'address_refused' | 'folder_refused' | 'key_refused';
   constructor(code: SettingFailure['code'], message: string) {
     super(message);
     this.code = code;

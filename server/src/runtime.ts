@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from './config.ts';
+import { type Config, minSecretKeyLength, SettingFailure } from './config.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import { type Copies, type CopiesOptions, createCopies } from './platform/db/sqlite-copies.ts';
 import { createIds } from './platform/ids.ts';
@@ -103,11 +103,28 @@ function secretKeysOf(config: Config): [secretKey: string, oldSecretKey?: string
   const file = join(directory, 'secret.key');
   const oldFile = join(directory, 'secret.key.old');
   makeDirectory(directory, 0o700);
+  if (!existsSync(file)) makeKeyFile(file);
+  return existsSync(oldFile) ? [readKeyFile(file), readKeyFile(oldFile)] : [readKeyFile(file)];
+}
+
+/** The file is complete or absent, also after a crash. Of processes that start together, one makes it. */
+function makeKeyFile(file: string): void {
+  const partial = `${file}.${randomUUID()}.part`;
   try {
-    writeFileSync(file, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx' });
+    writeFileSync(partial, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx', flush: true });
+    linkSync(partial, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(partial, { force: true });
   }
-  const read = (name: string) => readFileSync(name, 'utf8').trim();
-  return existsSync(oldFile) ? [read(file), read(oldFile)] : [read(file)];
+}
+
+function readKeyFile(file: string): string {
+  const key = readFileSync(file, 'utf8').trim();
+  if (key.length >= minSecretKeyLength) return key;
+  throw new SettingFailure(
+    'key_refused',
+    `SECRET_KEY: it is not set, and the key in ${file} has fewer than ${minSecretKeyLength} characters. Put the right key there; if nothing was sealed yet, delete the file: the next start makes another.`,
+  );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -80,6 +80,30 @@ test('check-config names a TRUST_PROXY that trusts everybody', async () => {
     assert.match(stderr, /^namjai: TRUST_PROXY has ".*name the addresses/);
   }
   assert.equal((await namjai({ TRUST_PROXY: '10.0.0.0/8, fd00::/8' }, 'check-config')).code, 0);
+});
+
+test('a key beside the database that was cut short is refused, and one that is missing is made once', async (t) => {
+  const directory = temporaryDirectory(t);
+  const env = { DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
+  const key = join(directory, 'secret.key');
+  for (const text of ['', 'x'.repeat(31)]) {
+    writeFileSync(key, text);
+    const { code, stderr } = await namjai(env, 'migrate');
+    assert.deepEqual([code, stderr.trimEnd().split('\n').length], [1, 1], stderr);
+    assert.match(stderr, /^namjai: SECRET_KEY: .*secret\.key has fewer than 32 characters/);
+    assert.equal(readFileSync(key, 'utf8'), text, 'nothing is written over it');
+  }
+  rmSync(key);
+  const starts = await Promise.all([namjai(env, 'migrate'), namjai(env, 'migrate')]);
+  assert.deepEqual(
+    starts.map(({ code }) => code),
+    [0, 0],
+  );
+  assert.match(readFileSync(key, 'utf8'), /^[\w+/=]{64}$/);
+  assert.deepEqual(
+    readdirSync(directory).filter((name) => name.endsWith('.part')),
+    [],
+  );
 });
 
 test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile; standard output is JSON alone', {
