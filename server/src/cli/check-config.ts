@@ -40,13 +40,15 @@ async function checkClock({ database, timeZone }: Config): Promise<{ problems: r
     import('../platform/zone.ts'),
     import('../platform/clock.ts'),
   ]);
-  const db = await open(database);
   try {
-    return await createClockCheck({ db, clock, zone: createZone(timeZone) }).checkClock();
+    const db = await open(database);
+    try {
+      return await createClockCheck({ db, clock, zone: createZone(timeZone) }).checkClock();
+    } finally {
+      await db.close();
+    }
   } catch (error) {
     return { problems: [`The clock could not be compared with the database: ${String(error)}`] };
-  } finally {
-    await db.close();
   }
 }
 

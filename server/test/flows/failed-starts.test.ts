@@ -82,6 +82,15 @@ test('check-config names a TRUST_PROXY that trusts everybody', async () => {
   assert.equal((await namjai({ TRUST_PROXY: '10.0.0.0/8, fd00::/8' }, 'check-config')).code, 0);
 });
 
+test('check-config shows the settings also where the database is damaged', async (t) => {
+  const file = join(temporaryDirectory(t), 'namjai.db');
+  writeFileSync(file, 'x'.repeat(10_000));
+  const { code, stdout, stderr } = await namjai({ DATABASE_URL: `sqlite:${file}`, PORT: '8081' }, 'check-config');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^PORT +8081 +environment/m);
+  assert.match(stdout, /could not be compared with the database: .*file is not a database/);
+});
+
 test('a key beside the database that was cut short is refused, and one that is missing is made once', async (t) => {
   const directory = temporaryDirectory(t);
   const env = { DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };
