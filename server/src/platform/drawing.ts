@@ -48,7 +48,11 @@ export function createDraw(open: typeof sharp): (drawing: Drawing) => Promise<Ui
           input: { create: { width: layer.width, height: layer.height, channels: 4, background: layer.colour } },
         };
       case 'text':
-        font ??= loadFonts(open);
+        font ??= loadFonts(open).catch((error) => {
+          // The next text tries again.
+          font = undefined;
+          throw error;
+        });
         return { input: await textOf(open, await font, layer) };
       case 'portrait':
         return { input: await portraitOf(open, layer.bytes, layer.size) };
@@ -75,17 +79,24 @@ const fontFile = (name: string) =>
  */
 async function loadFonts(open: typeof sharp): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'namjai-fonts-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  let last = '';
-  for (const name of ['thai-400', 'latin-400', 'thai-700', 'latin-700']) {
-    const fontfile = join(folder, `${name}.ttf`);
-    writeFileSync(fontfile, toSfnt(readFileSync(fontFile(name))));
-    await open({ text: { text: 'a', font: family, fontfile } })
-      .png()
-      .toBuffer();
-    last = fontfile;
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+  try {
+    let last = '';
+    for (const name of ['thai-400', 'latin-400', 'thai-700', 'latin-700']) {
+      const fontfile = join(folder, `${name}.ttf`);
+      writeFileSync(fontfile, toSfnt(readFileSync(fontFile(name))));
+      await open({ text: { text: 'a', font: family, fontfile } })
+        .png()
+        .toBuffer();
+      last = fontfile;
+    }
+    return last;
+  } catch (error) {
+    process.off('exit', remove);
+    remove();
+    throw error;
   }
-  return last;
 }
 
 /** Of the height of its box, as large as its width allows. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
+import { temporaryDirectory } from '../../test/temporary-directory.ts';
 import { createPictures, PictureError } from './pictures.ts';
 import { QueueFull } from './work-queue.ts';
 
@@ -130,4 +131,19 @@ test('security 37: one picture is worked on at a time, few wait, and the rest ar
   const refused = results.filter((result) => result.status === 'rejected');
   assert.equal(refused.length, 15);
   for (const { reason } of refused) assert.ok(reason instanceof QueueFull);
+});
+
+test('a text is drawn again once there is room for the fonts', { timeout: 300_000 }, async (t) => {
+  const pictures = createPictures();
+  const text = { kind: 'text', markup: 'น้ำใจ', left: 0, top: 0, width: 200, height: 40 } as const;
+  const draw = () => pictures.draw('owner', { width: 200, height: 40, ground: '#ffffff', layers: [text] });
+  const [before, directory] = [process.env.TMPDIR, temporaryDirectory(t)];
+  t.after(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  process.env.TMPDIR = '/proc/none';
+  await assert.rejects(draw(), { code: 'ENOENT' });
+  process.env.TMPDIR = directory;
+  assert.equal((await sharp(await draw()).metadata()).width, 200);
 });
