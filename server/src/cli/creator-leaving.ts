@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, linkSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
@@ -19,8 +19,9 @@ function addExport(group: Command, { env, print }: Context): void {
     .argument('<USERNAME>', 'Username of the creator')
     .argument('<FILE>', 'Where the archive is written; the file must not exist yet')
     .action(async (username: string, file: string) => {
-      if (existsSync(file))
-        throw new Failure('file_exists', `${file} exists already. Name another file: an export replaces none.`);
+      const exists = () =>
+        new Failure('file_exists', `${file} exists already. Name another file: an export replaces none.`);
+      if (existsSync(file)) throw exists();
       if (!existsSync(dirname(file))) throw new Failure('no_folder', `There is no folder ${dirname(file)}.`);
       await withRuntime(env, async ({ accounts, exports }) => {
         const { id } = await accounts.byUsername(username);
@@ -28,7 +29,10 @@ function addExport(group: Command, { env, print }: Context): void {
         try {
           const { bytes } = await exports.archive({ id, username });
           await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true }));
-          renameSync(partial, file);
+          // Unlike a rename, this fails if the file was made meanwhile.
+          linkSync(partial, file);
+        } catch (error) {
+          throw error instanceof Error && 'code' in error && error.code === 'EEXIST' ? exists() : error;
         } finally {
           rmSync(partial, { force: true });
         }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -154,6 +154,12 @@ test('the operator’s command writes a file that nobody else may read, and repl
   assert.deepEqual([creator.username, creator.password_hash], ['malee', undefined]);
   assert.match((await runCommand(app.env, 'creator', 'export', 'malee', file)).err, /exists already/);
   assert.match((await runCommand(app.env, 'creator', 'export', 'nobody', `${file}.2`)).err, /no creator named/);
+  // As if another program had made the file while the archive was written.
+  const taken = `${file}.3`;
+  symlinkSync('nowhere', taken);
+  const late = await runCommand(app.env, 'creator', 'export', 'malee', taken);
+  assert.deepEqual([late.code, readlinkSync(taken)], [1, 'nowhere'], late.out);
+  assert.match(late.err, /exists already/);
 });
 
 test('every exported column of JSON is exported as JSON', () => {
