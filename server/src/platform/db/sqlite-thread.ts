@@ -212,10 +212,11 @@ export class WritingThread implements SqliteWriter {
 
   #refuseOverdue(): void {
     const { withinMs } = this.#options;
-    const sent = this.#sent.flat().filter((call) => !call.refused && isOverdue(call, withinMs));
-    const queued = this.#queue.filter((call) => isOverdue(call, withinMs));
-    this.#queue = this.#queue.filter((call) => !queued.includes(call));
-    for (const call of [...sent, ...queued]) {
+    const overdue = this.#sent.flat().filter((call) => !call.refused && isOverdue(call, withinMs));
+    const left: Call[] = [];
+    for (const call of this.#queue) (isOverdue(call, withinMs) ? overdue : left).push(call);
+    this.#queue = left;
+    for (const call of overdue) {
       call.refused = true;
       call.reject(new StorageUnavailable('The writing thread did not answer in time', { reason: 'timeout' }));
     }
