@@ -117,21 +117,24 @@ async function listenToLog(
   const key = webhookKey(secret);
   const stopped = stopSignal();
   const forward = createForward(url);
-  let position = (await events.head(creator.id))?.sequence ?? 0;
-  print(
-    { listening: true, creator: creator.username, forward_to: url.href, secret },
-    `Events of ${creator.username} go to ${url.href}, signed with\n${secret}\nPress Ctrl-C to stop.`,
-  );
-  while (!stopped.aborted && (await mayListen())) {
-    const found = await events.after(creator.id, position, 100);
-    for (const { body, sequence } of found) {
-      if (stopped.aborted) break;
-      const answer = await forward(standardFormat({ event_id: JSON.parse(body).id, body }, [key], Date.now()));
-      position = sequence;
-      const { object, text } = describeForwarded(body, answer, terminal);
-      print(object, text);
+  try {
+    let position = (await events.head(creator.id))?.sequence ?? 0;
+    print(
+      { listening: true, creator: creator.username, forward_to: url.href, secret },
+      `Events of ${creator.username} go to ${url.href}, signed with\n${secret}\nPress Ctrl-C to stop.`,
+    );
+    while (!stopped.aborted && (await mayListen())) {
+      const found = await events.after(creator.id, position, 100);
+      for (const { body, sequence } of found) {
+        if (stopped.aborted) break;
+        const answer = await forward(standardFormat({ event_id: JSON.parse(body).id, body }, [key], Date.now()));
+        position = sequence;
+        const { object, text } = describeForwarded(body, answer, terminal);
+        print(object, text);
+      }
+      if (found.length === 0) await sleep(pollMs, undefined, { signal: stopped }).catch(() => {});
     }
-    if (found.length === 0) await sleep(pollMs, undefined, { signal: stopped }).catch(() => {});
+  } finally {
+    await forward.close();
   }
-  await forward.close();
 }
