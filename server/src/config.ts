@@ -4,7 +4,7 @@ import { dataFolder, defaultDatabaseUrl } from './platform/data-folder.ts';
 
 /**
  * The table of settings. The configuration, `check-config` and the guide are derived from it: to add a setting, add a
- * row. No other module reads the environment.
+ * row. No other module reads a setting of the server from the environment.
  */
 
 /** A value that cannot be used. The message is for the person who set it. */

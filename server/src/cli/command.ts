@@ -34,7 +34,10 @@ export async function withRuntime<T>(
   ]);
   const runtime = await createRuntime(config, { log: createLog({ level: 'silent' }) });
   try {
-    return await runtime.origins.run(operatorActor, () => use(runtime));
+    return await runtime.origins.run(
+      () => operatorActor(env),
+      () => use(runtime),
+    );
   } finally {
     await runtime.close();
   }

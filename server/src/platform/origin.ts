@@ -2,8 +2,8 @@
  * Who makes a change, and from where. Every write that the audit log tells of takes an `Origin` first, so the compiler
  * names each call that lacks it: `db.write(repo.writes.renamePasskey, origins.current(), creatorId, id, name)`.
  *
- * `current()` is the origin of the request or command that is being handled: `run` sets it for everything that the given
- * function starts, so that services need no argument for it. What the clock does says so: `clock()`.
+ * `run` sets the actor of a request or a command, for the given function and for all that it starts. `current()` is the
+ * origin with that actor, so services need no argument for it. A change that the clock makes has the origin `clock()`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { userInfo } from 'node:os';
@@ -40,14 +40,19 @@ export function createOrigins(clock: Clock, newId: NewId) {
   };
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The operator, at the command line. */
-export function operatorActor(): Actor {
-  return { actor: 'operator', address: null, requestId: null, osUser: osUserName() };
-}
+export const operatorActor = (env: Environment): Actor => ({
+  actor: 'operator',
+  address: null,
+  requestId: null,
+  osUser: osUserName(env),
+});
 
 /** With sudo, who typed the command, and not the user of the server. A container may run as a user id without a name. */
-function osUserName(): string {
-  if (process.env.SUDO_USER) return process.env.SUDO_USER;
+function osUserName({ SUDO_USER }: Environment): string {
+  if (SUDO_USER) return SUDO_USER;
   try {
     return userInfo().username;
   } catch {
