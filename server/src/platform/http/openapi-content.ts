@@ -57,7 +57,7 @@ export function errorContent(
   return { 'application/json': { schema: hoist(plain, components), examples: Object.fromEntries(examples) } };
 }
 
-export function parametersOf(schema: unknown, place: 'path' | 'query' | 'header', components: Json): Json[] {
+export function parametersOf(schema: unknown, location: 'path' | 'query' | 'header', components: Json): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>;
     required?: string[];
@@ -66,22 +66,22 @@ export function parametersOf(schema: unknown, place: 'path' | 'query' | 'header'
     const { description, ...rest } = property;
     return {
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       description,
       schema: hoist(rest, components),
     };
   });
 }
 
-/** Replaces titled schemas by references to components, and drops what only the server needs. */
+/** Replaces titled schemas by references to components, and drops `x-rule`: the words of a refusal. */
 export function hoist(schema: unknown, components: Json): unknown {
   if (Array.isArray(schema)) return schema.map((item) => hoist(item, components));
   if (schema === null || typeof schema !== 'object') return schema;
   const source = schema as Json;
   const copy: Json = {};
   for (const [key, value] of Object.entries(source)) {
-    if (key === 'x-rule' || key.startsWith('~')) continue;
+    if (key === 'x-rule') continue;
     copy[key] = key === 'examples' || key === 'default' ? value : hoist(value, components);
   }
   const name = source.title;
