@@ -43,7 +43,7 @@ interface Call {
 
 type Methods = Record<string, (args: never) => unknown>;
 
-/** Prints `{ready: {baseUrl}}` on a line of its own, then an answer for each call: `{id, value}` or `{id, error}`. */
+/** Prints `{ready: {baseUrl}}` or `{failed}` on a line of its own, then an answer for each call: `{id, value}` or `{id, error}`. */
 export async function serveTests({ argv, env, stdin, stdout, exit }: Surroundings): Promise<void> {
   const print = (line: object) => void stdout.write(`${JSON.stringify(line)}\n`);
   if (env.NODE_ENV === 'production') {

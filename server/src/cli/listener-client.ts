@@ -17,8 +17,8 @@ export interface ListenerClientOptions {
   readonly signal: AbortSignal;
 }
 
-/** How a connection ended. `failed`: there was none. */
-interface End {
+/** How a connection ended, or why there was none. */
+interface ConnectionEnd {
   readonly why: string;
   readonly wasReady: boolean;
   readonly waitMs?: number;
@@ -48,11 +48,17 @@ export async function runListener(options: ListenerClientOptions): Promise<void>
   }
 }
 
-function connectOnce({ server, clientId, clientSecret, signal, ...options }: ListenerClientOptions): Promise<End> {
+function connectOnce({
+  server,
+  clientId,
+  clientSecret,
+  signal,
+  ...options
+}: ListenerClientOptions): Promise<ConnectionEnd> {
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const url = new URL('/v1/webhooks/listen', server.replace(/^http/, 'ws'));
   const webSocket = new WebSocket(url, { headers: { authorization }, handshakeTimeout, maxPayload });
-  const { promise, resolve, reject } = Promise.withResolvers<End>();
+  const { promise, resolve, reject } = Promise.withResolvers<ConnectionEnd>();
   let [wasReady, why] = [false, ''];
   const silence = setTimeout(() => webSocket.terminate(), maxSilenceMs);
   const stop = () => webSocket.close(1000);
@@ -139,7 +145,7 @@ const resultOf = (id: string, { status, error, body, durationMs }: ForwardedAnsw
 });
 
 /** The server answered, but not with a WebSocket. Throws what no later try could mend. */
-function refusal(status: number, text: string, retryAfter: string | undefined): Pick<End, 'why' | 'waitMs'> {
+function refusal(status: number, text: string, retryAfter: string | undefined): Pick<ConnectionEnd, 'why' | 'waitMs'> {
   if (status === 429) return { why: 'too many calls', waitMs: 1000 * Math.max(1, Number(retryAfter) || 1) };
   if (status >= 500) return { why: `the server answered ${status}` };
   const { code, message } = readError(text);

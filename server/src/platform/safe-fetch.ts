@@ -29,7 +29,7 @@ interface Outgoing {
   readonly body: string | Uint8Array;
 }
 
-/** Either a status or an error; a request never rejects. */
+/** A request never rejects. Both a status and an error: the connection failed, or was too slow, after the head of the answer. */
 export interface Answer {
   readonly status: number | null;
   readonly error: string | null;

@@ -3,10 +3,10 @@
  * wait some are refused. Invariants:
  *
  * - What waits is begun in rotation between owners, so whoever asks for much of it waits for themselves.
- * - Where there is a limit for one owner, the other places stay free for others, although some of the owner wait.
+ * - Where there is a limit for one owner, the other slots stay free for others, although some of the owner wait.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
- *   So an owner who asks for one thing is refused only if there are more owners than places.
- * - Work that goes on is not refused. However much of it an owner has, it takes one place in the queue.
+ *   So an owner who asks for one thing is refused only if more owners wait than the queue may hold.
+ * - What `goOn` adds is not refused. However much of it an owner has waiting, it counts as one.
  */
 import { RoundRobin } from './round-robin.ts';
 
@@ -16,7 +16,7 @@ export interface WorkQueue {
    * account.
    */
   run<T>(owner: string, task: () => Promise<T>): Promise<T>;
-  /** For the next part of work that has begun: waits its turn like all, but is not refused. */
+  /** For work that must not be refused, such as the next part of what has begun. It waits like all other work. */
   goOn<T>(owner: string, task: () => Promise<T>): Promise<T>;
   /** How many tasks wait. */
   readonly waiting: number;
@@ -24,7 +24,7 @@ export interface WorkQueue {
 
 export interface WorkQueueOptions {
   readonly atOnce: number;
-  /** How many of one owner run at once; without it, as many as there are places. */
+  /** How many of one owner run at once; without it, as many as there are slots. */
   readonly atOnceOf?: (owner: string) => number;
   readonly maxWaiting: number;
 }
@@ -44,7 +44,7 @@ interface Waiting {
 
 const mayBeRefused = ({ refuse }: Waiting): boolean => refuse !== undefined;
 
-/** How many places in the queue the waiting tasks of one owner take. */
+/** How many the waiting tasks of one owner count as. */
 function weightOf(tasks: readonly Waiting[]): number {
   const refusable = tasks.filter(mayBeRefused).length;
   return refusable < tasks.length ? refusable + 1 : refusable;
@@ -81,13 +81,13 @@ export function createWorkQueue({ atOnce, atOnceOf, maxWaiting }: WorkQueueOptio
     return weight >= maxWaiting;
   }
 
-  /** Takes the place at once, before others ask for it. */
+  /** Acquires the slot at once, before others ask for it. */
   const begins = (owner: string, begin: () => void) => (): void => {
     count(owner, 1);
     begin();
   };
 
-  function takePlace(owner: string): boolean {
+  function acquireSlot(owner: string): boolean {
     if (running >= atOnce || mayBegin?.(owner) === false) return false;
     count(owner, 1);
     return true;
@@ -108,12 +108,12 @@ export function createWorkQueue({ atOnce, atOnceOf, maxWaiting }: WorkQueueOptio
       return waiting.size;
     },
     async goOn(owner, task) {
-      if (!takePlace(owner))
+      if (!acquireSlot(owner))
         await new Promise<void>((resolve) => waiting.add(owner, { begin: begins(owner, resolve) }));
       return execute(owner, task);
     },
     async run(owner, task) {
-      if (!takePlace(owner)) {
+      if (!acquireSlot(owner)) {
         if (isFull() && !makeRoomFor(owner)) throw new QueueFull();
         await new Promise<void>((resolve, reject) =>
           waiting.add(owner, { begin: begins(owner, resolve), refuse: () => reject(new QueueFull()) }),

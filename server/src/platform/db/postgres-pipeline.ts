@@ -36,7 +36,7 @@ export class PipelineFailure extends Error {
   }
 }
 
-/** Until the end of the transaction. In one statement with the rest of the pipeline, so that it costs no round trip. */
+/** Holds until the end of the transaction. Sent first in the pipeline, this statement costs no round trip. */
 const limitLocks = nameStatement(`SELECT set_config('lock_timeout', $1, true)`);
 
 interface Column {

@@ -66,7 +66,7 @@ const protocolErrors = [1002, 1003, 1007, 1009];
 const maxIgnoredBytes = 16 * 1024;
 /** How much of a connection is parsed in one turn: a frame with a token, or 340 pings. */
 const turnBytes = 2048;
-/** Of a connection that its first frame closes, the others are not parsed. */
+/** Bytes are parsed in slices of this size, so that frames after one that closes the connection are mostly not parsed. */
 const sliceBytes = 512;
 
 export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): WebSockets {
