@@ -80,13 +80,13 @@ export function createApp(runtime: Runtime): App {
     log,
     metrics,
     caller: (request) => request.grant ?? callerOf(request, pages.session(request)?.creatorId),
-    isOnPurpose: (reply) => reply.hasHeader(chaosHeader),
-    failed(request, reply) {
+    isInjectedFault: (reply) => reply.hasHeader(chaosHeader),
+    onFailure(request, reply) {
       const clientId = request.grant?.clientId ?? request.clientId;
       const chaos = reply.hasHeader(chaosHeader);
       if (clientId !== undefined) runtime.failures.record(clientId, (at) => toFailure(request, reply, at, chaos));
     },
-    elsewhere: pages.errorWriter,
+    pageErrorWriter: pages.errorWriter,
   });
   http.decorateRequest('grant');
   http.decorateRequest('clientId');

@@ -7,11 +7,11 @@ import type { Config } from './config.ts';
 import { createRehearsalWorker, type RehearsalWorker } from './features/rehearsal/index.ts';
 import { createWebhookWorker, type WebhookWorker } from './features/webhooks/index.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { listening } from './places.ts';
 import { steadyMs } from './platform/clock.ts';
 import { StorageUnavailable } from './platform/db/database.ts';
 import { listen } from './platform/http/listen.ts';
 import { serveMetrics } from './platform/metrics.ts';
+import { explainListenError } from './preflight.ts';
 import { createRuntime, logsAreText, type Runtime } from './runtime.ts';
 import { welcome } from './welcome.ts';
 
@@ -77,7 +77,11 @@ async function patiently<T>({ log }: Runtime, step: () => Promise<T>): Promise<T
 
 async function startMetrics({ metrics, config }: Runtime): Promise<Server | undefined> {
   if (config.metricsPort === undefined) return undefined;
-  return listening('METRICS_HOST', 'METRICS_PORT', serveMetrics(metrics, config.metricsHost, config.metricsPort));
+  return explainListenError(
+    'METRICS_HOST',
+    'METRICS_PORT',
+    serveMetrics(metrics, config.metricsHost, config.metricsPort),
+  );
 }
 
 async function checkDemo({ config, demo }: Runtime): Promise<void> {
@@ -99,7 +103,7 @@ interface Running {
 }
 
 async function start(app: App, metrics: Server | undefined, runtime: Runtime): Promise<Running> {
-  const connectionsClosed = await listening('HOST', 'PORT', listen(app.http, runtime.config));
+  const connectionsClosed = await explainListenError('HOST', 'PORT', listen(app.http, runtime.config));
   const { host, port } = runtime.config;
   runtime.log.info({ version: manifest.version, host, port }, 'listening');
   const webhookWorker = createWebhookWorker(runtime);

@@ -40,14 +40,14 @@ export interface StorageParts {
 export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { database } = parts.config;
   const name = database.engine === 'sqlite' ? database.file : describeAddress(database.url);
-  const storage = await naming(name, () =>
+  const storage = await explainOpenError(name, () =>
     database.engine === 'sqlite' ? openEmbedded(database.file, parts) : openShared(database.url, parts),
   );
-  return { ...storage, migrate: (now) => naming(name, () => storage.migrate(now)) };
+  return { ...storage, migrate: (now) => explainOpenError(name, () => storage.migrate(now)) };
 }
 
 /** Says which setting leads to a database that cannot be used. */
-async function naming<T>(name: string, open: () => Promise<T>): Promise<T> {
+async function explainOpenError<T>(name: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {

@@ -27,7 +27,7 @@ import { createMemoryLimiter } from './platform/limiter/memory.ts';
 import { createLog } from './platform/log.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 
-interface Surroundings {
+interface ProcessStreams {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream;
@@ -44,7 +44,7 @@ interface Call {
 type Methods = Record<string, (args: never) => unknown>;
 
 /** Prints `{ready: {baseUrl}}` or `{failed}` on a line of its own, then an answer for each call: `{id, value}` or `{id, error}`. */
-export async function serveTests({ argv, env, stdin, stdout, exit }: Surroundings): Promise<void> {
+export async function serveTests({ argv, env, stdin, stdout, exit }: ProcessStreams): Promise<void> {
   const print = (line: object) => void stdout.write(`${JSON.stringify(line)}\n`);
   if (env.NODE_ENV === 'production') {
     print({ failed: 'This server is for tests: NODE_ENV must not be production.' });

@@ -1,6 +1,6 @@
 /** A row of every table that belongs to somebody, each text of which says where it stands: `mark.table.column`. */
 import type { Database, Value } from '../src/platform/db/database.ts';
-import { type TableFate, tables } from '../src/platform/db/tables.ts';
+import { type TablePolicy, tables } from '../src/platform/db/tables.ts';
 import { execute } from './sql.ts';
 
 interface Column {
@@ -22,7 +22,7 @@ export const columnsOf = (db: Database, table: string): Promise<Column[]> =>
   );
 
 /** Tables whose rows belong to a creator or an app, with the columns that say so. */
-export const ownedTables = Object.entries<TableFate>(tables).flatMap(([table, { owner }]) =>
+export const ownedTables = Object.entries<TablePolicy>(tables).flatMap(([table, { owner }]) =>
   owner ? [{ table, owner }] : [],
 );
 

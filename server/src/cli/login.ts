@@ -36,7 +36,7 @@ async function login(typed: string, { env, print, note, terminal }: Context): Pr
   ]);
   const server = readServer(typed);
   const logins = createLogins(env);
-  const { place, oauth } = logins.begin(server, await cliClientId(server), allScopes.join(' '));
+  const { pending, oauth } = logins.begin(server, await cliClientId(server), allScopes.join(' '));
   const stopped = stopSignal();
   let approvedBy: string | undefined;
   try {
@@ -52,12 +52,12 @@ async function login(typed: string, { env, print, note, terminal }: Context): Pr
     });
     approvedBy = creatorId;
     const { username } = await oauth.as(creatorId).me();
-    await logins.save({ ...place, creatorId, username });
+    await logins.save({ ...pending, creatorId, username });
     print({ server, username, creator_id: creatorId, scope }, `Signed in at ${server} as ${plainText(username)}.`);
   } catch (error) {
     // Best effort: tokens that nobody has any more should not stay valid for a month.
     if (approvedBy !== undefined) await oauth.disconnect(approvedBy).catch(() => {});
-    await logins.discard(place.tokens);
+    await logins.discard(pending.tokens);
     if (stopped.aborted) throw new Failure('cancelled', 'You are not signed in: it was stopped.');
     throw error;
   }

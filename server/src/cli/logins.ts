@@ -53,15 +53,15 @@ export function createLogins(env: Environment) {
     });
 
   return {
-    /** A place for the tokens of a new sign-in. The one before at this server works until `save`. */
+    /** Begins a sign-in, with a file for its tokens. The one before at this server works until `save`. */
     begin(server: string, clientId: string, scope: string) {
-      const place = {
+      const pending = {
         server,
         clientId,
         tokens: `tokens-${randomUUID()}.json`,
         key: randomBytes(32).toString('base64'),
       };
-      return { place, oauth: oauthOf(place, scope) };
+      return { pending, oauth: oauthOf(pending, scope) };
     },
 
     async save(login: Login): Promise<void> {

@@ -45,14 +45,17 @@ const commands: readonly ((program: Command, context: Context) => void)[] = [
   addDemoCommands,
 ];
 
-interface Surroundings {
+interface ProcessStreams {
   readonly env: Environment;
   readonly stdout: Output;
   readonly stderr: Output;
 }
 
 /** Runs one command and answers the exit code: 0, 1 for a failure, 2 for wrong usage. */
-export async function main(argv: readonly string[], { env, stdout, stderr }: Surroundings = process): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  { env, stdout, stderr }: ProcessStreams = process,
+): Promise<number> {
   const json = argv.includes('--json');
   const terminal = createTerminal(stdout, env);
   // Whatever a command prints may hold what others wrote.

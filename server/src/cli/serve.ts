@@ -14,8 +14,8 @@ export function addServeCommand(program: Command, { env }: Context): void {
     )
     .action(async () => {
       const config = readConfig(env);
-      const { checkPlaces } = await import('../places.ts');
-      await checkPlaces(config);
+      const { checkAddressesAndFolders } = await import('../preflight.ts');
+      await checkAddressesAndFolders(config);
       const { serve } = await import('../main.ts');
       await serve(config);
     });

@@ -23,7 +23,7 @@ export function createLog(options: { level: string; pretty?: boolean; stream?: p
     {
       level: options.level,
       base: null,
-      serializers: { err: serializeError },
+      serializers: { err: errorFields },
       hooks: { streamWrite: (line) => escapeHidden(redactLine(line)) },
     },
     stream,
@@ -48,13 +48,13 @@ function escapeHidden(text: string): string {
 const hidden = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]|\p{M}{5,}/gu;
 
 /** `code` is what tells one failure of a connection or a database from another. */
-function serializeError(error: unknown): unknown {
+function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack } = error;
   return { name, message, ...('code' in error ? { code: error.code } : {}), stack };
 }
 
-/** Writes the lines of one turn of the event loop together, because each write costs the length of the whole buffer. */
+/** Writes the lines of one iteration of the event loop together, because each write costs the length of the whole buffer. */
 function bufferLines(stream: pino.DestinationStream): (text: string) => void {
   let buffered = '';
   const flush = (): void => {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createPacer } from './pacer.ts';
 import { RoundRobin } from './round-robin.ts';
-import { createTurns } from './turns.ts';
 
 /** How long a piece of work may compute before others run. */
 const longestMs = 1;
 
 /** Of all such work one piece runs in an iteration of the event loop, in rotation between those whose work it is. */
-const inTurn = createTurns(1);
+const paced = createPacer(1);
 const waiting = new RoundRobin<() => void>();
 
 /**
@@ -19,7 +19,7 @@ export function createPauses(owner: string, now: () => number = () => performanc
     if (now() < until) return;
     await new Promise<void>((begin) => {
       waiting.add(owner, begin);
-      inTurn(() => waiting.take()?.());
+      paced(() => waiting.take()?.());
     });
     until = now() + longestMs;
   };
@@ -29,7 +29,7 @@ export function createPauses(owner: string, now: () => number = () => performanc
 export type Steps<Result> = Generator<void, Result>;
 
 /** Runs the steps of `owner` in such turns. */
-export async function runInTurns<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
+export async function runWithPauses<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
   const pause = createPauses(owner);
   for (;;) {
     await pause();

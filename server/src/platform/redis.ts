@@ -7,9 +7,9 @@
  */
 import { createClient } from 'redis';
 
-const CONNECT_TIMEOUT_MS = 2_000;
-const MAX_RETRY_MS = 1_000;
-const MAX_MISSED_HEARTBEATS = 4;
+const connectTimeoutMs = 2_000;
+const maxRetryMs = 1_000;
+const maxMissedHeartbeats = 4;
 
 export interface RedisConnectionOptions {
   readonly url: string;
@@ -64,8 +64,8 @@ function buildClient(url: string) {
     // The default timeout costs an abort signal for each command, and covers only the time until it is written.
     commandOptions: { timeout: 0 },
     socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, MAX_RETRY_MS) * (0.5 + Math.random() / 2),
+      connectTimeout: connectTimeoutMs,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, maxRetryMs) * (0.5 + Math.random() / 2),
     },
   });
 }
@@ -103,7 +103,7 @@ function watch(client: RedisClient, { connect, onSilence, heartbeatMs }: WatchOp
       connect();
     } else if (awaitsReply) {
       missed += 1;
-      if (missed < MAX_MISSED_HEARTBEATS) return;
+      if (missed < maxMissedHeartbeats) return;
       client.destroy();
       onSilence();
     } else if (client.isReady) {

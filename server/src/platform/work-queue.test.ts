@@ -62,7 +62,7 @@ test('security 41: however much of one owner goes on, another is not refused', a
   await Promise.all([...going, ...asked]);
 });
 
-test('security 41: one owner has so many places, and the others stay free although more of theirs wait', async () => {
+test('security 41: one owner has so many slots, and the others stay free although more of theirs wait', async () => {
   const { goOn } = createWorkQueue({
     atOnce: 3,
     atOnceOf: (owner) => (owner === 'nobody' ? 3 : 2),
@@ -80,14 +80,14 @@ test('security 41: one owner has so many places, and the others stay free althou
   assert.deepEqual(running, ['many', 'many']);
   const one = add('one');
   assert.deepEqual(running, ['many', 'many', 'one']);
-  // The place of the one who is done stays free for the next.
+  // The slot of the one who is done stays free for the next.
   ends.pop()?.();
   await one;
   await nextTurn();
   assert.deepEqual(running, ['many', 'many']);
   const others = [add('other'), add('last')];
   assert.deepEqual(running, ['many', 'many', 'other']);
-  // Of those who wait the next has the place: of the many, then the last.
+  // Of those who wait the next has the slot: of the many, then the last.
   ends.shift()?.();
   await nextTurn();
   assert.deepEqual(running.toSorted(), ['many', 'many', 'other']);

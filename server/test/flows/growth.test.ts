@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
 import { jobs } from '../../src/housekeeping.ts';
-import { type TableFate, tables } from '../../src/platform/db/tables.ts';
+import { type TablePolicy, tables } from '../../src/platform/db/tables.ts';
 import { createAuthenticator } from '../authenticator.ts';
 import { buildApp } from '../build-app.ts';
 import { makeCreator, makePair } from '../factories.ts';
@@ -11,8 +11,8 @@ import { execute } from '../sql.ts';
 import { signedInVisitor } from '../visitor.ts';
 
 const day = 86_400_000;
-const pruned = Object.entries<TableFate>(tables)
-  .filter(([, fate]) => 'job' in fate.pruned)
+const pruned = Object.entries<TablePolicy>(tables)
+  .filter(([, policy]) => 'job' in policy.pruned)
   .map(([table]) => table);
 
 test('everything that grows has an end: a year later the jobs leave none of it', async (t) => {

@@ -9,7 +9,7 @@ import { fillTables, ownedTables } from '../../../test/marked-rows.ts';
 import { rowsWith } from '../../../test/rows-with.ts';
 import { execute } from '../../../test/sql.ts';
 import { storedBytes } from '../../../test/stored-bytes.ts';
-import { type TableFate, tables } from '../../platform/db/tables.ts';
+import { type TablePolicy, tables } from '../../platform/db/tables.ts';
 
 const day = 86_400_000;
 const password = 'a long password';
@@ -38,7 +38,7 @@ test('security 53: of a deleted account no table keeps anything, and others keep
   );
   assert.deepEqual(kept, []);
   for (const { table, owner } of ownedTables) {
-    const { erased }: TableFate = tables[table as keyof typeof tables];
+    const { erased }: TablePolicy = tables[table as keyof typeof tables];
     const column = owner.creator;
     if (erased !== 'deleted' || column === undefined) continue;
     assert.deepEqual(await db.all(`SELECT ${column} FROM ${table} WHERE ${column} = $1`, [mine.creatorId]), [], table);

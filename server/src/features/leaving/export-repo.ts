@@ -1,6 +1,6 @@
 /** Reads a creator's rows of any table for the export. What is exported stands in platform/db/tables.ts. */
 import type { Reader, Value } from '../../platform/db/database.ts';
-import { type TableFate, tables } from '../../platform/db/tables.ts';
+import { type TablePolicy, tables } from '../../platform/db/tables.ts';
 
 export interface ExportedTable {
   readonly name: string;
@@ -20,7 +20,7 @@ export type Row = Record<string, Value>;
 /** The tables that the owner's export contains. */
 export async function exportedTables(db: Reader): Promise<ExportedTable[]> {
   const found: ExportedTable[] = [];
-  for (const [name, { owner, exported }] of Object.entries<TableFate>(tables)) {
+  for (const [name, { owner, exported }] of Object.entries<TablePolicy>(tables)) {
     if (!owner || (typeof exported === 'object' && 'not' in exported)) continue;
     const without = exported === 'all' ? [] : exported.without;
     const columns = (await columnsOf(db, name)).filter(({ column }) => !without.includes(column));
@@ -37,7 +37,7 @@ export async function exportedTables(db: Reader): Promise<ExportedTable[]> {
   return found;
 }
 
-function ownedBy({ creator, app }: NonNullable<TableFate['owner']>): string {
+function ownedBy({ creator, app }: NonNullable<TablePolicy['owner']>): string {
   const conditions = [
     ...(creator === undefined ? [] : [`${creator} = $1`]),
     ...(app === undefined ? [] : [`${app} IN (SELECT id FROM apps WHERE owner_id = $1)`]),
@@ -81,7 +81,7 @@ async function keyOf(db: Reader, table: string, creator: string): Promise<string
  * The rest of a key that begins with the creator, who is the same in all rows. SQLite finds rows after a position by an
  * index only if the position does not begin with a column that is given already; else each read passes all rows before.
  */
-const keyWithin = ({ creator, app }: NonNullable<TableFate['owner']>, key: string[]): string[] =>
+const keyWithin = ({ creator, app }: NonNullable<TablePolicy['owner']>, key: string[]): string[] =>
   app === undefined && key.length > 1 && key[0] === creator ? key.slice(1) : key;
 
 /** The next rows after `last`, which is a row with the columns of the key. */

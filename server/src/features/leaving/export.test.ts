@@ -11,7 +11,7 @@ import { columnsOf, fillTables, ownedTables } from '../../../test/marked-rows.ts
 import { unzip } from '../../../test/unzip.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { migrations } from '../../platform/db/migrations/index.ts';
-import { type TableFate, tables } from '../../platform/db/tables.ts';
+import { type TablePolicy, tables } from '../../platform/db/tables.ts';
 import { jsonColumns } from './export.ts';
 import { exportedTables, nextRows, type Row } from './export-repo.ts';
 
@@ -28,7 +28,7 @@ test('the archive has every exported column of every table, no other one, and no
   const everything = [...files.values()].join('\n');
   assert.doesNotMatch(everything, /other\./);
   for (const { table } of ownedTables) {
-    const { exported }: TableFate = tables[table as keyof typeof tables];
+    const { exported }: TablePolicy = tables[table as keyof typeof tables];
     const rows = JSON.parse(files.get(`${table}.json`)?.toString() ?? 'null');
     if (typeof exported === 'object' && 'not' in exported) {
       assert.equal(rows, null, `${table} is exported`);
@@ -169,7 +169,7 @@ test('every exported column of JSON is exported as JSON', () => {
   );
   assert.ok(declared.length > 10);
   for (const { table, column } of declared) {
-    const { exported }: TableFate = tables[table as keyof typeof tables];
+    const { exported }: TablePolicy = tables[table as keyof typeof tables];
     const hidden = typeof exported === 'object' && ('not' in exported || exported.without.includes(column));
     assert.ok(hidden || jsonColumns.has(column), `${table}.${column} is JSON: name it in jsonColumns`);
   }

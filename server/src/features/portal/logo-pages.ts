@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readOn } from '../../platform/http/errors.ts';
+import { dropBody } from '../../platform/http/errors.ts';
 import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -79,7 +79,7 @@ export function logoPages(
     bodyLimit: logoBytes + 64 * 1024,
     errorHandler: async (error, request, reply) => {
       if (error.statusCode !== 413) throw error;
-      readOn(request, reply);
+      dropBody(request, reply);
       return refuse(request as AppRequest, reply, 'logoLarge', 413);
     },
     // Before the body: nobody else's megabytes are read.

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import { readOn } from '../../platform/http/errors.ts';
+import { dropBody } from '../../platform/http/errors.ts';
 import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -86,7 +86,7 @@ export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): 
     bodyLimit: avatarBytes + 64 * 1024,
     errorHandler: async (error, request, reply) => {
       if (error.statusCode !== 413) throw error;
-      readOn(request, reply);
+      dropBody(request, reply);
       return show(request, reply, { status: 413, wrong: { avatar: words(request)('pictureLarge') } });
     },
     // Before the body: nobody else's five megabytes are read.

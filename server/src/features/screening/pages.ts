@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
+import { createPauses, runWithPauses, type Steps } from '../../platform/pauses.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
@@ -72,7 +72,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
   scope.post(`${home}/names`, longForm, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const names = formText(request, 'names');
-    const parsed = await runInTurns(creatorId, parseNames(names, words(request)));
+    const parsed = await runWithPauses(creatorId, parseNames(names, words(request)));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { names }, wrong: parsed.wrong });
     return save(request, reply, (rules) => ({ ...rules, blockedNames: parsed }));
   });
@@ -83,7 +83,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     const list = newList(request.params.kind, t);
     const { lists } = await screening.get(creatorId);
     if (hasList(lists, list.id)) return pages.redirect(reply, listAddress(list.id));
-    const problem = await runInTurns(creatorId, sizeProblem([...lists, list], t));
+    const problem = await runWithPauses(creatorId, sizeProblem([...lists, list], t));
     if (problem) return pages.redirect(reply, home, { tone: 'warn', text: problem });
     const added = (rules: Rules) =>
       hasList(rules.lists, list.id) ? rules : { ...rules, lists: [...rules.lists, list] };
@@ -97,10 +97,10 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     const { lists } = await screening.get(creatorId);
     if (!hasList(lists, id)) return pages.redirect(reply, home, { tone: 'warn', text: t('gone') });
     const list = { ...readList(request), id };
-    const parsed = await runInTurns(creatorId, parseList(list, t));
+    const parsed = await runWithPauses(creatorId, parseList(list, t));
     if ('wrong' in parsed) return show(request, reply, { status: 422, typed: { list }, wrong: parsed.wrong });
     const replaced = (all: readonly RuleList[]) => all.map((each) => (each.id === id ? { ...parsed, id } : each));
-    const problem = await runInTurns(creatorId, sizeProblem(replaced(lists), t));
+    const problem = await runWithPauses(creatorId, sizeProblem(replaced(lists), t));
     if (problem) return show(request, reply, { status: 422, typed: { list }, wrong: { words: problem } });
     return save(request, reply, (rules) => ({ ...rules, lists: replaced(rules.lists) }), listAddress(id));
   });

@@ -10,7 +10,7 @@
  * - New names are held only after the names of earlier tips are known. These are stored in batches before: a crash between
  *   leaves known names that nothing asks for.
  */
-import { createPauses, runInTurns, type Steps } from '../../platform/pauses.ts';
+import { createPauses, runWithPauses, type Steps } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { creatorGone } from '../events/index.ts';
 import { nameKey } from './fold.ts';
@@ -90,7 +90,7 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   async function compile(creatorId: string): Promise<Cached> {
     await createPauses(creatorId)();
     const { rules, version } = await get(creatorId);
-    return { version, size: sizeOf(rules), rules: await runInTurns(creatorId, compileRules(rules)) };
+    return { version, size: sizeOf(rules), rules: await runWithPauses(creatorId, compileRules(rules)) };
   }
 
   async function rulesFor(creatorId: string, refused: number | undefined): Promise<Cached> {
@@ -119,7 +119,7 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   async function learnNames(creatorId: string): Promise<void> {
     let keys = new Set<string>();
     for await (const names of recentNames(creatorId)) {
-      for (const key of await runInTurns(creatorId, keysOf(names))) keys.add(key);
+      for (const key of await runWithPauses(creatorId, keysOf(names))) keys.add(key);
       if (keys.size < namesAtOnce) continue;
       await db.write(repo.writes.addKnownNames, creatorId, [...keys]);
       keys = new Set();

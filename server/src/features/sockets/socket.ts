@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { leavePlace } from '../../platform/http/connections.ts';
+import { releaseReadSlot } from '../../platform/http/connections.ts';
 import type { AcceptedWebSocket } from '../../platform/http/websocket.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
 import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
@@ -163,7 +163,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   // --- to the client
 
   welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
-    leavePlace(this.socket);
+    releaseReadSlot(this.socket);
     this.head = sequence;
     const session = { session_id: this.sessionId, keepalive_seconds: 25 };
     this.#write(textFrame(JSON.stringify({ type: 'welcome', ...session, sequence, oldest, resumed, replayed })));
@@ -205,7 +205,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     const row = closeReasons[reason];
     this.#closedWith = row.code;
     // Strangers that came together are refused together.
-    this.#accepted[wasLive ? 'close' : 'closeInTurn'](row.code, closeText ?? row.reason, withinMs);
+    this.#accepted[wasLive ? 'close' : 'closePaced'](row.code, closeText ?? row.reason, withinMs);
   }
 
   #fail(reason: CloseReason): void {

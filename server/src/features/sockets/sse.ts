@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { leavePlace } from '../../platform/http/connections.ts';
+import { releaseReadSlot } from '../../platform/http/connections.ts';
 import type { CloseReason } from './close-reasons.ts';
 import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
 import type { EncodedEvents } from './encoded-events.ts';
@@ -26,7 +26,7 @@ export class SseConnection extends BackpressuredSocket implements Connection {
    * breaks before the first one. Simple clients skip a block that begins with a comment.
    */
   welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
-    leavePlace(this.socket);
+    releaseReadSlot(this.socket);
     this.#response.writeHead(200, this.#headers);
     this.#response.write(
       resumed === false

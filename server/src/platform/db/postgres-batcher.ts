@@ -52,8 +52,8 @@ export class StatementBatcher {
   /** The owners of the groups in flight. */
   readonly #owners = new Set<string>();
   #inFlight = 0;
-  /** How many groups in flight are not slow. */
-  #quick = 0;
+  /** How many groups in flight hold further ones back: those that are not slow. */
+  #holdingBack = 0;
   #scheduled = false;
 
   constructor(options: BatcherOptions) {
@@ -94,27 +94,27 @@ export class StatementBatcher {
   }
 
   #maySend({ length }: readonly Waiting[]): boolean {
-    return length > 0 && this.#inFlight < this.#options.maxGroups && (this.#quick === 0 || length >= maxPipeline);
+    return length > 0 && this.#inFlight < this.#options.maxGroups && (this.#holdingBack === 0 || length >= maxPipeline);
   }
 
   async #send(group: Waiting[]): Promise<void> {
     const owners = ownersOf(group);
     for (const owner of owners) this.#owners.add(owner);
     this.#inFlight += 1;
-    this.#quick += 1;
-    let quick = true;
-    const isSlow = (): void => {
-      if (quick) this.#quick -= 1;
-      quick = false;
+    this.#holdingBack += 1;
+    let holdsBack = true;
+    const stopHoldingBack = (): void => {
+      if (holdsBack) this.#holdingBack -= 1;
+      holdsBack = false;
       this.#schedule();
     };
-    const timer = setTimeout(isSlow, slowMs);
+    const timer = setTimeout(stopHoldingBack, slowMs);
     // The sort is stable: within an owner the order of arrival stays.
     const apart = await this.#run(group.sort((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0)));
     clearTimeout(timer);
     for (const owner of owners) if (!apart.has(owner)) this.#owners.delete(owner);
     this.#inFlight -= 1;
-    isSlow();
+    stopHoldingBack();
   }
 
   /** Answers the owners of what still runs alone. */

@@ -14,7 +14,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { createTurns } from '../turns.ts';
+import { createPacer } from '../pacer.ts';
 import { createWorkQueue } from '../work-queue.ts';
 import { CommitStats } from './commit-stats.ts';
 import { completeAnswer, type Database, type Reader, StorageUnavailable, type Tx } from './database.ts';
@@ -72,13 +72,13 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   pool.on('connect', (client) => client.on('error', () => {}));
 
   // Calls that wait for the same locked row are late together, and to tell one of them takes 0.3 ms.
-  const refuseInTurn = createTurns(2);
+  const refusePaced = createPacer(2);
 
   async function call<T>(run: (until: number) => Promise<T>): Promise<T> {
     if (closed) throw new Error('The database is closed');
     calls += 1;
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => refuseInTurn(() => late.reject(notInTime())), withinMs);
+    const timer = setTimeout(() => refusePaced(() => late.reject(notInTime())), withinMs);
     try {
       return await Promise.race([run(performance.now() + withinMs), late.promise]);
     } finally {

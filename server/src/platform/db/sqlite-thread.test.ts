@@ -210,7 +210,7 @@ test('a write has moved the version of its tables before it is answered', { time
       answered = true;
       assert.notEqual(db.version(['things']), before);
     });
-    // So the version was asked for in the very turn in which the answer comes.
+    // So the version was asked for in the very iteration in which the answer comes.
     while (!answered) {
       await nextTurn(undefined, { signal: t.signal });
       db.version(['things']);

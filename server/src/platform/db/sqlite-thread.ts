@@ -13,7 +13,7 @@ import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { steadyMs } from '../clock.ts';
-import { createTurns } from '../turns.ts';
+import { createPacer } from '../pacer.ts';
 import { StorageUnavailable, type Write } from './database.ts';
 import { deserializeError, type SerializedError } from './serialized-error.ts';
 
@@ -107,7 +107,7 @@ export class WritingThread implements SqliteWriter {
   readonly #onTruncated: ((truncated: boolean) => void)[] = [];
   readonly #onIdle: (() => void)[] = [];
   /** A commit may answer 256 writes, each of which goes on to an answer of its own. */
-  readonly #inTurn = createTurns(settledAtOnce);
+  readonly #paced = createPacer(settledAtOnce);
   /** How many groups are answered and wait for their turn. */
   #settling = 0;
 
@@ -282,7 +282,7 @@ export class WritingThread implements SqliteWriter {
     this.#onCommit();
     const group = this.#sent.shift() ?? [];
     this.#settling += 1;
-    this.#inTurn(() => this.#settle(group, outcomes));
+    this.#paced(() => this.#settle(group, outcomes));
   }
 
   #settle(group: readonly Call[], outcomes: readonly ThreadOutcome[]): void {

@@ -136,7 +136,7 @@ describe('SQLite', () => {
     );
   });
 
-  test('lets a function await what needs no turn of the event loop', async (t) => {
+  test('lets a function await what needs no iteration of the event loop', async (t) => {
     const db = await withTables(open(t), 'things');
     await db.write(
       inThisThread(async (tx) => {

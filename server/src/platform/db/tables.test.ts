@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { buildApp, onNodes } from '../../../test/build-app.ts';
 import { jobs } from '../../housekeeping.ts';
 import type { Database } from './database.ts';
-import { type TableFate, tables } from './tables.ts';
+import { type TablePolicy, tables } from './tables.ts';
 
-const fates: [string, TableFate][] = Object.entries(tables);
+const policies: [string, TablePolicy][] = Object.entries(tables);
 
 /** The real schema: the columns of every table. */
 async function schemaOf(db: Database): Promise<Map<string, string[]>> {
@@ -23,9 +23,9 @@ async function schemaOf(db: Database): Promise<Map<string, string[]>> {
 test('every table says what becomes of its rows, and every column that it names exists', async (t) => {
   const { runtime } = await buildApp(t);
   const schema = await schemaOf(runtime.db);
-  const declared = fates.map(([name]) => name).filter((name) => !onNodes || name !== 'table_versions');
+  const declared = policies.map(([name]) => name).filter((name) => !onNodes || name !== 'table_versions');
   assert.deepEqual([...schema.keys()].sort(), declared.sort(), 'tables.ts must name every table, and no other');
-  for (const [name, { owner, exported, sealed }] of fates) {
+  for (const [name, { owner, exported, sealed }] of policies) {
     const columns = schema.get(name) ?? [];
     if (onNodes && name === 'table_versions') continue;
     const named = [
@@ -52,6 +52,6 @@ test('every table says what becomes of its rows, and every column that it names 
 });
 
 test('a table that grows has a job that deletes what is old', () => {
-  for (const [name, { pruned }] of fates)
+  for (const [name, { pruned }] of policies)
     if ('job' in pruned) assert.ok(Object.hasOwn(jobs, pruned.job), `${name} is pruned by no job: ${pruned.job}`);
 });

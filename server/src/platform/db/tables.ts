@@ -2,7 +2,7 @@
  * Every table, and how its rows are exported, erased, resealed and pruned. tables.test.ts compares this table with the
  * schema: a table, a sealed column or a job that is missing here fails.
  */
-export interface TableFate {
+export interface TablePolicy {
   /** The column with the id of the creator or app that owns a row; both if it may be either; `null` if nobody does. */
   readonly owner: { readonly creator?: string; readonly app?: string } | null;
   /** Which columns the owner's export contains, or why it contains none. */
@@ -173,22 +173,22 @@ export const tables = {
     exported: { not: 'the log of who got events that are exported' },
     pruned: job('prune webhook deliveries'),
   },
-} as const satisfies Record<string, TableFate>;
+} as const satisfies Record<string, TablePolicy>;
 
 const ownedBy = (owner: 'creator' | 'app'): readonly { readonly table: string; readonly column: string }[] =>
-  Object.entries<TableFate>(tables).flatMap(([table, fate]) => {
-    const column = fate.owner?.[owner];
+  Object.entries<TablePolicy>(tables).flatMap(([table, policy]) => {
+    const column = policy.owner?.[owner];
     return column === undefined ? [] : [{ table, column }];
   });
 
 /** Every column that is sealed. */
-export const sealedColumns: readonly (SealedColumn & { readonly table: string })[] = Object.entries<TableFate>(
+export const sealedColumns: readonly (SealedColumn & { readonly table: string })[] = Object.entries<TablePolicy>(
   tables,
 ).flatMap(([table, { sealed }]) => sealed.map((column) => ({ table, ...column })));
 
 /** Tables whose rows go with their creator or app. */
 export const isErased = (table: string): boolean =>
-  Object.entries<TableFate>(tables).some(([name, { erased }]) => name === table && erased === 'deleted');
+  Object.entries<TablePolicy>(tables).some(([name, { erased }]) => name === table && erased === 'deleted');
 
 /** Tables whose rows belong to a creator, with the column of the creator's id. */
 export const creatorTables = ownedBy('creator');

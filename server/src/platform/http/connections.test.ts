@@ -6,7 +6,7 @@ import { type AddressInfo, connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
-import { leavePlace, limitConnections } from './connections.ts';
+import { limitConnections, releaseReadSlot } from './connections.ts';
 import { readRequestsSingly } from './pipelining.ts';
 
 async function listen(t: TestContext, isExempt: (address: string) => boolean) {
@@ -50,7 +50,7 @@ async function listenForFew(t: TestContext, { maxWaitMs = 60_000, minIdleMs = 0 
   const answers = new Map<string, () => void>();
   const server = createServer(({ url = '', socket }, response) => {
     answers.set(url, () =>
-      response.setHeader('connection', limits.isPlaceWanted(socket) ? 'close' : 'keep-alive').end(),
+      response.setHeader('connection', limits.isReadSlotWanted(socket) ? 'close' : 'keep-alive').end(),
     );
   });
   const { idleSince } = readRequestsSingly(server);
@@ -104,14 +104,14 @@ test('security 42: of few connections of an address something is read; the other
   await none('/4');
 });
 
-test('a connection that has become a stream leaves its place to one that waits', async (t) => {
+test('a connection that has become a stream leaves its slot to one that waits', async (t) => {
   const { ask, comes, none } = await listenForFew(t);
   const [first] = [await ask('/1'), await ask('/2'), await ask('/3'), await ask('/4')];
   await comes('/2');
   await none('/3');
-  leavePlace(first.accepted);
+  releaseReadSlot(first.accepted);
   await comes('/3');
-  leavePlace(first.accepted);
+  releaseReadSlot(first.accepted);
   await none('/4');
   first.socket.resetAndDestroy();
   await none('/4');

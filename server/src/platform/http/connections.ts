@@ -1,21 +1,21 @@
 /**
  * The connections of one address. Invariants:
  *
- * - An address has a bounded number of them open. One more is closed before anything is read of it.
- * - Of far fewer the server reads at a time. Node.js reads from every connection that has something to say, or that ends,
- *   in the same iteration of the event loop, 0.04 ms each: thousands that do so at one moment would stall everybody.
- * - The others wait outside, for a bounded time: nothing of them is read, not even their end, and the HTTP server does not
- *   know them. One is let in when a connection of the same address is closed, or has become a stream, which does not count:
- *   how many of those there are is bounded by who opens them.
- * - One that waits has the place of a connection that has been answered and has asked for nothing for a second, if there is
- *   such a one or as soon as there is: that is closed, as it would be after its time. So idle connections keep nobody out,
- *   and a client that sends its next request when it has an answer does not lose it.
+ * - The number of open connections of an address is bounded. One more is closed before anything of it is read.
+ * - The server reads far fewer of them at a time: each has a read slot. Node.js reads every connection that has data or an
+ *   end in the same iteration of the event loop, 0.04 ms each, so thousands at one moment would stall everybody.
+ * - A connection without a read slot waits, for a bounded time. Nothing of it is read, not even its end, and the HTTP
+ *   server does not know it.
+ * - A slot becomes free when its connection closes, or becomes a stream: the number of streams is bounded for each
+ *   credential that opens them.
+ * - While others of its address wait, a connection that has been idle for a second, its last request answered, is closed.
+ *   So idle connections keep nobody out, and a client that sends its next request right after an answer does not lose it.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { networkOf } from '../addresses.ts';
-import { createTurns } from '../turns.ts';
+import { createPacer } from '../pacer.ts';
 
 export interface ConnectionLimitsOptions {
   /** Whether connections from this address are not counted: a proxy carries those of many people. */
@@ -31,20 +31,20 @@ export interface ConnectionLimitsOptions {
 /** Enough for an app with thousands of sockets; a stranger's idle connections cost about 10 KiB each. */
 const defaultMaxOfAddress = 10_000;
 const defaultMaxReadOfAddress = 256;
-/** How many that have waited are let in in an iteration of the event loop. */
-const letInAtOnce = 8;
+/** How many connections that have waited are admitted in an iteration of the event loop. */
+const admittedPerIteration = 8;
 /** More when the server closes, which has little time. */
-const letInAtOnceByEnd = 128;
+const admittedPerIterationAtClose = 128;
 const defaultMaxWaitMs = 30_000;
 /** Longer than an answer and the next request are on their way. */
 const defaultMinIdleMs = 1000;
 /** While some wait, how often idle connections are looked for, and how many of an address are closed then. */
-const roomEveryMs = 100;
+const closeIdleEveryMs = 100;
 const maxClosedAtOnce = 32;
 
 export interface ConnectionLimits {
-  /** Whether others of its address wait for its place: it is to be closed after the answer. */
-  isPlaceWanted(socket: Socket): boolean;
+  /** Whether others of its address wait for its slot: then it is closed after the answer. */
+  isReadSlotWanted(socket: Socket): boolean;
   /** Reads of whoever comes from now on, and of all that wait, some in each iteration. For a server that closes. */
   finish(): Promise<void>;
 }
@@ -53,20 +53,20 @@ interface Address {
   open: number;
   readonly read: Set<Socket>;
   readonly waiting: Set<Socket>;
-  readonly letIn: (socket: Socket) => void;
+  readonly admit: (socket: Socket) => void;
 }
 
 const addressOf = new WeakMap<Socket, Address>();
 
-/** For a connection that has become a stream of somebody who is known. */
-export function leavePlace(socket: Socket): void {
+/** For a connection that is closed, or has become a stream of somebody who is known. */
+export function releaseReadSlot(socket: Socket): void {
   const address = addressOf.get(socket);
   if (!address?.read.delete(socket)) return;
   const [next] = address.waiting;
   if (!next) return;
   address.waiting.delete(next);
   address.read.add(next);
-  address.letIn(next);
+  address.admit(next);
 }
 
 export function limitConnections(
@@ -81,10 +81,10 @@ export function limitConnections(
   }: ConnectionLimitsOptions,
 ): ConnectionLimits {
   const addresses = new Map<string, Address>();
-  /** Those of which some wait, or waited a moment ago. */
+  /** The addresses of which connections wait, or waited a moment ago. */
   const crowded = new Set<Address>();
-  const inTurn = createTurns(letInAtOnce);
-  /** Those of the HTTP server, which hear of a connection when it is let in. */
+  const paced = createPacer(admittedPerIteration);
+  /** Those of the HTTP server. They are called when a connection is admitted. */
   const listeners = server.listeners('connection');
   let maxRead = maxReadOfAddress;
 
@@ -95,12 +95,12 @@ export function limitConnections(
     // Reset by the client before it was accepted. What it sent can still be read.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
-    if (isExempt(socket.remoteAddress.replace(/^::ffff:/, ''))) letIn(socket);
+    if (isExempt(socket.remoteAddress.replace(/^::ffff:/, ''))) admit(socket);
     else enter(socket, networkOf(socket.remoteAddress));
   });
 
   function enter(socket: Socket, network: string): void {
-    const address = addresses.get(network) ?? { open: 0, read: new Set(), waiting: new Set(), letIn: letInLater };
+    const address = addresses.get(network) ?? { open: 0, read: new Set(), waiting: new Set(), admit: admitLater };
     if (address.open >= maxOfAddress) return void socket.destroy();
     addresses.set(network, address);
     addressOf.set(socket, address);
@@ -108,29 +108,29 @@ export function limitConnections(
     socket.once('close', () => {
       address.open -= 1;
       address.waiting.delete(socket);
-      leavePlace(socket);
+      releaseReadSlot(socket);
       if (address.open === 0) addresses.delete(network);
     });
     if (address.read.size < maxRead) {
       address.read.add(socket);
-      return void letIn(socket);
+      return void admit(socket);
     }
     address.waiting.add(socket);
     socket.setTimeout(maxWaitMs).on('timeout', destroy);
     // What has come of the others is read first.
-    setImmediate(makeRoom, address, 1);
-    if (crowded.size === 0) setTimeout(makeRoomForAll, roomEveryMs).unref();
+    setImmediate(closeIdle, address, 1);
+    if (crowded.size === 0) setTimeout(closeIdleOfAll, closeIdleEveryMs).unref();
     crowded.add(address);
   }
 
-  function makeRoomForAll(): void {
+  function closeIdleOfAll(): void {
     for (const address of crowded)
-      if (address.waiting.size > 0) makeRoom(address, maxClosedAtOnce);
+      if (address.waiting.size > 0) closeIdle(address, maxClosedAtOnce);
       else crowded.delete(address);
-    if (crowded.size > 0) setTimeout(makeRoomForAll, roomEveryMs).unref();
+    if (crowded.size > 0) setTimeout(closeIdleOfAll, closeIdleEveryMs).unref();
   }
 
-  function makeRoom({ read, waiting }: Address, max: number): void {
+  function closeIdle({ read, waiting }: Address, max: number): void {
     const before = performance.now() - minIdleMs;
     let left = Math.min(max, waiting.size);
     for (const socket of read) {
@@ -138,15 +138,15 @@ export function limitConnections(
       const since = idleSince(socket);
       if (since === undefined || since > before) continue;
       left -= 1;
-      leavePlace(socket);
+      releaseReadSlot(socket);
       socket.destroySoon();
     }
   }
 
-  /** Thousands may leave their places together. */
-  const letInLater = (socket: Socket): void => inTurn(() => letIn(socket));
+  /** Thousands of slots may be released together. */
+  const admitLater = (socket: Socket): void => paced(() => admit(socket));
 
-  function letIn(socket: Socket): void {
+  function admit(socket: Socket): void {
     if (socket.destroyed) return;
     socket.setTimeout(0).off('timeout', destroy);
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
@@ -154,7 +154,7 @@ export function limitConnections(
   }
 
   return {
-    isPlaceWanted(socket) {
+    isReadSlotWanted(socket) {
       const address = addressOf.get(socket);
       return address !== undefined && address.waiting.size > 0;
     },
@@ -164,9 +164,9 @@ export function limitConnections(
       for (const { waiting } of addresses.values())
         for (const socket of waiting) {
           waiting.delete(socket);
-          letIn(socket);
+          admit(socket);
           count += 1;
-          if (count % letInAtOnceByEnd === 0) await nextIteration();
+          if (count % admittedPerIterationAtClose === 0) await nextIteration();
         }
     },
   };

@@ -25,14 +25,14 @@ const frameworkErrors: Readonly<Record<string, HttpErrorCode>> = {
 /** A queue of costly work moves on within a second or two. */
 const queueRetrySeconds = '2';
 
-/** Turns everything that is thrown into a response. `elsewhere` may write it for a request without a route. */
+/** Turns everything that is thrown into a response. `pageErrorWriter` may write it for a request without a route. */
 export function useErrorHandler(
   app: FastifyInstance,
   log: Log,
-  elsewhere: (request: FastifyRequest) => ErrorWriter | undefined,
+  pageErrorWriter: (request: FastifyRequest) => ErrorWriter | undefined,
 ): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const write = request.is404 ? elsewhere(request) : undefined;
+    const write = request.is404 ? pageErrorWriter(request) : undefined;
     return answerError(toHttpError(error, request, log), request, reply, write);
   });
 }
@@ -46,7 +46,7 @@ export function answerError(
   reply.code(error.status).headers(error.headers);
   reply.errorCode = error.code;
   reply.errorDetails = error.details;
-  if (error.code === 'body_too_large') readOn(request, reply);
+  if (error.code === 'body_too_large') dropBody(request, reply);
   return write
     ? write(error, request, reply)
     : reply.type('application/json; charset=utf-8').send(envelope(error, request.id));
@@ -56,7 +56,7 @@ export function answerError(
  * Reads and drops the rest of the body. Fastify would close the connection instead, and a client that is still sending
  * would see a broken connection before it reads the response.
  */
-export function readOn(request: FastifyRequest, reply: FastifyReply): void {
+export function dropBody(request: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection');
   request.raw.resume();
 }

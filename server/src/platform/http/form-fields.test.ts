@@ -36,7 +36,7 @@ test('a form with files has few parts, whose headers are short', async () => {
     await assert.rejects(parseParts(usual, type), isRefused);
 });
 
-test('security 41: a form is searched in turns and once, whatever its bytes are', async () => {
+test('security 41: a form is searched with pauses and once, whatever its bytes are', async () => {
   const boundary = '----abcdefghijklmnopqrstuvwxyz';
   const file = `--${boundary}\r\ncontent-disposition: form-data; name="a"; filename="b"\r\n\r\n`;
   const megabytes = (text: string) => text.repeat(7_000_000 / text.length);

@@ -42,7 +42,7 @@ export async function parseParts(body: Buffer, contentType: string): Promise<For
     left.headerBytes -= headerLength;
     const { name, fileName, type } = readPartHeaders(body.toString('utf8', at, at + headerLength));
     const start = at + headerLength + 4;
-    const end = await findInTurns(body, `\r\n${boundary}`, start);
+    const end = await findWithPauses(body, `\r\n${boundary}`, start);
     const content = body.subarray(start, end);
     if (fileName === undefined) {
       left.textBytes -= content.length;
@@ -58,7 +58,7 @@ const isAt = (body: Buffer, text: string, at: number): boolean =>
   body.toString('latin1', at, at + text.length) === text;
 
 /** Where the text begins in the bytes from `start` on. Others are served between two steps. */
-async function findInTurns(body: Buffer, text: string, start: number): Promise<number> {
+async function findWithPauses(body: Buffer, text: string, start: number): Promise<number> {
   for (let at = start; at < body.length; at += searchedAtOnce) {
     if (at > start) await nextIteration();
     const found = body.subarray(at, at + searchedAtOnce + text.length - 1).indexOf(text, 0, 'latin1');

@@ -18,10 +18,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../addresses.ts';
-import { createTurns } from '../turns.ts';
-import { endOfHead, endOfLines, endsOf, isLineBreak, lineBreaksBefore } from './request-bytes.ts';
+import { createPacer } from '../pacer.ts';
+import { endOfHead, endOfLines, isLineBreak, lineBreaksBefore, nextHeadEnd } from './request-bytes.ts';
 import { createRequestQueue, credentialOf, type RequestQueue, type RequestSource } from './request-queue.ts';
-import { putBack, readOn, replaceReaders } from './socket-reading.ts';
+import { putBack, replaceReaders, resumeReading } from './socket-reading.ts';
 
 /** How many empty lines in a body of unknown length, each of which may be the end of a head, are read in an iteration. */
 const maxSlices = 32;
@@ -62,7 +62,7 @@ export function readRequestsSingly(
     large: createRequestQueue((source) => source),
     held: new Map(),
     maxOfAddress,
-    closeInTurn: createTurns(1),
+    closePaced: createPacer(1),
   };
   // By default Node.js closes a half-closed connection at once, with or without an answer. The property is in no type.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -95,7 +95,7 @@ interface Shared {
   readonly held: Map<string, number>;
   readonly maxOfAddress: number;
   /** To destroy a connection takes 0.4 ms where its bytes are left unread. */
-  readonly closeInTurn: (task: () => void) => void;
+  readonly closePaced: (task: () => void) => void;
 }
 
 /** Reads one connection. */
@@ -206,7 +206,7 @@ class Reader {
   readonly #goOn = (): void => {
     if (this.#waitsFor === 'close' || this.#socket.destroyed) return;
     this.#waitsFor = undefined;
-    readOn(this.#socket);
+    resumeReading(this.#socket);
   };
 
   #answered(): void {
@@ -246,7 +246,9 @@ class Reader {
     let at = 0;
     for (let slices = 0; slices < maxSlices && at < chunk.length && !this.#isUpgraded; slices += 1) {
       const bodyEnd = at + this.#bodyLeft;
-      const { headEnd, end } = this.#isEndSplit(chunk, at) ? { headEnd: at + 1, end: at + 1 } : endsOf(chunk, bodyEnd);
+      const { headEnd, end } = this.#isEndSplit(chunk, at)
+        ? { headEnd: at + 1, end: at + 1 }
+        : nextHeadEnd(chunk, bodyEnd);
       const isBody = this.#response?.req.complete === false;
       this.#newBodyLength = undefined;
       this.#parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
@@ -290,7 +292,7 @@ class Reader {
     this.#release();
     this.#waitsFor = 'close';
     this.#socket.pause();
-    this.#shared.closeInTurn(() => this.#socket.destroy());
+    this.#shared.closePaced(() => this.#socket.destroy());
   }
 
   #release(): void {

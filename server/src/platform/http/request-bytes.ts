@@ -8,7 +8,7 @@ const maxAfterHead = 1024;
 const maxLines = 96;
 
 /** Where the first head after the body ends, and up to where it is parsed. */
-export function endsOf(chunk: Buffer, bodyEnd: number): { headEnd: number; end: number } {
+export function nextHeadEnd(chunk: Buffer, bodyEnd: number): { headEnd: number; end: number } {
   const found = chunk.indexOf(endOfHead, bodyEnd);
   const headEnd = found < 0 ? chunk.length : found + endOfHead.length;
   const isLast = found < 0 || chunk.indexOf(endOfHead, headEnd) < 0;
@@ -18,7 +18,7 @@ export function endsOf(chunk: Buffer, bodyEnd: number): { headEnd: number; end: 
 
 export const isLineBreak = (byte: number | undefined): boolean => byte === 0x0d || byte === 0x0a;
 
-/** How many bytes of line breaks stand before this place, at most as many as end a head. */
+/** How many bytes of line breaks stand before `end`, at most as many as end a head. */
 export function lineBreaksBefore(chunk: Buffer, start: number, end: number, before: number): number {
   let first = end;
   while (first > start && end - first < endOfHead.length && isLineBreak(chunk[first - 1])) first -= 1;

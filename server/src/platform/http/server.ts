@@ -5,7 +5,7 @@ import { createAddressRules, isLoopbackHost, networkOf } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { createTurns } from '../turns.ts';
+import { createPacer } from '../pacer.ts';
 import { type Caller, createAccessLog } from './access-log.ts';
 import { limitConnections } from './connections.ts';
 import { answerError, type ErrorWriter, rawErrorResponse, toHttpError, useErrorHandler } from './errors.ts';
@@ -31,11 +31,11 @@ export interface HttpParts {
   /** What the access log says about who called. */
   readonly caller: (request: FastifyRequest) => Caller | undefined;
   /** Whether the answer is a fault that somebody asked for. The metrics of requests leave it out. */
-  readonly isOnPurpose: (reply: FastifyReply) => boolean;
+  readonly isInjectedFault: (reply: FastifyReply) => boolean;
   /** Called after each answer of 400 and above. */
-  readonly failed: (request: FastifyRequest, reply: FastifyReply) => void;
+  readonly onFailure: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Writes the error of a request that has no route and does not belong to the API. */
-  readonly elsewhere: (request: FastifyRequest) => ErrorWriter | undefined;
+  readonly pageErrorWriter: (request: FastifyRequest) => ErrorWriter | undefined;
 }
 
 const bodyLimit = 64 * 1024;
@@ -47,13 +47,13 @@ export function createHttp({
   log,
   metrics,
   caller,
-  isOnPurpose,
-  failed,
-  elsewhere,
+  isInjectedFault,
+  onFailure,
+  pageErrorWriter,
 }: HttpParts): FastifyInstance {
   const logAccess = createAccessLog(log, caller);
   // Thousands of connections may break off together, or send what is no request: to refuse one takes 0.1 ms.
-  const inTurn = createTurns(8);
+  const paced = createPacer(8);
   const refused = new Set<Socket>();
   const app: FastifyInstance = fastify({
     bodyLimit,
@@ -83,7 +83,7 @@ export function createHttp({
     clientErrorHandler(error, socket) {
       if (refused.has(socket)) return;
       refused.add(socket.pause());
-      inTurn(() => {
+      paced(() => {
         refused.delete(socket);
         refuseClient(error, socket.resume());
       });
@@ -114,8 +114,8 @@ export function createHttp({
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
   useJsonBodies(app);
-  useErrorHandler(app, log, elsewhere);
-  const notFound = useNotFound(app, elsewhere);
+  useErrorHandler(app, log, pageErrorWriter);
+  const notFound = useNotFound(app, pageErrorWriter);
   const requests = createRequestQueue(sourceOf);
   app.addHook('onRequest', (request, reply, done) => {
     requests.enter(request, () => check(request, reply, done));
@@ -153,16 +153,16 @@ export function createHttp({
   }
   limitHeldBytes(app);
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (connections.isPlaceWanted(request.socket) && !reply.hasHeader('connection'))
+    if (connections.isReadSlotWanted(request.socket) && !reply.hasHeader('connection'))
       reply.header('connection', 'close');
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
-    if (!isOnPurpose(reply))
+    if (!isInjectedFault(reply))
       metrics.requests.count(request.method, request.routeOptions.url ?? 'none', reply.statusCode, ms / 1000);
     logAccess(request, reply, ms);
-    if (reply.statusCode >= 400) failed(request, reply);
+    if (reply.statusCode >= 400) onFailure(request, reply);
     // Also of an answer that had said nothing of it. A request that came behind it is answered first.
     if (isClosing && request.socket.readableLength === 0) request.socket.destroySoon();
     done();
@@ -265,7 +265,7 @@ const undecodable = ({ url }: FastifyRequest): HttpError | undefined =>
 /** Fastify answers 404 for a known path with another method; the contract wants 405 with `Allow`. */
 function useNotFound(
   app: FastifyInstance,
-  elsewhere: HttpParts['elsewhere'],
+  pageErrorWriter: HttpParts['pageErrorWriter'],
 ): (request: FastifyRequest, reply: FastifyReply) => unknown {
   const paths = new Map<string, { matches: RegExp; methods: Set<string>; write: ErrorWriter | undefined }>();
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -277,10 +277,10 @@ function useNotFound(
     const path = pathOf(request.url);
     const known = [...paths.values()].filter(({ matches }) => matches.test(path));
     const [first] = known;
-    if (!first) return answerError(httpError('not_found'), request, reply, elsewhere(request));
+    if (!first) return answerError(httpError('not_found'), request, reply, pageErrorWriter(request));
     const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort().join(', ');
     const error = httpError('method_not_allowed', { headers: { allow } });
-    return answerError(error, request, reply, first.write ?? elsewhere(request));
+    return answerError(error, request, reply, first.write ?? pageErrorWriter(request));
   };
   app.setNotFoundHandler(notFound);
   return notFound;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { until } from '../../../../sdk/test/until.ts';
-import { putBack, readOn } from './socket-reading.ts';
+import { putBack, resumeReading } from './socket-reading.ts';
 
 test('security 42: behind bytes that were put back nothing more is read, and then all comes in order', async (t) => {
   const server = createServer();
@@ -31,7 +31,7 @@ test('security 42: behind bytes that were put back nothing more is read, and the
   // What was read before the reading ended.
   assert.ok(socket.readableLength < 20, `${socket.readableLength} bytes`);
   waits = false;
-  readOn(socket);
+  resumeReading(socket);
   assert.ok(received.startsWith('first'), 'at once');
   await until('all has come', () => received === `first${sent.join('')}`);
 });

@@ -23,7 +23,7 @@ export function putBack(socket: Socket, bytes: Buffer): void {
 }
 
 /** Reads on, at once and first what was put back. */
-export function readOn(socket: Socket): void {
+export function resumeReading(socket: Socket): void {
   setMaxBuffered(socket, getDefaultHighWaterMark(false));
   socket.resume();
   socket.read();

@@ -18,11 +18,11 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
 import { networkOf } from '../addresses.ts';
-import { createTurns } from '../turns.ts';
+import { createPacer } from '../pacer.ts';
 import { type HttpError, httpError } from './http-error.ts';
 import { ServerResponse } from './node-http.ts';
 import { createRequestQueue, type RequestQueue, type RequestSource } from './request-queue.ts';
-import { putBack, readOn, replaceReaders } from './socket-reading.ts';
+import { putBack, replaceReaders, resumeReading } from './socket-reading.ts';
 
 export interface AcceptedWebSocket {
   readonly webSocket: WebSocket;
@@ -33,7 +33,7 @@ export interface AcceptedWebSocket {
   /** Sends a close frame and ends the connection. The client has so many milliseconds to read what waits for it. */
   close(code: number, reason: string, withinMs: number): void;
   /** The same when it is this client's turn. Until then nothing more of it is parsed, and the caller writes nothing. */
-  closeInTurn(code: number, reason: string, withinMs: number): void;
+  closePaced(code: number, reason: string, withinMs: number): void;
 }
 
 export interface WebSockets {
@@ -85,7 +85,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
     autoPong: false,
   };
   const server = new WebSocketServer({ ...serverOptions, WebSocket: BadFrameWebSocket });
-  const queues: SharedQueues = { frames: createRequestQueue((source) => source), destroyInTurn: createTurns(1) };
+  const queues: SharedQueues = { frames: createRequestQueue((source) => source), destroyPaced: createPacer(1) };
   // Without a listener `ws` writes a response of its own.
   server.on('wsClientError', () => {});
 
@@ -135,7 +135,7 @@ export function useWebSockets(app: FastifyInstance, options: WebSocketOptions): 
 interface SharedQueues {
   readonly frames: RequestQueue<RequestSource>;
   /** Clients that were closed together are due together, and to destroy one takes 0.4 ms where its bytes are left unread. */
-  readonly destroyInTurn: (task: () => void) => void;
+  readonly destroyPaced: (task: () => void) => void;
 }
 
 /** Holds neither request nor reply, which would be in memory as long as the connection lives. */
@@ -165,11 +165,11 @@ class Accepted implements AcceptedWebSocket {
     this.#ignoreRest();
     this.webSocket.close(code, reason);
     this.socket.end();
-    const timer = setTimeout(() => this.#queues.destroyInTurn(() => this.socket.destroy()), withinMs);
+    const timer = setTimeout(() => this.#queues.destroyPaced(() => this.socket.destroy()), withinMs);
     this.socket.once('close', () => clearTimeout(timer));
   }
 
-  closeInTurn(code: number, reason: string, withinMs: number): void {
+  closePaced(code: number, reason: string, withinMs: number): void {
     this.#ignoreRest();
     this.#queues.frames.enter(this.#source, () => {
       if (!this.socket.destroyed) this.close(code, reason, withinMs);
@@ -206,7 +206,7 @@ class Accepted implements AcceptedWebSocket {
     this.#hasTurn = true;
     if (!this.#waits) return;
     this.#waits = false;
-    if (!this.socket.destroyed) readOn(this.socket);
+    if (!this.socket.destroyed) resumeReading(this.socket);
   };
 
   /** The answers to what is parsed together are written together. */

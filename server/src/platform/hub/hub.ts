@@ -9,7 +9,7 @@ export type HintListener = (message: string) => void;
 export interface Hub {
   /**
    * Sends a message, which must be a single line, to every subscriber of the topic on every node, this one included.
-   * Never throws. Listeners are called at the end of this turn of the event loop, once for each distinct message.
+   * Never throws. Listeners are called at the end of this iteration of the event loop, once for each distinct message.
    */
   publish(topic: string, message: string): void;
   /** Calls `listener` for each message of the topic until the returned function is called. */

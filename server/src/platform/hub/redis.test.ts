@@ -93,7 +93,7 @@ describe('redis hub', { skip: skipWithoutRedis }, () => {
 });
 
 describe('redis hub with a Redis that comes and goes', { skip: skipWithoutRedisServer }, () => {
-  it('sends what one turn has for a topic to Redis at once, and all of it arrives', async (t) => {
+  it('sends what one iteration has for a topic to Redis at once, and all of it arrives', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
     const [here, there] = [await openNode(t, server.url), await openNode(t, server.url)];

@@ -3,8 +3,8 @@
  *
  * - Each topic is one channel. A node is subscribed to it only while the topic has a listener here.
  * - Listeners of this node are called directly, so they neither wait for Redis nor miss a hint while it is away. A Redis
- *   message begins with the id of its sender, and a node ignores its own. It holds all hints of one topic and one turn
- *   of the event loop, one on each line.
+ *   message begins with the id of its sender, and a node ignores its own. It holds all hints of one topic and one
+ *   iteration of the event loop, one on each line.
  * - While Redis is away, hints to other nodes are dropped. On reconnection the client restores its subscriptions; this
  *   module adds and removes those that changed in the meantime.
  */
@@ -13,7 +13,7 @@ import type { RedisClient } from '../redis.ts';
 import type { Hub } from './hub.ts';
 import { createHintBuffer, createSubscriptions, type HubOptions } from './subscriptions.ts';
 
-const CHANNEL_PREFIX = 'namjai:hub:';
+const channelPrefix = 'namjai:hub:';
 
 export interface RedisHubOptions extends HubOptions {
   /** Owned by the caller: `close` does not close it. */
@@ -30,12 +30,12 @@ export function createRedisHub({ client, onLag, ...options }: RedisHubOptions): 
 
   const publishLater = createHintBuffer((topic, messages) => {
     subscriptions.deliver(topic, messages);
-    if (client.isReady) client.publish(CHANNEL_PREFIX + topic, nodeId + messages.join('\n')).catch(ignore);
+    if (client.isReady) client.publish(channelPrefix + topic, nodeId + messages.join('\n')).catch(ignore);
   });
 
   function receive(payload: string, channel: string): void {
     if (payload.startsWith(nodeId)) return;
-    subscriptions.deliver(channel.slice(CHANNEL_PREFIX.length), payload.slice(nodeId.length).split('\n'));
+    subscriptions.deliver(channel.slice(channelPrefix.length), payload.slice(nodeId.length).split('\n'));
   }
 
   function subscribeChannels(topics: string[]): void {
@@ -56,7 +56,7 @@ export function createRedisHub({ client, onLag, ...options }: RedisHubOptions): 
     subscribeChannels(subscriptions.topics());
   }
   client.on('ready', restoreChannels);
-  const stopMeasuring = onLag && measureLag(client, `${CHANNEL_PREFIX}lag:${nodeId}`, onLag);
+  const stopMeasuring = onLag && measureLag(client, `${channelPrefix}lag:${nodeId}`, onLag);
 
   let closed = false;
   return {
@@ -81,7 +81,7 @@ export function createRedisHub({ client, onLag, ...options }: RedisHubOptions): 
   };
 }
 
-const LAG_INTERVAL_MS = 10_000;
+const lagIntervalMs = 10_000;
 
 /** Sends the time to a channel of this node alone, again and again. */
 function measureLag(client: RedisClient, channel: string, onLag: (seconds: number) => void): () => void {
@@ -91,7 +91,7 @@ function measureLag(client: RedisClient, channel: string, onLag: (seconds: numbe
   else client.once('ready', subscribe);
   const timer = setInterval(() => {
     if (client.isReady) client.publish(channel, String(performance.now())).catch(ignore);
-  }, LAG_INTERVAL_MS).unref();
+  }, lagIntervalMs).unref();
   return () => {
     clearInterval(timer);
     client.off('ready', subscribe);
@@ -100,7 +100,7 @@ function measureLag(client: RedisClient, channel: string, onLag: (seconds: numbe
 }
 
 function toChannel(topic: string): string {
-  return CHANNEL_PREFIX + topic;
+  return channelPrefix + topic;
 }
 
 /** Hints may be lost (see `Hub`). */

@@ -1,9 +1,9 @@
 /**
  * What both hubs share: the listeners of this process, and the buffer of hints.
  *
- * Listeners are never called inside `publish`: hints are buffered until the end of the event loop's turn. So listeners
+ * Listeners are never called inside `publish`: hints are buffered until the end of the event loop's iteration. So listeners
  * do not slow a publisher, a listener may publish or subscribe without recursion, and a hint published many times in
- * one turn is delivered once.
+ * one iteration is delivered once.
  */
 import type { HintListener } from './hub.ts';
 
@@ -62,7 +62,7 @@ function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-/** Buffers hints, and at the end of the turn sends each topic's distinct ones in the order of first publication. */
+/** Buffers hints, and at the end of the iteration sends each topic's distinct ones in the order of first publication. */
 export function createHintBuffer(
   send: (topic: string, messages: readonly string[]) => void,
 ): (topic: string, message: string) => void {

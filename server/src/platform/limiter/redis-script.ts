@@ -53,7 +53,7 @@ export function createRedisScript(client: ScriptClient, script: string, deadline
   };
 }
 
-const TICKS = 5;
+const ticksOfDeadline = 5;
 
 /**
  * Settles as `answer` does, or rejects and calls `onLate` after `ms`.
@@ -67,11 +67,11 @@ function withinDeadline<T>(answer: Promise<T>, ms: number, onLate: () => void): 
     let ticks = 0;
     const timer = setInterval(() => {
       ticks += 1;
-      if (ticks < TICKS) return;
+      if (ticks < ticksOfDeadline) return;
       clearInterval(timer);
       onLate();
       reject(new Error(`no answer within ${ms} ms`));
-    }, ms / TICKS);
+    }, ms / ticksOfDeadline);
     answer.finally(() => clearInterval(timer)).then(resolve, reject);
   });
 }

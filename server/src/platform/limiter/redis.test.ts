@@ -156,7 +156,7 @@ describe('redis limiter', { skip: skipWithoutRedis }, () => {
 describe('redis limiter with a Redis of its own, that comes and goes', { skip: skipWithoutRedisServer }, () => {
   const rule = { limit: 3, windowMs: 60_000 };
 
-  it('asks for what comes in one turn at once, and decides as if each had come by itself', async (t) => {
+  it('asks for what comes in one iteration at once, and decides as if each had come by itself', async (t) => {
     const server = await startRedisServer();
     t.after(() => server.stop());
     const nodes = await Promise.all([openNode(t, server.url, patient), openNode(t, server.url, patient)]);

@@ -3,7 +3,7 @@
  *
  * - A key is a list of the times, in microseconds, at which requests were let through, oldest first. One script decides
  *   and counts, so no two requests are counted as one. Equal times are two elements. The key expires by itself.
- * - All requests of one turn of the event loop are decided by one call of the script, one after the other, as if each
+ * - All requests of one iteration of the event loop are decided by one call of the script, one after the other, as if each
  *   had come by itself. One that fails does not affect the others.
  * - `take` never rejects and never waits long: when Redis is away, slow or failing, this node decides by its own count.
  *   That count is always kept, so falling back forgets nothing that this node let through.
@@ -16,7 +16,7 @@ import { createRedisSlots, type SlotsClient } from './redis-slots.ts';
 // A time further ahead than a whole window was written before the clock was set back; the script drops it too. Times
 // are formatted by hand because Lua would print so large a number with too few digits. The expiry only frees memory, and
 // has a second to spare. Each key yields three numbers; the first is -1 where Redis refused a command.
-const SCRIPT = `
+const luaScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local stamp = string.format('%.0f', now)
@@ -70,7 +70,7 @@ export interface RedisLimiterOptions {
 
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const { client, fallback, onFallback = () => {}, deadlineMs = 1_000, leaseMs } = options;
-  const script = createRedisScript(client, SCRIPT, deadlineMs);
+  const script = createRedisScript(client, luaScript, deadlineMs);
   const connectionSlots = createRedisSlots({ client, onFallback, leaseMs });
 
   let pending: PendingTake[] = [];

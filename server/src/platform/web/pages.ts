@@ -29,7 +29,7 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { readOn, toHttpError } from '../http/errors.ts';
+import { dropBody, toHttpError } from '../http/errors.ts';
 import { HttpError } from '../http/http-error.ts';
 import { queryOf } from '../http/query.ts';
 import type { Log } from '../log.ts';
@@ -168,7 +168,7 @@ export function createPages<Session extends PageSession>(parts: PagesParts<Sessi
   function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     if (error instanceof Redirect) return reply.redirect(error.location, 303);
     const known = error instanceof PageError ? error : toHttpError(error, request, log);
-    if (known.status === 413) readOn(request, reply);
+    if (known.status === 413) dropBody(request, reply);
     if (known instanceof HttpError) reply.errorCode = known.code;
     const body = errorPage(page, {
       status: known.status,

@@ -11,7 +11,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket as ProgramSocket } from 'socket.io';
 import { WebSocket } from 'ws';
-import { leavePlace } from '../../../platform/http/connections.ts';
+import { releaseReadSlot } from '../../../platform/http/connections.ts';
 import type { AcceptedWebSocket } from '../../../platform/http/websocket.ts';
 import type { StoredEvent } from '../../events/index.ts';
 import { type CloseReason, type Connection, closeReasons, type Subscriber } from '../../sockets/index.ts';
@@ -126,7 +126,7 @@ export class ProgramConnection implements Connection {
   /** The session goes on, or is made, over this WebSocket. */
   onWebSocket(accepted: AcceptedWebSocket): void {
     this.#accepted = accepted;
-    leavePlace(accepted.socket);
+    releaseReadSlot(accepted.socket);
     accepted.webSocket.on('ping', (payload: Buffer) => {
       if (!accepted.socket.writableNeedDrain) accepted.webSocket.pong(payload);
     });

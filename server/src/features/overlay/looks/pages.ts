@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readOn } from '../../../platform/http/errors.ts';
+import { dropBody } from '../../../platform/http/errors.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { PictureError, type PictureProblem } from '../../../platform/pictures.ts';
 import { formFile, formText } from '../../../platform/web/form-body.ts';
@@ -124,7 +124,7 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
     bodyLimit: pictureBytes + soundBytes + formBytes,
     errorHandler: async (error, request, reply) => {
       if (error.statusCode !== 413) throw error;
-      readOn(request, reply);
+      dropBody(request, reply);
       return show(request, reply, { status: 413, wrong: { picture_file: words(request)('tooLarge') } });
     },
     // Before the body: nobody else's megabytes are read.

@@ -4,7 +4,7 @@
  * released and few requests begin in one iteration of the event loop, however many receivers answer at once and however
  * many endpoints want the same event: to write a message, sign it and send it takes 0.25 ms.
  */
-import { createTurns } from '../../../platform/turns.ts';
+import { createPacer } from '../../../platform/pacer.ts';
 
 export interface RequestSlotLimits {
   readonly all: number;
@@ -32,8 +32,8 @@ export class RequestSlots {
   readonly #ofOwner = new Map<string, number>();
   /** Queues that wait, in order of arrival, by what they wait for: a slot, a slot for slow ones, a slot of an owner. */
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #inTurn = createTurns(releasedAtOnce);
-  readonly #beginInTurn = createTurns(begunAtOnce);
+  readonly #paced = createPacer(releasedAtOnce);
+  readonly #beginPaced = createPacer(begunAtOnce);
 
   constructor(limits: RequestSlotLimits = defaultLimits) {
     this.#limits = limits;
@@ -53,12 +53,12 @@ export class RequestSlots {
 
   /** Resolves when the request of an acquired slot may begin: now, or in a later iteration. */
   turn(): Promise<void> {
-    return new Promise((resolve) => this.#beginInTurn(resolve));
+    return new Promise((resolve) => this.#beginPaced(resolve));
   }
 
   /** Calls the waiting queues of the same owner, then `first`, then others. */
   release({ owner, slow }: SlotRequest, first: () => void): void {
-    this.#inTurn(() => {
+    this.#paced(() => {
       this.#count({ owner, slow }, -1);
       this.#wake(owner, { owner, slow: false });
       first();

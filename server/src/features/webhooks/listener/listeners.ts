@@ -9,7 +9,7 @@
  *   minute.
  */
 import { randomUUID } from 'node:crypto';
-import { leavePlace } from '../../../platform/http/connections.ts';
+import { releaseReadSlot } from '../../../platform/http/connections.ts';
 import type { AcceptedWebSocket } from '../../../platform/http/websocket.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Apps } from '../../apps/index.ts';
@@ -125,7 +125,7 @@ export function createListeners({ db, hub, clock, newId, vault, fetch, apps, log
         },
       });
       connections.add(connection);
-      leavePlace(accepted.socket);
+      releaseReadSlot(accepted.socket);
       const opened = open(connection, caller).catch((error) => {
         onError(error);
         connection.close('restart');

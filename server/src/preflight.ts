@@ -8,11 +8,12 @@ import { makeDirectory } from './platform/make-directory.ts';
  * Refuses addresses and folders that cannot be had, before a start loads the program and opens the database, which takes
  * most of its time.
  */
-export async function checkPlaces(config: Config): Promise<void> {
+export async function checkAddressesAndFolders(config: Config): Promise<void> {
   const { host, port, metricsHost, metricsPort, backupDir } = config;
   if (backupDir !== undefined) checkBackupFolder(backupDir);
-  await listening('HOST', 'PORT', tryAddress(host, port));
-  if (metricsPort !== undefined) await listening('METRICS_HOST', 'METRICS_PORT', tryAddress(metricsHost, metricsPort));
+  await explainListenError('HOST', 'PORT', tryAddress(host, port));
+  if (metricsPort !== undefined)
+    await explainListenError('METRICS_HOST', 'METRICS_PORT', tryAddress(metricsHost, metricsPort));
 }
 
 function checkBackupFolder(folder: string): void {
@@ -35,7 +36,7 @@ async function tryAddress(host: string, port: number): Promise<void> {
 }
 
 /** Says which setting to change where an address or a port cannot be had. */
-export async function listening<T>(host: string, port: string, listen: Promise<T>): Promise<T> {
+export async function explainListenError<T>(host: string, port: string, listen: Promise<T>): Promise<T> {
   try {
     return await listen;
   } catch (error) {

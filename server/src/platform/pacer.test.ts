@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { createTurns } from './turns.ts';
+import { createPacer } from './pacer.ts';
 
 test('tasks that are due together run so many in an iteration of the event loop, in their order', async () => {
-  const inTurn = createTurns(2);
+  const paced = createPacer(2);
   const done: number[] = [];
   const counts: number[] = [];
-  const add = (n: number) => inTurn(() => done.push(n));
+  const add = (n: number) => paced(() => done.push(n));
   for (let n = 0; n < 5; n++) add(n);
   while (counts.at(-1) !== 5) {
     counts.push(done.length);
@@ -21,12 +21,12 @@ test('tasks that are due together run so many in an iteration of the event loop,
 });
 
 test('a task that is added while others wait comes after them', async () => {
-  const inTurn = createTurns(2);
+  const paced = createPacer(2);
   const done: string[] = [];
   for (const name of ['a', 'b', 'c', 'd'])
-    inTurn(() => {
+    paced(() => {
       done.push(name);
-      if (name === 'c') inTurn(() => done.push('added by c'));
+      if (name === 'c') paced(() => done.push('added by c'));
     });
   while (done.length < 5) await nextIteration();
   assert.deepEqual(done, ['a', 'b', 'c', 'd', 'added by c']);

@@ -1,8 +1,8 @@
 /**
- * Runs tasks that are due together, so many in each iteration of the event loop and in their order. What else arrives is
- * served between them: a hundred answers at once would delay everybody by 30 ms.
+ * Paces tasks that are due together: at most `perIteration` of them run in one iteration of the event loop, in order, and
+ * other work runs in between. A hundred answers at once would delay everybody by 30 ms.
  */
-export function createTurns(perIteration: number): (task: () => void) => void {
+export function createPacer(perIteration: number): (task: () => void) => void {
   const waiting: (() => void)[] = [];
   let left = perIteration;
   let scheduled = false;
