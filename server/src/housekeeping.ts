@@ -7,12 +7,13 @@ const hour = 60 * minute;
 interface Job {
   readonly everyMs: number;
   run(runtime: Runtime): unknown;
+  /** Decides by the clock what is old. Left out while this node's clock is far ahead: what it calls old may be of today. */
+  readonly needsClock?: true;
 }
 
-/**
- * Periodic jobs. A job that fails does not affect the others and runs again at its next time. A node whose clock is far
- * ahead of the database's prunes nothing: what its clock calls old may be of today.
- */
+const prunes = (everyMs: number, run: Job['run']): Job => ({ everyMs, run, needsClock: true });
+
+/** Periodic jobs. A job that fails does not affect the others and runs again at its next time. */
 export const jobs: Record<string, Job> = {
   'copy the database': { everyMs: minute / 6, run: ({ copies }) => copies?.tick() },
   // So that what was erased leaves the files within a minute.
@@ -20,28 +21,28 @@ export const jobs: Record<string, Job> = {
   'seal anew with a new key': { everyMs: minute, run: ({ sealing }) => sealing.goOn() },
   'check the clock': { everyMs: minute, run: reportClock },
   'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
-  'prune signing keys': { everyMs: hour, run: ({ keys }) => keys.prune() },
-  'prune codes': { everyMs: hour, run: ({ grants }) => grants.pruneCodes() },
-  'prune device codes': { everyMs: 10 * minute, run: ({ devices }) => devices.prune() },
-  'prune refresh tokens': { everyMs: hour, run: ({ grants }) => grants.pruneTokens() },
-  'prune ended grants': { everyMs: hour, run: ({ grants }) => grants.pruneEnded() },
+  'prune signing keys': prunes(hour, ({ keys }) => keys.prune()),
+  'prune codes': prunes(hour, ({ grants }) => grants.pruneCodes()),
+  'prune device codes': prunes(10 * minute, ({ devices }) => devices.prune()),
+  'prune refresh tokens': prunes(hour, ({ grants }) => grants.pruneTokens()),
+  'prune ended grants': prunes(hour, ({ grants }) => grants.pruneEnded()),
   'end grants of deleted apps': { everyMs: minute, run: ({ grants }) => grants.endGrantsOfDeletedApps() },
-  'prune deleted apps': { everyMs: hour, run: ({ grants }) => grants.pruneApps() },
-  'prune failed requests': { everyMs: hour, run: ({ failures }) => failures.prune() },
-  'prune events': { everyMs: hour, run: ({ events }) => events.prune() },
+  'prune deleted apps': prunes(hour, ({ grants }) => grants.pruneApps()),
+  'prune failed requests': prunes(hour, ({ failures }) => failures.prune()),
+  'prune events': prunes(hour, ({ events }) => events.prune()),
   'disable failing webhooks': { everyMs: minute, run: ({ webhooks }) => webhooks.disableFailing() },
-  'prune webhook deliveries': { everyMs: 10 * minute, run: ({ webhooks }) => webhooks.prune() },
-  'prune held tips': { everyMs: minute, run: ({ overlays }) => overlays.skipHeld() },
-  'prune overlays': { everyMs: hour, run: ({ overlays }) => overlays.prune() },
-  'prune idempotency keys': { everyMs: hour, run: ({ tips }) => tips.pruneKeys() },
-  'prune chaos': { everyMs: hour, run: ({ chaos }) => chaos.prune() },
+  'prune webhook deliveries': prunes(10 * minute, ({ webhooks }) => webhooks.prune()),
+  'prune held tips': prunes(minute, ({ overlays }) => overlays.skipHeld()),
+  'prune overlays': prunes(hour, ({ overlays }) => overlays.prune()),
+  'prune idempotency keys': prunes(hour, ({ tips }) => tips.pruneKeys()),
+  'prune chaos': prunes(hour, ({ chaos }) => chaos.prune()),
   'continue erasing words': { everyMs: minute, run: ({ erasure }) => erasure.resume() },
   'finish removals of sandbox creators': { everyMs: minute, run: ({ sandbox }) => sandbox.finishRemovals() },
-  'prune deleted accounts': { everyMs: minute / 6, run: ({ leaving }) => leaving.tick() },
-  'prune sessions': { everyMs: hour, run: ({ sessions }) => sessions.prune() },
-  'prune sign-in failures': { everyMs: hour, run: ({ throttle }) => throttle.prune() },
-  'prune the audit log': { everyMs: hour, run: ({ audit }) => audit.prune() },
-  'prune challenges': { everyMs: hour, run: ({ passkeys }) => passkeys.prune() },
+  'prune deleted accounts': prunes(minute / 6, ({ leaving }) => leaving.tick()),
+  'prune sessions': prunes(hour, ({ sessions }) => sessions.prune()),
+  'prune sign-in failures': prunes(hour, ({ throttle }) => throttle.prune()),
+  'prune the audit log': prunes(hour, ({ audit }) => audit.prune()),
+  'prune challenges': prunes(hour, ({ passkeys }) => passkeys.prune()),
 };
 
 /** Tells by log and metric when this node's clock is far from the database's or from the newest record. */
@@ -78,11 +79,15 @@ export function startHousekeeping(runtime: Runtime): () => void {
     labelNames: ['task'],
     registers,
   });
-  const timers = Object.entries(jobs).map(([name, { everyMs, run }]) =>
+  const running = new Set<string>();
+  const timers = Object.entries(jobs).map(([name, { everyMs, run, needsClock }]) =>
     setInterval(async () => {
+      // A run that takes longer than that is not joined by another one.
+      if (running.has(name)) return;
+      running.add(name);
       const started = performance.now();
       try {
-        if (name.startsWith('prune ') && (await runtime.events.isClockAhead())) {
+        if (needsClock && (await runtime.events.isClockAhead())) {
           runs.inc({ task: name, result: 'left_out' });
           return;
         }
@@ -94,6 +99,8 @@ export function startHousekeeping(runtime: Runtime): () => void {
         runs.inc({ task: name, result: 'failed' });
         failuresInARow.inc({ task: name });
         runtime.log.warn({ err, job: name }, 'housekeeping failed');
+      } finally {
+        running.delete(name);
       }
     }, everyMs).unref(),
   );

@@ -95,3 +95,27 @@ test('a periodic job that fails is counted until it succeeds again', async (t) =
   t.mock.timers.tick(60_000);
   await becomes(0);
 });
+
+test('a periodic job does not begin while its run before goes on', async (t) => {
+  const { runtime } = await buildApp(t);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const ends = Promise.withResolvers<void>();
+  let begun = 0;
+  const checkClock = async () => {
+    begun += 1;
+    await ends.promise;
+    return runtime.events.checkClock();
+  };
+  t.after(startHousekeeping({ ...runtime, events: { ...runtime.events, checkClock } }));
+  const done = 'namjai_housekeeping_runs_total{task="check the clock",result="done"}';
+  const becomes = (count: number) =>
+    until(`${count} runs`, async () => (await metricValue(runtime.metrics.registry, done)) === count);
+  t.mock.timers.tick(60_000);
+  t.mock.timers.tick(60_000);
+  assert.equal(begun, 1);
+  ends.resolve();
+  await becomes(1);
+  t.mock.timers.tick(60_000);
+  await becomes(2);
+  assert.equal(begun, 2);
+});
