@@ -77,7 +77,7 @@ test('the frames of the socket are those that the API document describes', async
   await until('the event has come', () => frames.length === 2);
   webSocket.send(JSON.stringify(ping));
   await until('the ping was answered', () => frames.length === 3);
-  await app.drain(0);
+  await app.drain({ socketsMs: 0 });
   await until('the client is asked to reconnect', () => frames.length === 4);
   assert.deepEqual(
     frames.map(({ type }) => type),

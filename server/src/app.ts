@@ -59,7 +59,7 @@ export interface App {
    * Makes `/readyz` fail, waits `noticeMs` so that balancers notice, and asks sockets to reconnect. Resolves when they
    * have closed, after `socketsMs` more at the latest.
    */
-  drain(socketsMs: number, noticeMs?: number): Promise<void>;
+  drain(times: { readonly noticeMs?: number; readonly socketsMs: number }): Promise<void>;
 }
 
 /** Every feature, in order. */
@@ -263,7 +263,7 @@ export function createApp(runtime: Runtime): App {
   return {
     http,
     document,
-    async drain(socketsMs, noticeMs = 0) {
+    async drain({ noticeMs = 0, socketsMs }) {
       draining = true;
       if (noticeMs > 0) await runtime.wait(noticeMs);
       await streams.move(socketsMs);

@@ -48,8 +48,7 @@ export async function serve(config: Config): Promise<void> {
       const running = await starting;
       running.stopHousekeeping();
       // After Ctrl-C sockets are not waited for.
-      const [noticeMs, moveMs] = signal === 'SIGINT' ? [0, 0] : [config.drainMs, socketsMs];
-      await drain(running, noticeMs, moveMs, node);
+      await drain(running, signal === 'SIGINT' ? { socketsMs: 0 } : { noticeMs: config.drainMs, socketsMs }, node);
     });
     await starting;
   } catch (error) {
@@ -121,13 +120,12 @@ async function start(app: App, metrics: Server | undefined, runtime: Runtime): P
 
 async function drain(
   { app, webhookWorker, rehearsalWorker, connectionsClosed, metrics, runtime }: Running,
-  noticeMs: number,
-  moveMs: number,
+  times: Parameters<App['drain']>[0],
   node: { close(): Promise<void> },
 ): Promise<void> {
   runtime.log.info('going away: moving sockets, finishing requests');
   await rehearsalWorker.stop();
-  await app.drain(moveMs, noticeMs);
+  await app.drain(times);
   const late = setTimeout(() => {
     app.http.server.closeAllConnections();
     void runtime.fetch.close();

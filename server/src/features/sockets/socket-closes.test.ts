@@ -215,7 +215,7 @@ test('a server that goes away asks to reconnect, lets nobody in, and closes with
   const [client, waiting] = [await live(), connect(t, app.address, null)];
   await new Promise((resolve) => waiting.webSocket.once('open', resolve));
   let moved = false;
-  const moving = app.drain(10_000).then(() => {
+  const moving = app.drain({ socketsMs: 10_000 }).then(() => {
     moved = true;
   });
   const frame = await client.frame(2);
@@ -234,7 +234,7 @@ test('a server that goes away asks to reconnect, lets nobody in, and closes with
 
 test('with no socket open there is nothing to wait for', async (t) => {
   const { app } = await setUp(t);
-  await app.drain(30_000);
+  await app.drain({ socketsMs: 30_000 });
 });
 
 test('plain requests and broken handshakes get 426; other paths, hosts and proxies are refused as requests are', async (t) => {

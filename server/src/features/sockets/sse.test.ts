@@ -131,7 +131,7 @@ test('the stream ends with its grant, and with the server', async (t) => {
   assert.ok(stopwatch() < 1000);
   const again = await makePair(app.runtime, { creator: pair, app: pair });
   const last = await open(again.headers);
-  await app.drain(30_000);
+  await app.drain({ socketsMs: 30_000 });
   assert.equal(last.ended, false);
   await app.http.close();
   await until('it has ended', () => last.ended);

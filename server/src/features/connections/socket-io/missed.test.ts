@@ -110,7 +110,7 @@ for (const generation of generations)
       const program = await openProgram(t, app, key, options);
       const recording = recordTips(app, creatorId, 20);
       await until('the first have come', () => program.ids().length > 0);
-      await app.drain(0);
+      await app.drain({ socketsMs: 0 });
       await app.http.close();
       await recording;
       await recordTips(app, creatorId, 5);
