@@ -20,8 +20,8 @@ const applyMigrations = ({ env, print }: Context): Promise<void> =>
   withRuntime(
     env,
     async ({ db }) => {
-      const rows = await db.all<{ name: string }>('SELECT name FROM schema_migrations ORDER BY number');
-      const migrations = rows.map(({ name }) => name);
+      const { appliedMigrations } = await import('../platform/db/migrate.ts');
+      const migrations = await appliedMigrations(db);
       const list = migrations.map((name) => `  ${name}\n`).join('');
       print({ migrations }, `${list}The database is up to date (${migrations.length} migrations).`);
     },

@@ -87,6 +87,10 @@ export async function migrate(
   return applied;
 }
 
+/** The names of the migrations that were applied, in order. */
+export const appliedMigrations = async (db: Database): Promise<string[]> =>
+  (await readRecorded(db)).map(({ name }) => name);
+
 async function readRecorded(db: Database): Promise<Recorded[]> {
   if (!(await db.get(recordTableExists))) return db.write(writes.recordedMigrations, db.engine);
   return db.all<Recorded>((await db.get(lacksColumn)) ? recordedBefore : recordedSql);

@@ -16,7 +16,7 @@
  */
 import { CommitStats } from './commit-stats.ts';
 import { defineWrites, type Sql, StorageUnavailable, type Tx, type Value } from './database.ts';
-import { Busy, type SqliteConnection } from './sqlite-connection.ts';
+import { Busy, rewriteHeader, type SqliteConnection } from './sqlite-connection.ts';
 
 /** A batch ends at the first of these limits, so that slow writes do not delay the results of the others for long. */
 const maxWrites = 256;
@@ -24,8 +24,7 @@ const maxBatchMs = 10;
 const busyRetryMs = 10;
 const voidRetryMs = 200;
 
-/** Rewrites the header page: an empty commit that needs no table, but free space on the disk. */
-const touchHeader = (tx: Tx): Promise<number> => tx.run('PRAGMA user_version = 1');
+const touchHeader = (tx: Tx): Promise<number> => tx.run(rewriteHeader);
 
 export const writes = defineWrites(import.meta.url, { touchHeader });
 
@@ -173,7 +172,7 @@ export class WriteBatcher {
   #voidRefusedFrames(): void {
     try {
       this.#begin();
-      this.#connection.run('PRAGMA user_version = 1');
+      this.#connection.run(rewriteHeader);
       this.#commit();
     } catch {
       this.#rollBack();

@@ -34,6 +34,9 @@ interface Prepared extends StatementText {
   readonly toRow: (values: unknown) => never;
 }
 
+/** Rewrites the header page: a write that needs no table, but free space on the disk. */
+export const rewriteHeader = 'PRAGMA user_version = 1';
+
 export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #mayWrite: boolean;
@@ -75,7 +78,7 @@ export class SqliteConnection {
   #refuseReadOnly(): void {
     this.#db.exec('BEGIN');
     try {
-      this.#db.exec('PRAGMA user_version = 1');
+      this.#db.exec(rewriteHeader);
     } catch (error) {
       // A locked file is writable.
       if (!(toPortError(error) instanceof Busy)) throw error;
