@@ -32,9 +32,9 @@ const problems = {
 export function addRehearseCommand(program: Command, context: Context): void {
   program
     .command('rehearse')
-    .description('Play a past evening again on a creator’s overlays, beside the server’s database')
+    .description('Play a past evening again on a creator’s overlays, directly on the server’s database')
     .requiredOption('--creator <U>', 'Username of the creator')
-    .option('--from <TIME>', 'Begin of the span: RFC 3339, or local as 2026-11-14T19:00. Without it: the last evening')
+    .option('--from <TIME>', 'Start of the span: RFC 3339, or local as 2026-11-14T19:00. Without it: the last evening')
     .option('--to <TIME>', 'End of the span, at most 12 hours later')
     .option('--pace <N>', 'How many times as fast, 1 to 100', '10')
     .option('--list', 'Only list the evenings of the last 30 days')

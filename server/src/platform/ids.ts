@@ -6,31 +6,31 @@ import type { Clock } from './clock.ts';
  * index on them grows at its end.
  */
 export type IdPrefix =
-  | 'crt'
+  | 'crt' // creator
   | 'app'
-  | 'grt'
-  | 'fam'
+  | 'grt' // grant
+  | 'fam' // family of refresh tokens
   | 'tip'
-  | 'alt'
-  | 'evt'
-  | 'whk'
-  | 'con'
-  | 'gol'
-  | 'dlv'
-  | 'req'
-  | 'ses'
-  | 'psk'
-  | 'avt'
-  | 'lgo'
-  | 'mod'
-  | 'key'
-  | 'fil'
-  | 'frm'
-  | 'rhs'
-  | 'ers'
-  | 'aud'
-  | 'lse'
-  | 'nam';
+  | 'alt' // alert
+  | 'evt' // event
+  | 'whk' // webhook endpoint
+  | 'con' // connection
+  | 'gol' // goal
+  | 'dlv' // delivery
+  | 'req' // request
+  | 'ses' // session
+  | 'psk' // passkey
+  | 'avt' // avatar
+  | 'lgo' // logo of an app
+  | 'mod' // moderator link
+  | 'key' // stream key
+  | 'fil' // uploaded picture or sound
+  | 'frm' // form
+  | 'rhs' // rehearsal
+  | 'ers' // erasure
+  | 'aud' // audit entry
+  | 'lse' // lease of a deletion
+  | 'nam'; // username of a deleted account
 
 export type NewId = (prefix: IdPrefix) => string;
 

@@ -103,11 +103,11 @@ function fold(text: string): string {
     .replaceAll('vv', 'w');
 }
 
-/** Refused wherever a word of the name holds it, and as the whole name, in words or not, beside roles or not. */
+/** Refused inside any word of a name. Also refused as the whole name, with or without spaces and roles. */
 const product = 'namjai';
-/** Refused as the whole name, beside roles or not. The word means generosity: other names may contain it. */
+/** Refused as the whole name, with or without roles. The word means generosity, so other names may contain it. */
 const productInThai = 'น้ำใจ';
-/** Refused as the whole name, alone or one after another. */
+/** A name that consists of these alone is refused. */
 const roles = [
   ...['admin', 'administrator', 'operator', 'official', 'moderator', 'support', 'system', 'staff', 'team', 'security'],
   ...['แอดมิน', 'ผู้ดูแล', 'ผู้ดูแลระบบ', 'ทีมงาน', 'ทางการ', 'เจ้าหน้าที่', 'ฝ่ายสนับสนุน', 'ระบบ'],

@@ -1,6 +1,6 @@
 /**
- * Tells by the log, once, that something this server needs went away, and once that it is back, with how long it was away.
- * What happens meanwhile is told by the requests that fail.
+ * Logs once that something which this server needs, such as the database, is away, and once that it is back, with the
+ * length of the outage. Requests that fail meanwhile are logged as such.
  */
 import type { Log } from './log.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Paces tasks that are due together: at most `perIteration` of them run in one iteration of the event loop, in order, and
- * other work runs in between. A hundred answers at once would delay everybody by 30 ms.
+ * Paces tasks that are due together: at most `perIteration` of them run in one iteration of the event loop, in order,
+ * and other work runs in between. A hundred answers at once would delay everybody by 30 ms.
  */
 export function createPacer(perIteration: number): (task: () => void) => void {
   const waiting: (() => void)[] = [];

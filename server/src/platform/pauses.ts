@@ -5,13 +5,16 @@ import { RoundRobin } from './round-robin.ts';
 /** How long a piece of work may compute before others run. */
 const longestMs = 1;
 
-/** Of all such work one piece runs in an iteration of the event loop, in rotation between those whose work it is. */
+/**
+ * Of all such work one piece runs in an iteration of the event loop, in rotation between owners. One queue for the
+ * process, because its event loop is one.
+ */
 const paced = createPacer(1);
 const waiting = new RoundRobin<() => void>();
 
 /**
- * For a loop whose cost depends on what `owner` has written or stored: awaited before each step, it waits for a turn, and
- * for the next one when the steps have taken a millisecond.
+ * For a loop whose cost depends on what `owner` has written or stored. Await the function before each step: it waits for
+ * the owner's turn, lets steps run for a millisecond, and then waits for the next turn.
  */
 export function createPauses(owner: string, now: () => number = () => performance.now()): () => Promise<void> {
   let until = Number.NEGATIVE_INFINITY;

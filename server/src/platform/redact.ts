@@ -53,13 +53,13 @@ function redactEncoded(text: string): string {
 }
 
 /**
- * Of printable ASCII, of which all credentials are, but for the quotation mark and the backslash: a line stays JSON.
- * `%u006e` is an old way to write `%6e`.
+ * Escapes of printable ASCII, which all credentials consist of. Those of the quotation mark and the backslash are not
+ * decoded, so that a line stays JSON. `%u006e` is an old way to write `%6e`.
  */
 const escaped = /%(?:u00)?(2[013-9a-f]|[346][0-9a-f]|5[0-9abd-f]|7[0-9a-e])/gi;
 const deepest = 8;
 
-/** Nothing for text that was encoded over and over: to decode it all would cost the square of its length. */
+/** `undefined` for text that was encoded too many times: to decode it fully could cost the square of its length. */
 function decodeFully(text: string): string | undefined {
   let decoded = text;
   for (let depth = 0; depth < deepest; depth++) {
@@ -93,7 +93,7 @@ const whole = new RegExp(`${prefix}(?:[0-9a-z]{10})?[A-Za-z0-9]{43}(?![\\w+=-])`
 const broken = new RegExp(`${prefix}.*`, 's');
 const longSegment = /[\w+=-]{32,}/g;
 
-/** None of ours is nearly as long. To write what strangers send would fill the disk, and cutting it could spare a key. */
+/** Our paths are far shorter. Longer ones would let strangers fill the disk. A path cut short could end in part of a key. */
 const maxPath = 1024;
 const tooLong = '/[too long]';
 

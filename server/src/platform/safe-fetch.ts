@@ -29,7 +29,7 @@ interface Outgoing {
   readonly body: string | Uint8Array;
 }
 
-/** A request never rejects. Both a status and an error: the connection failed, or was too slow, after the head of the answer. */
+/** A request never rejects. It has a status and an error if it failed after the head of the answer had come. */
 export interface Answer {
   readonly status: number | null;
   readonly error: string | null;

@@ -1,7 +1,15 @@
 import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
 
 /** A credential is a prefix, by which secret scanners and our own log find it, and 256 random bits. */
-export const secretPrefixes = ['njs', 'njr', 'njc', 'njo', 'njd', 'njk', 'njm'] as const;
+export const secretPrefixes = [
+  'njs', // client secret
+  'njr', // refresh token
+  'njc', // authorization code
+  'njo', // overlay key
+  'njd', // device code
+  'njk', // stream key
+  'njm', // moderator link
+] as const;
 export type SecretPrefix = (typeof secretPrefixes)[number];
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

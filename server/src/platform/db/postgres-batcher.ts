@@ -146,7 +146,7 @@ export class StatementBatcher {
         settle(call, await this.#options.alone(call.until, call));
       } catch (error) {
         call.reject(error);
-        // Those whose time is up together would else be answered all at once, which delays everybody.
+        // Else calls that time out together would all be rejected in one iteration, which delays everybody.
         await nextIteration();
       }
     }

@@ -42,7 +42,7 @@ const maxConnectMs = 3_600;
 /** The most concurrent groups of reads, and of writes. The other connections are for transactions and long reads. */
 const maxGroups = 4;
 
-/** How long a group of writes waits for a locked row: what others of the group are delayed by it. */
+/** How long a group of writes waits for a locked row. All other writes of the group wait as long. */
 const groupLockMs = 25;
 /** How long a transaction, or a statement alone, waits for a lock before it lets others have its connection. */
 const ungroupedLockMs = 500;
@@ -71,7 +71,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
 
-  // Calls that wait for the same locked row are late together, and to tell one of them takes 0.3 ms.
+  // Calls that wait for the same locked row time out together, and to reject one takes 0.3 ms.
   const refusePaced = createPacer(2);
 
   async function call<T>(run: (until: number) => Promise<T>): Promise<T> {

@@ -87,7 +87,7 @@ const program = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.met
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 24 };
 
-/** A thread uses the cache of compiled modules only if it is named in its environment. It then starts in half the time. */
+/** A thread uses the cache of compiled modules only if NODE_COMPILE_CACHE names it. It then starts in half the time. */
 function startWorker(workerData: ThreadOptions): Worker {
   const cache = getCompileCacheDir();
   const env = cache === undefined ? process.env : { NODE_COMPILE_CACHE: cache, ...process.env };

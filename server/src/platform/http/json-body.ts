@@ -8,9 +8,9 @@ import { type ErrorDetail, type HttpError, httpError, validationFailed } from '.
  * surrogates, absurd nesting) is refused here, before any schema sees it.
  */
 const maxDepth = 32;
-/** A body has room for 30,000, which take 10 ms with all that is done to them. Ours have fewer than a hundred. */
+/** Arrays and objects of a body. 30,000 fit into one and take 10 ms to parse and check. The API needs fewer than a hundred. */
 const maxBrackets = 1000;
-/** A body has room for 8,000. */
+/** Problems that an answer names. A body may have 8,000. */
 const maxProblems = 50;
 
 export function useJsonBodies(app: FastifyInstance): void {

@@ -24,7 +24,7 @@ export async function listen(
   if (process.platform === 'linux') await assertFree(host, port);
   // From here on no other socket accepts any more, like the application's own.
   app.addHook('preClose', async () => void closed.push(...others.map(close)));
-  // As `connections.ts` wants it. The property is in no type.
+  // connections.ts has set it. The property is in no type.
   const { pauseOnConnect = false } = app.server as { pauseOnConnect?: boolean };
   const options = { host, port, backlog, reusePort: process.platform === 'linux' };
   await app.listen(options);
@@ -40,7 +40,7 @@ export async function listen(
   return async () => void (await Promise.all(closed));
 }
 
-/** With a shared address nobody else would be noticed who listens there in the same way, such as this program itself. */
+/** With SO_REUSEPORT, listening succeeds beside another program that also sets it, such as a second server of this kind. */
 async function assertFree(host: string, port: number): Promise<void> {
   const alone = createServer();
   await open(alone, { host, port });

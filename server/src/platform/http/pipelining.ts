@@ -101,7 +101,7 @@ interface Shared {
 /** Reads one connection. */
 class Reader {
   readonly #socket: Socket;
-  /** Its credential is that of the last request: whose the next one is, is known when it is parsed. */
+  /** With the credential of the last request. That of the next one is unknown until it is parsed. */
   #source: RequestSource;
   /** Its bytes are not counted, and its usual requests do not wait. */
   readonly #isProxy: boolean;

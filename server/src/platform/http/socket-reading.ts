@@ -13,8 +13,8 @@ export function replaceReaders(socket: Socket, read: (chunk: Buffer) => void) {
 }
 
 /**
- * Puts bytes back, to be read again, and reads no more until then. `pause` alone does not stop that: Node.js goes on until
- * the stream is as full as it may be, 64 KiB, in single bytes if they come so, and none of it is seen by anybody.
+ * Puts bytes back into the stream, and reads no more of the connection until `resumeReading`. To pause the stream is not
+ * enough: Node.js would go on filling its buffer, up to 64 KiB, byte by byte if they come so, and nothing would count it.
  */
 export function putBack(socket: Socket, bytes: Buffer): void {
   socket.pause();
@@ -22,14 +22,14 @@ export function putBack(socket: Socket, bytes: Buffer): void {
   setMaxBuffered(socket, 1);
 }
 
-/** Reads on, at once and first what was put back. */
+/** Reads again, at once: first what was put back. */
 export function resumeReading(socket: Socket): void {
   setMaxBuffered(socket, getDefaultHighWaterMark(false));
   socket.resume();
   socket.read();
 }
 
-/** It can be set only when a stream is made, and Node.js makes those of a server. */
+/** The limit is an option of a stream's constructor only, and Node.js itself makes the streams of a server. */
 function setMaxBuffered(socket: Socket, bytes: number): void {
   (socket as unknown as { _readableState: { highWaterMark: number } })._readableState.highWaterMark = bytes;
 }

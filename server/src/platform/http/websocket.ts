@@ -6,9 +6,9 @@
  *   which the connection is closed.
  * - Compression is off, so a frame can be built once and written to many sockets. The caller handles back-pressure.
  * - Nothing is written that the caller did not ask for: pings are the caller's to answer.
- * - What clients send is parsed in rotation between addresses, 2 KiB of a connection at a time: thousands that send at
- *   once, each a token to be verified or a frame that closes its connection, delay the others by a few of them. What
- *   waits is put back into the stream, so the client's end of the connection waits behind it.
+ * - What clients send is parsed in rotation between addresses, 2 KiB of a connection at a time. If thousands of clients
+ *   send at once, each a token to verify or a frame that closes its connection, everybody else waits for a few of them
+ *   only. Bytes that wait are put back into the stream. If the client ends the connection, that is read after them.
  * - Once a connection is closed by either side, what its client still sends is not parsed, and beyond a few KiB not
  *   even read.
  */

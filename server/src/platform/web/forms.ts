@@ -77,8 +77,8 @@ function wrap(o: FieldBase, control: (shared: Html) => Html, autofocus = false):
 }
 
 /**
- * What is sent back of a field. A browser lets nobody type more than `maxlength`, so more is a program's, which gets no
- * page as long as what it sent. (A stored text may be somewhat longer.)
+ * The part of a value that a form shows again. Browsers let nobody type more than `maxlength`. A program that sends far
+ * more does not get it all back. Stored texts may be somewhat longer than `maxlength`.
  */
 const sentBack = ({ value, maxlength }: { value?: string | undefined; maxlength?: number }): string | undefined =>
   maxlength === undefined ? value : value?.slice(0, 4 * maxlength);

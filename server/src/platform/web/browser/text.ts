@@ -28,7 +28,10 @@ export const oneLine: Fit = { breaks: 0 };
 
 /** Invisible characters that a script or an emoji may need. */
 const needed = '\\u200b-\\u200d\\ufe00-\\ufe0f\\u{e0020}-\\u{e007f}\\u{e0100}-\\u{e01ef}';
-/** With it whole-words.ts keeps our own Thai words whole. Before a mark it would hide that too many follow each other. */
+/**
+ * whole-words.ts keeps our own Thai words whole with it. It stays before a letter only: before a mark it would divide a
+ * run of marks, and so hide that there are too many.
+ */
 const thaiWordJoiner = '(?<=[\\u0e01-\\u0e4e])\\u2060(?=[\\u0e01-\\u0e2e\\u0e40-\\u0e44])';
 const lineBreaks = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
 const hidden = new RegExp(
