@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { AuditEntry } from '../features/audit/index.ts';
 import type { Runtime } from '../runtime.ts';
-import { type Context, withRuntime } from './command.ts';
+import { type Context, limitUpTo, withRuntime } from './command.ts';
 import { UsageError } from './errors.ts';
 import { tableText } from './table.ts';
 import { plainText, stopSignal } from './terminal.ts';
@@ -20,12 +20,6 @@ interface AuditOptions {
 const most = 10_000;
 const pollMs = 500;
 
-function readLimit(text: string): number {
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > most) throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
-  return limit;
-}
-
 export function addAuditCommand(program: Command, context: Context): void {
   program
     .command('audit')
@@ -35,7 +29,7 @@ export function addAuditCommand(program: Command, context: Context): void {
     .option('--creator <U>', 'Only what is about the account of this username')
     .option('--app <ID>', 'Only what is about the app of this client id')
     .option('--action <NAME>', 'Only one action, such as grant.approved')
-    .option('--limit <N>', `The newest so many, at most ${most}`, readLimit, 50)
+    .option('--limit <N>', `The newest so many, at most ${most}`, limitUpTo(most), 50)
     .option('--follow', 'Go on with what happens from now on')
     .action((options: AuditOptions) => audit(options, context));
 }

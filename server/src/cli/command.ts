@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { Command, type ErrorOptions, Help } from 'commander';
+import { Command, type ErrorOptions, Help, InvalidArgumentError } from 'commander';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import type { Runtime } from '../runtime.ts';
 import { Failure, UsageError } from './errors.ts';
@@ -50,6 +50,15 @@ function requireDatabase({ database }: Config): void {
     `There is no database ${database.file}. Set DATABASE_URL as the server has it (namjai check-config shows it), or start the server first: it makes one.`,
   );
 }
+
+/** Reads an option that is a number of rows. */
+export const limitUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+    if (limit < 1 || limit > most) throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+    return limit;
+  };
 
 /** A commander command that throws `UsageError` instead of printing its own error and exiting. */
 export class CliCommand extends Command {

@@ -14,6 +14,14 @@ export class Failure extends Error {
   }
 }
 
+/** Broken rules of the API, with the options in place of the fields. */
+export const optionProblems = (
+  details: readonly { readonly field: string | null; readonly message: string }[],
+): string =>
+  details
+    .map(({ field, message }) => (field === null ? message : `--${field.replaceAll('_', '-')} ${message}`))
+    .join('; ');
+
 interface ErrorDescription {
   /** For `--json`. */
   readonly code: string;

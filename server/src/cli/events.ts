@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { StreamEvent } from '../../../sdk/src/index.ts';
 import { type Context, withRuntime } from './command.ts';
 import { UsageError } from './errors.ts';
-import { addServerOption } from './login.ts';
+import { addDatabaseOption, addServerOption } from './login.ts';
 import { clockTime, cut, plainText, stopSignal, type Terminal } from './terminal.ts';
 
 interface EventsOptions {
@@ -15,16 +15,15 @@ interface EventsOptions {
 const pollMs = 250;
 
 export function addEventsCommand(program: Command, context: Context): void {
-  addServerOption(program.command('events'))
-    .description('Print events as they happen: your own, where you are signed in')
-    .option('--creator <U>', 'Username of the creator, beside the server’s database')
+  const command = addServerOption(program.command('events')).description(
+    'Print events as they happen: your own, where you are signed in',
+  );
+  addDatabaseOption(command, '--creator <U>', 'username of the creator')
     .option('--after <N>', 'Begin after this sequence; without it only new events are printed')
     .action((options: EventsOptions) => events(options, context));
 }
 
 async function events({ server, creator, after }: EventsOptions, context: Context): Promise<void> {
-  if (server !== undefined && creator !== undefined)
-    throw new UsageError("Option '--creator <U>' cannot be used with '--server <URL>'. See: namjai events --help");
   if (after !== undefined && !/^\d{1,15}$/.test(after))
     throw new UsageError('--after must be a sequence, such as 41. See: namjai events --help');
   const position = after === undefined ? undefined : Number(after);
@@ -33,9 +32,9 @@ async function events({ server, creator, after }: EventsOptions, context: Contex
 }
 
 async function followServer(server: string | undefined, after: number | undefined, context: Context): Promise<void> {
-  const { createLogins, explain, readServer, signInEnded } = await import('./logins.ts');
+  const { createLogins, explain, signInEnded } = await import('./logins.ts');
   const logins = createLogins(context.env);
-  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  const login = await logins.require(server);
   const stopped = stopSignal();
   let [position, wasLive] = [after, false];
   await logins.call(login, async (client) => {

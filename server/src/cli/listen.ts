@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime.ts';
 import { type Context, withRuntime } from './command.ts';
 import { Failure, UsageError } from './errors.ts';
 import { createForward, describeForwarded, readForwardUrl } from './forward.ts';
-import { addServerOption } from './login.ts';
+import { addDatabaseOption, addServerOption } from './login.ts';
 import { stopSignal } from './terminal.ts';
 
 const pollMs = 250;
@@ -17,11 +17,11 @@ interface ListenOptions {
 }
 
 export function addListenCommand(program: Command, context: Context): void {
-  addServerOption(program.command('listen'))
+  const command = addServerOption(program.command('listen'))
     .description('Forward an app’s webhooks to an address of your own, for development')
-    .requiredOption('--forward-to <URL>', 'Where they are posted, signed')
-    .option('--creator <U>', 'Beside the server’s database: username of the creator')
-    .option('--client <ID>', 'Beside the server’s database: the app; its grant needs events.subscribe')
+    .requiredOption('--forward-to <URL>', 'Where they are posted, signed');
+  addDatabaseOption(command, '--creator <U>', 'username of the creator');
+  addDatabaseOption(command, '--client <ID>', 'the app; its grant needs events.subscribe')
     .addHelpText(
       'after',
       '\nAt a server the app is that of NAMJAI_CLIENT_ID and NAMJAI_CLIENT_SECRET. Its webhooks come as they would to a\npublic address, and are tried again when your program fails.',
@@ -30,11 +30,10 @@ export function addListenCommand(program: Command, context: Context): void {
 }
 
 function listen(options: ListenOptions, context: Context): Promise<void> {
-  const { server, creator, client } = options;
-  const wrong = (message: string) => new UsageError(`${message}. See: namjai listen --help`);
+  const { creator, client } = options;
   if (creator === undefined && client === undefined) return listenAtServer(options, context);
-  if (server !== undefined) throw wrong("Option '--server <URL>' cannot be used with '--creator <U>'");
-  if (creator === undefined || client === undefined) throw wrong('--creator and --client need each other');
+  if (creator === undefined || client === undefined)
+    throw new UsageError('--creator and --client need each other. See: namjai listen --help');
   return withRuntime(context.env, (runtime) => listenToLog(runtime, { ...options, creator, client }, context));
 }
 

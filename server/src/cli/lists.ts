@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { AppSummary, CreatorSummary } from '../features/operator/index.ts';
-import { type Context, withRuntime } from './command.ts';
+import { type Context, limitUpTo, withRuntime } from './command.ts';
 import { fieldsText, minuteText, tableText, utcText } from './table.ts';
 
 interface ListOptions {
@@ -11,16 +11,10 @@ interface ListOptions {
 
 const most = 1000;
 
-function readLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > most) throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
-  return limit;
-}
-
 const addListOptions = (command: Command, searched: string, after: string): Command =>
   command
     .option('--search <TEXT>', `Only those with this text in ${searched}`)
-    .option('--limit <N>', `How many, at most ${most}`, readLimit, 50)
+    .option('--limit <N>', `How many, at most ${most}`, limitUpTo(most), 50)
     .option('--after <KEY>', after);
 
 const baht = (minor: number): string => (minor / 100).toFixed(2);

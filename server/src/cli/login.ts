@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { DeviceCode } from '../../../sdk/src/oauth/index.ts';
 import type { Context } from './command.ts';
 import { Failure } from './errors.ts';
@@ -27,6 +27,10 @@ export function addLoginCommands(program: Command, context: Context): void {
 
 export const addServerOption = (command: Command): Command =>
   command.option('--server <URL>', 'Address of the server (by default the one of the last login)');
+
+/** For an option of a command that works either at a server or directly on its database. */
+export const addDatabaseOption = (command: Command, flags: string, description: string): Command =>
+  command.addOption(new Option(flags, `Directly on the server’s database: ${description}`).conflicts('server'));
 
 /** What the commands do on behalf of whoever signs in. */
 async function login(typed: string, { env, print, note, terminal }: Context): Promise<void> {
@@ -103,9 +107,9 @@ async function qrCode(text: string, { colours, columns, style }: Terminal): Prom
 }
 
 async function whoami({ server }: ServerOption, { env, print }: Context): Promise<void> {
-  const { createLogins, readServer } = await import('./logins.ts');
+  const { createLogins } = await import('./logins.ts');
   const logins = createLogins(env);
-  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  const login = await logins.require(server);
   const me = await logins.call(login, (client) => client.me());
   const [name, username] = [plainText(me.display_name), plainText(me.username)];
   const who = name === username ? username : `${username} (${name})`;
@@ -116,9 +120,9 @@ async function logout(
   { server, forget = false }: ServerOption & { forget?: boolean },
   context: Context,
 ): Promise<void> {
-  const { createLogins, explain, readServer } = await import('./logins.ts');
+  const { createLogins, explain } = await import('./logins.ts');
   const logins = createLogins(context.env);
-  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  const login = await logins.require(server);
   let revoked = true;
   try {
     await logins.end(login, true);

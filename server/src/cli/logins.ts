@@ -10,7 +10,7 @@ import { type Client, NamjaiError, ReauthorizationRequired } from '../../../sdk/
 import { createOAuth, fileStore, type OAuth } from '../../../sdk/src/oauth/index.ts';
 import type { Environment } from '../config.ts';
 import { isLoopbackHost } from '../platform/addresses.ts';
-import { Failure } from './errors.ts';
+import { Failure, optionProblems } from './errors.ts';
 
 export interface Login {
   readonly server: string;
@@ -81,8 +81,9 @@ export function createLogins(env: Environment) {
 
     find,
 
-    /** Throws if nobody is signed in there. */
-    async require(server: string | undefined): Promise<Login> {
+    /** The sign-in at this server, as it was typed, or the last one. Throws if nobody is signed in there. */
+    async require(typed: string | undefined): Promise<Login> {
+      const server = typed === undefined ? undefined : readServer(typed);
       const login = await find(server);
       if (login) return login;
       throw new Failure(
@@ -124,12 +125,7 @@ export function explain(error: unknown, { server }: Pick<Login, 'server'>): unkn
   if (error instanceof NamjaiError && error.status === 0)
     return new Failure(error.code, error.message.replace(/\. .*/, '.'));
   if (error instanceof NamjaiError && error.details.length > 0)
-    return new Failure(
-      error.code,
-      error.details
-        .map(({ field, message }) => (field ? `--${field.replaceAll('_', '-')} ${message}` : message))
-        .join('; '),
-    );
+    return new Failure(error.code, optionProblems(error.details));
   return error;
 }
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { TraceView } from '../features/trace/index.ts';
 import { type Context, withRuntime } from './command.ts';
-import { UsageError } from './errors.ts';
-import { addServerOption } from './login.ts';
+import { addDatabaseOption, addServerOption } from './login.ts';
 import { plainText } from './terminal.ts';
 
 interface TraceOptions {
@@ -11,16 +10,15 @@ interface TraceOptions {
 }
 
 export function addTraceCommand(program: Command, context: Context): void {
-  addServerOption(program.command('trace'))
-    .argument('<ID>', 'Id of a tip; beside the server’s database also of an event')
-    .description('Tell what happened to a tip, what has not, and why')
-    .option('--creator <U>', 'Username of the creator, beside the server’s database; tells everything')
-    .action((id: string, options: TraceOptions) => trace(id, options, context));
+  const command = addServerOption(program.command('trace'))
+    .argument('<ID>', 'Id of a tip; directly on the server’s database also of an event')
+    .description('Tell what happened to a tip, what has not, and why');
+  addDatabaseOption(command, '--creator <U>', 'username of the creator; tells everything').action(
+    (id: string, options: TraceOptions) => trace(id, options, context),
+  );
 }
 
 async function trace(id: string, { server, creator }: TraceOptions, context: Context): Promise<void> {
-  if (server !== undefined && creator !== undefined)
-    throw new UsageError("Option '--creator <U>' cannot be used with '--server <URL>'. See: namjai trace --help");
   const { outsideView, toTrace, traceLines } = await import('../features/trace/index.ts');
   const print = (object: object, view: TraceView): void =>
     context.print(object, traceLines(view).map(plainText).join('\n'));
@@ -32,9 +30,9 @@ async function trace(id: string, { server, creator }: TraceOptions, context: Con
         : await traces.ofTip(creatorId, id, 'operator');
       print({ ...toTrace(view), receivers: view.receivers }, view);
     });
-  const { createLogins, readServer } = await import('./logins.ts');
+  const { createLogins } = await import('./logins.ts');
   const logins = createLogins(context.env);
-  const login = await logins.require(server === undefined ? undefined : readServer(server));
+  const login = await logins.require(server);
   const found = await logins.call(login, (client) => client.tips.trace(id));
   print(found, outsideView(found));
 }

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Client } from '../../../sdk/src/index.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Context, withRuntime } from './command.ts';
-import { Failure, UsageError } from './errors.ts';
-import { addServerOption } from './login.ts';
+import { Failure, optionProblems } from './errors.ts';
+import { addDatabaseOption, addServerOption } from './login.ts';
 
 interface TriggerOptions {
   readonly creator?: string;
@@ -23,7 +23,7 @@ export function addTriggerCommands(program: Command, { env, print }: Context): v
   addOptions(trigger.command('tip'))
     .description('Record a tip, as an app would')
     .action((options: TriggerOptions) =>
-      atServerOrBeside(
+      atServerOrDirectly(
         options,
         async (client, typed, who) => {
           const tip = await client.tips.create(typed);
@@ -40,7 +40,7 @@ export function addTriggerCommands(program: Command, { env, print }: Context): v
   addOptions(trigger.command('alert'))
     .description('Send a test alert')
     .action((options: TriggerOptions) =>
-      atServerOrBeside(
+      atServerOrDirectly(
         options,
         async (client, typed, who) => {
           const alert = await client.alerts.send(typed);
@@ -54,24 +54,21 @@ export function addTriggerCommands(program: Command, { env, print }: Context): v
       ),
     );
 
-  async function atServerOrBeside(
+  async function atServerOrDirectly(
     options: TriggerOptions,
     atServer: (client: Client, typed: Typed, who: string) => Promise<void>,
-    beside: (runtime: Runtime) => Promise<void>,
+    onDatabase: (runtime: Runtime) => Promise<void>,
   ): Promise<void> {
-    if (options.creator !== undefined && options.server !== undefined)
-      throw new UsageError("Option '--creator <U>' cannot be used with '--server <URL>'. See: namjai trigger --help");
-    if (options.creator !== undefined) return withRuntime(env, beside);
-    const { createLogins, readServer } = await import('./logins.ts');
+    if (options.creator !== undefined) return withRuntime(env, onDatabase);
+    const { createLogins } = await import('./logins.ts');
     const logins = createLogins(env);
-    const login = await logins.require(options.server === undefined ? undefined : readServer(options.server));
+    const login = await logins.require(options.server);
     await logins.call(login, (client) => atServer(client, typedFields(options), login.username));
   }
 }
 
 const addOptions = (command: Command): Command =>
-  addServerOption(command)
-    .option('--creator <U>', 'Username of the creator, beside the server’s database')
+  addDatabaseOption(addServerOption(command), '--creator <U>', 'username of the creator')
     .option('--amount <BAHT>', 'Amount in baht', '100')
     .option('--name <N>', 'Name of the tipper', 'NAMJAI')
     .option('--display-name <D>', 'Shown in place of the name')
@@ -91,11 +88,7 @@ async function readInput(options: TriggerOptions, { config, accounts }: Runtime)
   const { amount, name, message, display_name } = tipFields(config);
   const typed = typedFields(options);
   const problems = createCheck(Type.Object({ amount, name, message, display_name }))(typed);
-  if (problems.length > 0)
-    throw new Failure(
-      'validation_failed',
-      problems.map(({ field, message }) => `--${field?.replace('_', '-')} ${message}`).join('; '),
-    );
+  if (problems.length > 0) throw new Failure('validation_failed', optionProblems(problems));
   const creator = await accounts.byUsername(options.creator ?? '');
   const fields = {
     creatorId: creator.id,

@@ -107,4 +107,10 @@ test('options that exclude or need each other are wrong usage', async () => {
     ['--from', 'sqlite:x', '--to', 'x'],
   ])
     await assertRefused(['migrate', ...args], /^A move needs --from sqlite:FILE and --to postgres:/);
+  const both = ['--server', 'https://tips.example', '--creator', 'mali'];
+  for (const command of [['events'], ['trace', 'tip_x'], ['trigger', 'tip'], ['listen', '--forward-to', 'x']])
+    await assertRefused(
+      [...command, ...both],
+      /^Option '--creator <U>' cannot be used with option '--server <URL>'\. See: namjai \w+.* --help/,
+    );
 });
