@@ -31,7 +31,7 @@ export function createPauses(owner: string, now: () => number = () => performanc
 /** Work that can be interrupted wherever it yields. */
 export type Steps<Result> = Generator<void, Result>;
 
-/** Runs the steps of `owner` in such turns. */
+/** Runs the steps of `owner` with such pauses. */
 export async function runWithPauses<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
   const pause = createPauses(owner);
   for (;;) {
