@@ -32,7 +32,8 @@ function addExport(group: Command, { env, print }: Context): void {
           // Unlike a rename, this fails if the file was made meanwhile.
           linkSync(partial, file);
         } catch (error) {
-          throw error instanceof Error && 'code' in error && error.code === 'EEXIST' ? exists() : error;
+          const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+          throw code === 'EEXIST' && syscall === 'link' ? exists() : error;
         } finally {
           rmSync(partial, { force: true });
         }
