@@ -13,6 +13,7 @@ import { jobs } from '../../housekeeping.ts';
 import { StorageUnavailable } from '../../platform/db/database.ts';
 import { overlayTopic } from '../overlay/index.ts';
 import { nameKey } from '../screening/index.ts';
+import { leaseMs } from '../webhooks/delivery/leases.ts';
 import { createErasure } from './index.ts';
 
 const words = { name: 'ZEBRA_QUAGGA', display_name: 'ม้าลายลายพร้อย', message: 'a message nobody else would write' };
@@ -115,6 +116,43 @@ test('erased words are stored nowhere, whatever became of the tip before', async
   await failing.waitFor(2);
   assert.ok(failing.requests.every(({ body }) => texts.every((text) => !body.includes(text))));
   assert.deepEqual(await storedTexts(app, texts), []);
+});
+
+test('erased words that wait to be sent are not sent any more: the event comes without them', async (t) => {
+  const { worker, add, runtime, pair, clock } = await buildWebhooks(t);
+  const { creatorId } = pair;
+  const receiver = await startReceiver(t);
+  let letGo = () => {};
+  receiver.answer = (response) => {
+    letGo = () => response.writeHead(204).end();
+  };
+  await add(receiver.url, { types: ['tip.created'] });
+  const record = async ({ name, display_name: displayName, message }: typeof words) =>
+    (await runtime.tips.record({ creatorId, app: null, amount: 1, name, displayName, message })).tip;
+  const deliveries = () =>
+    runtime.db.all<{ status: string; lease: string | null }>('SELECT status, lease FROM webhook_deliveries');
+  await worker.start();
+  await record(other);
+  await receiver.waitFor(1);
+  const { id } = await record(words);
+  await until('the second waits for the answer to the first', async () => {
+    const rows = await deliveries();
+    return rows.length === 2 && rows.every(({ lease }) => lease !== null);
+  });
+  const told = new Promise((resolve) => t.after(runtime.hub.subscribe('a later hint', resolve)));
+  assert.equal(await runtime.erasure.one(creatorId, id), true);
+  // Hints come in their order, so the worker has that of the erasure before this one.
+  runtime.hub.publish('a later hint', '');
+  await told;
+  receiver.answer = (response) => response.writeHead(204).end();
+  letGo();
+  await until('the first is settled', async () => (await deliveries()).some(({ status }) => status === 'succeeded'));
+  clock.advance(leaseMs);
+  await receiver.waitFor(2);
+  const [first, second] = receiver.requests.map(({ body }) => body);
+  assert.ok(first?.includes(other.message));
+  assert.match(second ?? '', /"ERASED"/);
+  for (const text of texts) assert.ok(!second?.includes(text), text);
 });
 
 test('a tip without words still counts, is shown nowhere, and can be voided', async (t) => {

@@ -4,6 +4,7 @@ import { QueueFull } from '../../platform/work-queue.ts';
 import type { EventLog } from '../events/index.ts';
 import { controlTopic, overlayTopic } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
+import { webhookChangesTopic } from '../webhooks/index.ts';
 import * as repo from './repo.ts';
 
 /**
@@ -42,10 +43,11 @@ export function createErasure({ db, hub, clock, newId, log, events, tips }: Eras
     return erased !== null;
   }
 
-  /** Open overlays, widgets and live controls read anew what they may show. */
-  function refreshScreens(creatorId: string): void {
+  /** Open overlays, widgets and live controls read anew what they may show. Workers drop the deliveries that they hold. */
+  function announceErased(creatorId: string): void {
     hub.publish(overlayTopic(creatorId), 'erased');
     hub.publish(controlTopic(creatorId), 'erased');
+    hub.publish(webhookChangesTopic, creatorId);
   }
 
   async function eraseAll(creatorId: string, ids: readonly string[]): Promise<number> {
@@ -55,7 +57,7 @@ export function createErasure({ db, hub, clock, newId, log, events, tips }: Eras
       const had = await Promise.all(part.map((id) => eraseOne(creatorId, id)));
       erased += had.filter(Boolean).length;
     }
-    if (erased > 0) refreshScreens(creatorId);
+    if (erased > 0) announceErased(creatorId);
     return erased;
   }
 
@@ -92,7 +94,7 @@ export function createErasure({ db, hub, clock, newId, log, events, tips }: Eras
     /** Erases the words of one tip. Returns whether it had any. */
     async one(creatorId: string, tipId: string): Promise<boolean> {
       const erased = await eraseOne(creatorId, tipId);
-      if (erased) refreshScreens(creatorId);
+      if (erased) announceErased(creatorId);
       return erased;
     },
 

@@ -27,6 +27,7 @@ export {
   UrlRefused,
   WebhookExists,
   type Webhooks,
+  webhookChangesTopic,
 } from './endpoints/service.ts';
 export { writes as grantWrites } from './grant-writes.ts';
 export { listenerCloseReasons } from './listener/close-reasons.ts';

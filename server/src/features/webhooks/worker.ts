@@ -113,7 +113,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     if (!stopped) queueOf(endpointId).wake();
   }
 
-  /** A grant or an endpoint has changed, so leases from before are outdated. */
+  /** A grant, an endpoint or a creator's events have changed, so leases from before are outdated. */
   function outdate(id: string): void {
     leases.outdate(id);
     for (const queue of queues.values()) queue.recheck();

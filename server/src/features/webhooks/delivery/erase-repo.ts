@@ -18,8 +18,9 @@ const endLeases: Sql = {
 };
 
 /**
- * Forgets the answers to these events. A request in flight loses its lease, so that its answer is not stored; when the lease
- * would have ended, the event is sent again without the words.
+ * Forgets the answers to these events, and takes the leases of their deliveries. The answer to a request in flight is not
+ * stored. What waits in the queue of a node is not sent, once a hint of `webhookChangesTopic` has told the node. When the
+ * lease would have ended, the event is sent without the words.
  */
 export async function forgetAnswers(tx: Tx, creatorId: string, eventIds: readonly string[]): Promise<void> {
   if (eventIds.length === 0) return;

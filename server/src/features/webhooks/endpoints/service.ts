@@ -60,7 +60,10 @@ export const mostEndpoints = 10;
 
 /** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';
-/** The topic of hints that an endpoint has changed. The message is its id. */
+/**
+ * The topic of hints that leased deliveries are outdated. The message is the id of an endpoint that has changed, or of a
+ * creator whose events have changed.
+ */
 export const webhookChangesTopic = 'webhook-changes';
 
 /** Every operation is restricted to the endpoints of one app, or of one creator (`connections`). */
