@@ -92,6 +92,44 @@ test('a tip that is voided before it was told is not told, and neither is its vo
   assert.deepEqual(told(), { discord: [], kofi: ['สมชาย 150.50'] });
 });
 
+test('a tip that was not told before it was voided cannot be told by sending it again', async (t) => {
+  const { worker, connections, runtime, creatorId, tip, told, discord, clock, statusesOf, onDiscord } =
+    await buildConnections(t);
+  const deliveryIds = async () =>
+    (await connections.deliveries(creatorId, onDiscord.id)).deliveries.map(({ id }) => id).reverse();
+  discord.answer = (response) => response.writeHead(500).end();
+  const failed = await tip();
+  for (let attempts = 0; attempts < 10; attempts++) {
+    await worker.pass();
+    clock.advance(86_400_000);
+  }
+  await connections.change(creatorId, onDiscord.id, { enabled: true });
+  assert.deepEqual(await statusesOf(onDiscord.id), ['failed']);
+  await connections.change(creatorId, onDiscord.id, { enabled: false });
+  const skipped = await tip({ amount: 2 });
+  await worker.pass();
+  // Ids of one millisecond are in no order.
+  clock.advance(1);
+  await tip({ amount: 3 });
+  await worker.pass();
+  await connections.change(creatorId, onDiscord.id, { enabled: true });
+  assert.deepEqual(await statusesOf(onDiscord.id), ['failed', 'skipped', 'skipped']);
+  const other = await startDiscord(t);
+  await connections.change(creatorId, onDiscord.id, { url: other.url });
+  for (const { id } of [failed, skipped]) await runtime.tips.void(creatorId, id, voider);
+  await worker.pass();
+  const [first = '', second = '', third = ''] = await deliveryIds();
+  for (const id of [first, second])
+    await assert.rejects(connections.retry(creatorId, onDiscord.id, id), { code: 'validation_failed' });
+  await connections.retry(creatorId, onDiscord.id, third);
+  await worker.pass();
+  assert.deepEqual(told().discord, []);
+  assert.deepEqual(
+    other.messages.map(({ embeds }) => embeds[0]?.title),
+    ['สมชาย · ฿3.00'],
+  );
+});
+
 test('a tip that is voided while it is being sent is told to be void', async (t) => {
   const { worker, runtime, creatorId, tip, discord, statusesOf, onDiscord, clock } = await buildConnections(t);
   const { answer } = discord;

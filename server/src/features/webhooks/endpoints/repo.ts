@@ -250,12 +250,17 @@ export async function shownBody(db: Reader, endpointId: string, id: string): Pro
   return row?.body ?? null;
 }
 
-/** Deliveries of an ended grant, or of an event that was pruned from the log, cannot be sent again. */
+/**
+ * Deliveries of an ended grant, or of an event that was pruned from the log, cannot be sent again. Nor can those by which a
+ * connection tells of a tip that is voided now.
+ */
 const maySendAgain = `
   (webhook_deliveries.grant_id IS NULL OR EXISTS (SELECT 1 FROM grants g
     WHERE g.creator_id = webhook_deliveries.creator_id AND g.id = webhook_deliveries.grant_id AND ${grantLives}))
   AND (sequence IS NULL OR EXISTS (SELECT 1 FROM events e
-    WHERE e.creator_id = webhook_deliveries.creator_id AND e.sequence = webhook_deliveries.sequence))`;
+    WHERE e.creator_id = webhook_deliveries.creator_id AND e.sequence = webhook_deliveries.sequence))
+  AND NOT EXISTS (SELECT 1 FROM tips t
+    WHERE t.creator_id = webhook_deliveries.creator_id AND t.id = webhook_deliveries.tip_id AND t.voided_at IS NOT NULL)`;
 
 /** Makes a delivery due now, or at the end of its lease. Returns whether it may be sent again. */
 async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number): Promise<boolean> {
