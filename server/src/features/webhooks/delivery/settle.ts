@@ -163,7 +163,7 @@ function settlementOf(
     at: toTimestamp(at),
     status_code: answer.status,
     duration_ms: Math.round(durationMs),
-    error: storable(answer.error) ?? (outcome === 'succeeded' ? null : `answered ${answer.status}`),
+    error: outcome === 'succeeded' ? null : (storable(answer.error) ?? `answered ${answer.status}`),
     response_body: storable(answer.body),
   };
   const { delivery } = queued;
