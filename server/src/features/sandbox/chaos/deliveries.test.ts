@@ -10,9 +10,9 @@ import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { decide, noShares } from './decide.ts';
 import { wasLate } from './repo.ts';
 
-async function setup(t: TestContext) {
+async function setup(t: TestContext, options: Parameters<typeof buildWebhooks>[1] = {}) {
   const receiver = await startReceiver(t);
-  const app = await buildWebhooks(t);
+  const app = await buildWebhooks(t, options);
   const pair = await makeSandboxPair(app.runtime);
   const added = await app.http.inject({
     method: 'POST',
@@ -52,6 +52,15 @@ test('webhook_twice sends the same delivery twice and says so; those of other cr
   await app.worker.pass();
   assert.equal(receiver.requests.length, 3);
   assert.equal(receiver.requests[2]?.headers['namjai-chaos'], undefined);
+});
+
+test('webhook_twice sends a delivery once that is not answered in time: a second attempt could outlast the lease', async (t) => {
+  const { app, pair, chaos, receiver, statuses } = await setup(t, { timeoutMs: 200 });
+  await chaos.save(pair, 'seed', { webhook_twice: 1000 });
+  receiver.answer = () => {};
+  await app.tip(pair.creatorId);
+  await app.worker.pass();
+  assert.deepEqual([receiver.requests.length, await statuses()], [1, ['pending']]);
 });
 
 test('webhook_late comes later, once, and says so', async (t) => {

@@ -76,7 +76,8 @@ export const withFaults = (transport: Transport, faultOf: SandboxDelivery): Post
     if (fault.lateMs > 0) return { postponedMs: fault.lateMs };
     const marked = { ...sending, headers: { ...sending.headers, [chaosHeader]: fault.kind } };
     const first = await transport.send(marked);
-    if (fault.twice && first !== 'unsent') await transport.send(marked);
+    // After a timeout the lease is about to end: a second attempt could outlast it.
+    if (fault.twice && first !== 'unsent' && !first.timedOut) await transport.send(marked);
     return first;
   },
 });
