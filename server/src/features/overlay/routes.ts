@@ -176,6 +176,7 @@ function overlaySocket(
   const socketServer = createSocketServer(instance, {
     webSockets,
     log,
+    onRefused: streams.refused,
     async subscribe({ token, after, protocol }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';

@@ -69,6 +69,7 @@ function widgetSocket(instance: FastifyInstance, { overlays, streams, hub, log, 
   const socketServer = createSocketServer(instance, {
     webSockets,
     log,
+    onRefused: streams.refused,
     async subscribe({ token }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';

@@ -54,6 +54,7 @@ export function liveRoutes(
   const socketServer = createSocketServer(instance, {
     webSockets,
     log,
+    onRefused: streams.refused,
     async subscribe({ token, after }, connection) {
       const claims = await tokens.verify('socket', token);
       if (typeof claims === 'string') return 'bad_token';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
+import type { TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { type Client, connect, listen, range, recordTips, socketToken } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
@@ -18,6 +19,13 @@ async function setUp(t: TestContext) {
     return client;
   };
   return { app, pair, token, live };
+}
+
+/** How many connections the server has ended or refused, by reason. */
+async function endedBy({ runtime }: TestApp): Promise<Record<string, number>> {
+  const text = await runtime.metrics.registry.getSingleMetricAsString('namjai_event_connections_ended_total');
+  const counts = [...text.matchAll(/reason="(\w+)"\} (\d+)/g)].map(([, reason = '', count]) => [reason, Number(count)]);
+  return Object.fromEntries(counts.filter(([, count]) => count !== 0));
 }
 
 test('a bad token never fails the upgrade: the socket opens, then closes with its code', async (t) => {
@@ -64,7 +72,7 @@ test('frames that make no sense close the socket with 4400', async (t) => {
   }
 });
 
-test('auth without a token closes with 4401, and none within ten seconds with 4402', async (t) => {
+test('auth without a token closes with 4401, and none within ten seconds with 4402; each is counted once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const app = await listen(t);
   const silent = connect(t, app.address, null);
@@ -77,6 +85,23 @@ test('auth without a token closes with 4401, and none within ten seconds with 44
   assert.equal(silent.webSocket.readyState, silent.webSocket.OPEN);
   t.mock.timers.tick(1);
   assert.equal((await silent.closed).code, 4402);
+  assert.deepEqual(await endedBy(app), { bad_token: 1, no_auth: 1 });
+});
+
+test('a bad frame is counted once, before and after the welcome', async (t) => {
+  const { app, live } = await setUp(t);
+  const stranger = connect(t, app.address, null);
+  stranger.webSocket.once('open', () => stranger.webSocket.send('{'));
+  assert.equal((await stranger.closed).code, 4400);
+  assert.deepEqual(await endedBy(app), { bad_frame: 1 });
+  const client = await live();
+  client.webSocket.send('{');
+  assert.equal((await client.closed).code, 4400);
+  assert.deepEqual(await endedBy(app), { bad_frame: 2 });
+  const leaving = await live();
+  leaving.webSocket.close();
+  await leaving.closed;
+  assert.deepEqual(await endedBy(app), { bad_frame: 2 }, 'one that the client closes is not counted');
 });
 
 test('keepalive after 25 seconds without a frame, and in answer to a ping', async (t) => {

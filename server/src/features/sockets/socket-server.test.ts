@@ -22,6 +22,7 @@ async function setUp(t: TestContext, maxUnauthenticated: number) {
     webSockets,
     log: createLog({ level: 'silent' }),
     subscribe,
+    onRefused: () => {},
     maxUnauthenticated,
   });
   app.get('/v1/socket', (request, reply) => server.accept(request, reply));

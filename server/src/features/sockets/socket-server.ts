@@ -8,6 +8,7 @@ export interface SocketServerParts {
   readonly webSockets: WebSockets;
   readonly log: Log;
   readonly subscribe: SocketCallbacks['subscribe'];
+  readonly onRefused: SocketCallbacks['onRefused'];
   readonly onClose?: (connection: SocketConnection) => void;
   readonly maxUnauthenticated?: number;
 }
@@ -30,6 +31,7 @@ export function createSocketServer(instance: FastifyInstance, parts: SocketServe
       unauthenticated.delete(connection);
       return parts.subscribe(auth, connection);
     },
+    onRefused: parts.onRefused,
     onError: (err) => log.warn({ err }, 'a socket could not be opened'),
     onClose(connection, code) {
       connections.delete(connection);

@@ -19,6 +19,8 @@ export interface SocketCallbacks {
   /** Verifies the token and subscribes the connection, or gives the reason to close it. */
   readonly subscribe: (auth: Auth, connection: SocketConnection) => Promise<Subscription | CloseReason>;
   readonly onError: (error: unknown) => void;
+  /** The server closes the connection before it has subscribed. */
+  readonly onRefused: (reason: CloseReason) => void;
   /** `code` is that of whoever closed first. */
   readonly onClose: (connection: SocketConnection, code: number) => void;
 }
@@ -202,6 +204,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
     const withinMs = wasLive && reason !== 'bad_frame' ? webSocketOptions.closeTimeout : refusedMs;
     this.#state = 'closed';
     clearTimeout(this.#authTimer);
+    if (!this.subscriber) this.#callbacks.onRefused(reason);
     const row = closeReasons[reason];
     this.#closedWith = row.code;
     // Strangers that came together are refused together.

@@ -198,6 +198,9 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
       return { subscriber, refusal };
     },
 
+    /** Counts a connection that was refused before it joined a stream. */
+    refused: (reason: CloseReason): void => counters.closed(reason),
+
     /** How many of a creator's connections of a kind are open on this node. */
     connected(creatorId: string, kind: SubscriberOptions['kind']): number {
       const subscribers = entries.get(creatorId)?.stream.subscribers ?? [];
