@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { WebSocket } from 'ws';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
@@ -93,4 +95,32 @@ test('overlays that the server closes were open until then, also if that is repo
   clock.advance(second);
   runtime.presence.changed(creatorId);
   assert.deepEqual(await runtime.presence.spans(creatorId), [span]);
+});
+
+test('a page that closes while its key is looked up is not counted as open', async (t) => {
+  const app = await listen(t);
+  const { runtime } = app;
+  const { creatorId } = await makeCreator(runtime);
+  const key = await runtime.overlays.key(creatorId);
+  const gate = Promise.withResolvers<void>();
+  const { creatorOf } = runtime.overlays;
+  const lookUp = t.mock.method(runtime.overlays, 'creatorOf', async (of: string) => {
+    await gate.promise;
+    return creatorOf(of);
+  });
+  const changed = t.mock.method(runtime.presence, 'changed');
+  const webSocket = new WebSocket(`ws://${app.address}/overlay/socket`);
+  t.after(() => webSocket.terminate());
+  webSocket.on('open', () => webSocket.send(JSON.stringify({ type: 'auth', token: key, protocol: 3 })));
+  await until('the key is looked up', () => lookUp.mock.callCount() === 1);
+  webSocket.terminate();
+  const connections = promisify(app.http.server.getConnections.bind(app.http.server));
+  await until('the server knows that it is closed', async () => (await connections()) === 0);
+  gate.resolve();
+  await until('its permission is checked', () => lookUp.mock.callCount() === 2);
+  assert.equal(runtime.streams.connected(creatorId, 'overlay'), 0);
+  assert.equal(changed.mock.callCount(), 0);
+  const page = await openOverlay(t, app, app.address, { creatorId });
+  assert.ok(changed.mock.callCount() > 0, 'one that stays is counted');
+  await page.close();
 });

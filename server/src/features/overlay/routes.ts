@@ -201,7 +201,8 @@ function overlaySocket(
         connection,
         after,
       );
-      presence.changed(creatorId);
+      // A page that has closed meanwhile leaves at once, and nothing tells of it.
+      if (!connection.closed) presence.changed(creatorId);
       // Frames are sent only after the welcome.
       const openFeed = (refusal: unknown) => {
         if (!refusal && !connection.closed && !outdated) stops.add(rehearsals.feeds.open(creatorId, connection, since));
