@@ -1,6 +1,6 @@
 /**
- * What a client is known to have. A pong confirms what was taken before its ping: a WebSocket keeps the order. There is one
- * ping on its way at most.
+ * What a client is known to have. A pong confirms what was taken before its ping: a WebSocket keeps the order. At most one
+ * such ping is on its way; pings that ask whether the client is alive are none of these.
  */
 export class Confirmations {
   /** Sends a ping. Returns the position that its pong will confirm; nothing if there is nobody to ping. */
@@ -10,7 +10,6 @@ export class Confirmations {
   #hasMore = false;
   /** Nothing before the welcome. */
   position: number | undefined;
-  pongs = 0;
 
   constructor(ping: () => number | undefined) {
     this.#ping = ping;
@@ -22,7 +21,6 @@ export class Confirmations {
   }
 
   onPong(): void {
-    this.pongs += 1;
     this.position = this.#pinged ?? this.position;
     this.#pinged = this.#hasMore ? this.#ping() : undefined;
     this.#hasMore = false;

@@ -41,6 +41,9 @@ const maxPacketsBetweenPolls = 64;
 /** How often it is looked whether the client has answered. */
 const lookEveryMs = 50;
 
+/** The payload of pings that ask whether the client is alive. Their pongs confirm no event: it may be newer than the ping. */
+const alivePing = Buffer.from('alive');
+
 export class ProgramConnection implements Connection {
   readonly openedAt = performance.now();
   subscriber: Subscriber | undefined;
@@ -57,6 +60,7 @@ export class ProgramConnection implements Connection {
   readonly #outbox = new Outbox();
   #isWriting = false;
   readonly #confirmations = new Confirmations(() => this.#ping());
+  #pongs = 0;
   #hasVanished = false;
   /** This side has closed the connection. */
   #isClosing = false;
@@ -83,10 +87,10 @@ export class ProgramConnection implements Connection {
   /** Whether the client answers within this time. */
   readonly isAlive = async (withinMs: number): Promise<boolean> => {
     const { webSocket } = this.#accepted ?? {};
-    const { pongs } = this.#confirmations;
-    if (this.hasWebSocket) webSocket?.ping();
+    const pongs = this.#pongs;
+    if (this.hasWebSocket) webSocket?.ping(alivePing);
     for (let waited = 0; !this.closed && waited < withinMs; waited += lookEveryMs) {
-      if (this.#state === 'opening' || this.#confirmations.pongs > pongs || this.#isPolling) return true;
+      if (this.#state === 'opening' || this.#pongs > pongs || this.#isPolling) return true;
       await delay(lookEveryMs);
     }
     return false;
@@ -130,7 +134,10 @@ export class ProgramConnection implements Connection {
     accepted.webSocket.on('ping', (payload: Buffer) => {
       if (!accepted.socket.writableNeedDrain) accepted.webSocket.pong(payload);
     });
-    accepted.webSocket.on('pong', () => this.#confirmations.onPong());
+    accepted.webSocket.on('pong', (payload: Buffer) => {
+      this.#pongs += 1;
+      if (!alivePing.equals(payload)) this.#confirmations.onPong();
+    });
     // Without a close frame.
     accepted.webSocket.once('close', (code: number) => {
       this.#hasVanished = code === 1006 && this.#isOverWebSocket && !this.#isClosing;

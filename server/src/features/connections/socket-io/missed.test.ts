@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { until } from '../../../../../sdk/test/until.ts';
@@ -145,10 +146,10 @@ async function openSilently(t: TestContext, { address }: LiveApp, key: string) {
   t.after(() => webSocket.terminate());
   const packets: string[] = [];
   webSocket.on('message', (data) => packets.push(String(data)));
-  let pings = 0;
-  webSocket.on('ping', () => (pings += 1));
+  const pings: Buffer[] = [];
+  webSocket.on('ping', (payload: Buffer) => pings.push(payload));
   await until('it is connected', () => packets.includes('40'));
-  return { webSocket, events: () => packets.filter((packet) => packet.startsWith('42')).length, pings: () => pings };
+  return { webSocket, events: () => packets.filter((packet) => packet.startsWith('42')).length, pings };
 }
 
 test('of a program that vanished, what it has not confirmed comes again', async (t) => {
@@ -177,6 +178,30 @@ test('of a program that was killed, what it has not confirmed comes again', asyn
   await gets(await openProgram(t, app, key), [1, 2]);
 });
 
+test('a program that says that it lives, and vanishes then, gets again what came after it was asked', async (t) => {
+  const app = await listen(t);
+  const { creatorId } = await makePair(app.runtime);
+  const key = await makeKey(app, creatorId);
+  const vanishing = await openSilently(t, app, key);
+  const second = new WebSocket(`ws://${app.address}/socket.io/?EIO=3&transport=websocket&token=${key}`);
+  second.on('error', () => {});
+  await until('it is asked whether it lives', () => vanishing.pings.length === 1);
+  second.terminate();
+  await recordTips(app, creatorId, 1);
+  await until('it has the event, and a ping that follows it', () => vanishing.pings.length === 2);
+  assert.equal(vanishing.events(), 1);
+  vanishing.webSocket.pong(vanishing.pings[0]);
+  const heard = once(vanishing.webSocket, 'pong');
+  vanishing.webSocket.ping();
+  await heard;
+  vanishing.webSocket.terminate();
+  await until('both are gone', async () => {
+    const nodes = await app.runtime.db.all('SELECT node_id FROM stream_key_nodes WHERE creator_id = $1', [creatorId]);
+    return nodes.length === 0;
+  });
+  await gets(await openProgram(t, app, key), [1]);
+});
+
 test('a connection that closes while the next one opens leaves its position to it', async (t) => {
   const app = await listen(t);
   const other = onNodes ? await listen(t, app.env) : app;
@@ -186,7 +211,7 @@ test('a connection that closes while the next one opens leaves its position to i
   await recordTips(app, creatorId, 2);
   await until('both are sent', () => closing.events() === 2);
   const opening = openProgram(t, other, key);
-  await until('the next one waits for a sign of the other', () => closing.pings() > 1);
+  await until('the next one waits for a sign of the other', () => closing.pings.length > 1);
   closing.webSocket.close();
   const program = await opening;
   await recordTips(app, creatorId, 1);
