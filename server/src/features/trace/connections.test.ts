@@ -53,6 +53,18 @@ test('a creator’s connections are lanes of the creator and the operator, never
     [[], ['not_shown']],
   ]);
   assert.deepEqual(await lanes(approved.id), shown);
+  const voided = await sendTip(app, pair);
+  // It waits for its next attempt.
+  kofi.answer = (response) => response.writeHead(500).end();
+  await runtime.overlays.approve(creatorId, voided.id);
+  await worker.pass();
+  await runtime.tips.void(creatorId, voided.id, { clientId: null, reason: null });
+  await worker.pass();
+  assert.deepEqual(await lanes(voided.id), [
+    [['failed'], ['not_shown']],
+    [[], ['below_minimum']],
+    [[], [disabled]],
+  ]);
   for (const tip of [id, held.id, approved.id]) {
     const text = JSON.stringify(await readTrace(app, pair, tip));
     for (const secret of ['Bot of', open.id, large.id, off.id, kofi.url]) assert.ok(!text.includes(secret), secret);

@@ -63,13 +63,14 @@ export function receiversMissing(
       const why = endedBecause(receiver, delivery);
       return why ? [missing(why.reason, why.since, delivery.eventId)] : [];
     });
-    const isConnection = receiver.minAmountMinor !== null;
-    const awaited = isConnection ? (approved ?? main) : main;
+    const awaited = isConnection(receiver) ? (approved ?? main) : main;
     if (!awaited || own.some(({ eventId }) => eventId === awaited.id)) return ended;
     const { reason, since } = neverCreated(receiver, awaited, facts.dispatched);
     return [missing(reason, since, awaited.id), ...ended];
   });
 }
+
+const isConnection = ({ minAmountMinor }: Receiver): boolean => minAmountMinor !== null;
 
 interface Why {
   readonly reason: LaneMissing['reason'];
@@ -92,6 +93,8 @@ function endedBecause(
       return { reason: 'disabled', since: receiver.disabledAt };
     case 'cancelled':
       if (grantEndedAt !== null) return { reason: 'grant_ended', since: grantEndedAt };
+      // The tip was voided before it was told.
+      if (isConnection(receiver)) return { reason: 'not_shown', since: null };
       return { reason: receiver.kind === 'listener' ? 'listener_closed' : 'not_permitted', since: null };
   }
 }
