@@ -107,7 +107,6 @@ function neverCreated(receiver: Receiver, event: ReadEvent, dispatched: number):
   if (grantedAt === null) return { reason: 'not_permitted', since: null };
   if (grantedAt > at) return { reason: 'added_later', since: grantedAt };
   if (types !== null && !types.includes(type)) return { reason: 'type_not_chosen', since: null };
-  if (receiver.kind === 'listener') return { reason: 'listener_closed', since: null };
   if (receiver.minAmountMinor !== null) {
     const { tip, alert } = event.data;
     const amount = (tip ?? alert)?.amount_minor;
@@ -115,5 +114,6 @@ function neverCreated(receiver: Receiver, event: ReadEvent, dispatched: number):
     if (tip && isWithheld(type, tip.alert?.status)) return { reason: 'not_shown', since: null };
     if (amount < receiver.minAmountMinor) return { reason: 'below_minimum', since: null };
   }
-  return dispatched < sequence ? { reason: 'waiting', since: at } : { reason: 'not_kept', since: null };
+  if (dispatched < sequence) return { reason: 'waiting', since: at };
+  return { reason: receiver.kind === 'listener' ? 'listener_closed' : 'not_kept', since: null };
 }

@@ -236,6 +236,45 @@ test('at most ten are unanswered, and a result that does not come within the tim
   assert.equal((await deliveries(id))[1]?.status, 'pending');
 });
 
+test('a result that succeeded has no error, whatever text came with it, and its trace tells of a success', async (t) => {
+  const { address, worker, pair, tip, deliveries, runtime } = await build(t);
+  const listener = openListener(t, address, pair);
+  const { endpoint_id } = await listener.ready;
+  listener.answer = () => ({ status_code: 200, error: 'the body was cut off', response_body: 'thanks' });
+  const { id } = await tip();
+  await worker.pass();
+  const [delivery] = await deliveries(endpoint_id);
+  assert.equal(delivery?.status, 'succeeded');
+  assert.deepEqual(
+    delivery?.attempts.map(({ status_code, error, response_body }) => [status_code, error, response_body]),
+    [[200, null, 'thanks']],
+  );
+  const { steps } = await runtime.traces.ofTip(pair.creatorId, id, 'operator');
+  assert.deepEqual(
+    steps.filter(({ kind }) => kind === 'webhook').map(({ outcome }) => outcome),
+    ['succeeded'],
+  );
+});
+
+test('an event waits for an open listener until the dispatcher has passed it', async (t) => {
+  const { address, worker, pair, tip, runtime, clock } = await build(t);
+  const listener = openListener(t, address, pair);
+  await listener.ready;
+  clock.advance(1);
+  const reasonOf = async (id: string) =>
+    (await runtime.traces.ofTip(pair.creatorId, id, 'operator')).missing.find(({ kind }) => kind === 'webhook')?.reason;
+  const first = await tip();
+  assert.equal(await reasonOf(first.id), 'waiting');
+  await worker.pass();
+  assert.equal(await reasonOf(first.id), undefined);
+  await listener.close();
+  await until('it is closed', async () => !(await runtime.webhooks.list(pair.clientId, 'all'))[0]?.listening);
+  clock.advance(1);
+  const second = await tip();
+  await worker.pass();
+  assert.equal(await reasonOf(second.id), 'listener_closed');
+});
+
 test('texts of a result are cut; what is no result closes the socket', async (t) => {
   const { address, pair, worker, tip, deliveries } = await build(t);
   const listener = openListener(t, address, pair);
