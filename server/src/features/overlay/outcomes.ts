@@ -1,3 +1,14 @@
+/**
+ * The outcome of an alert after its event is in the log. Invariants:
+ *
+ * - An alert is `queued` until a page acknowledges its outcome. Every other status is final: one conditional update
+ *   decides which acknowledgement counts, and the event that reports the outcome commits with it.
+ * - The position of each page (an instance) and of the overlay as a whole are stored and never go back.
+ * - A page resumes after its own position. A page without one resumes after the overlay's position. No page resumes
+ *   before the creator's age limit.
+ * - Queued alerts beyond the age limit expire when a page begins while no other is open. An open page may still have
+ *   them in its queue and show them, so they must not get the final status `expired` before.
+ */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import { StorageUnavailable } from '../../platform/db/database.ts';
@@ -9,17 +20,6 @@ import * as repo from './outcome-repo.ts';
 import type { OverlayRow } from './repo.ts';
 import { ageLimit, readSettings } from './settings.ts';
 
-/**
- * The outcome of an alert after its event is in the log.
- *
- * - An alert is `queued` until a page acknowledges its outcome. Every other status is final: one conditional update
- *   decides which acknowledgement counts, and the event that reports the outcome commits with it.
- * - The position of each page (an instance) and of the overlay as a whole are stored and never go back.
- * - A page resumes after its own position. A page without one resumes after the overlay's position. No page resumes
- *   before the creator's age limit.
- * - Queued alerts beyond the age limit expire when a page begins while no other is open. An open page may still have
- *   them in its queue and show them, so they must not get the final status `expired` before.
- */
 export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly events: EventLog;
   readonly tips: Tips;
@@ -180,7 +180,7 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
      * queued and write. If storage fails, those that wait fail with it, so that none waits for several deadlines.
      */
     async acknowledge(creatorId: string, instance: string, acks: readonly Acknowledgement[]): Promise<void> {
-      // One in an iteration of the event loop: they wait for nothing else where all is settled already.
+      // Each in an iteration of its own: on SQLite a request whose alerts are all settled yields to nobody.
       const before = acknowledging
         .get(creatorId)
         ?.catch(unlessStorageFailed)

@@ -1,11 +1,11 @@
-import type { Platform } from '../../platform/platform.ts';
-import type { Goals } from '../goals/index.ts';
-import { type Period, periods, type Tips } from '../tips/index.ts';
-
 /**
  * What widgets show. Each state is read when a widget asks for it, from what is kept with the tips, so it is exact at
  * that moment, and a widget that nobody has open costs nothing.
  */
+import type { Platform } from '../../platform/platform.ts';
+import type { Goals } from '../goals/index.ts';
+import { type Period, periods, type Tips } from '../tips/index.ts';
+
 export const widgetNames = ['goal', 'latest', 'top', 'total'] as const;
 export type WidgetName = (typeof widgetNames)[number];
 
