@@ -1,5 +1,5 @@
 /**
- * All event connections of this node, whatever their protocol: sockets, SSE and overlays. Invariants:
+ * All event connections of this node, whatever their protocol: sockets, SSE, overlays, widgets and programs. Invariants:
  *
  * - A connection joins its creator's stream before its permission is checked and before anything is read, so it misses
  *   no change that follows.

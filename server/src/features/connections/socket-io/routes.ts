@@ -1,7 +1,7 @@
 /**
  * `/socket.io/`: programs that were written for Streamlabs' socket. Invariants:
  *
- * - Unless its key is good, a request is refused before anything is kept, read or loaded for it.
+ * - A request without a good key costs at most the look-up of the key: its body is not read, and nothing is kept or loaded.
  * - A session is bound to its key: every further request of it must show the same.
  * - What Engine.IO is given has passed every check, so nothing of a stranger reaches it.
  */

@@ -2,7 +2,10 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { type DeliveryStatus, endedAtOnce, grantLives } from './repo.ts';
 
-/** Endpoints of apps that this creator once let receive events, and does not now. */
+/**
+ * Endpoints of apps that have a grant of this creator that has ended or lacks `events.subscribe`. Beside it an app may have a
+ * newer grant that is live.
+ */
 export function endpointsWithoutGrant(db: Reader, creatorId: string): Promise<{ id: string }[]> {
   return db.all(
     `SELECT DISTINCT e.id FROM grants g JOIN webhook_endpoints e ON e.client_id = g.client_id

@@ -1,8 +1,7 @@
 /**
  * The socket of one listener. Invariants:
  *
- * - Until `ready` the client may send nothing, and after it only results and WebSocket pings. Anything else closes the
- *   socket.
+ * - The client may send results and WebSocket pings after `ready`, and pongs at any time. Anything else closes the socket.
  * - What the client may send is bounded by what it was sent: each delivery allows one result of the longest length.
  * - A delivery is answered once: by a result, by the timeout, or as unsent when the socket closes. A result that comes
  *   later, or that nobody asked for, is ignored.
