@@ -39,7 +39,7 @@ interface AlertListsParts extends Pick<Platform, 'clock'> {
   readonly row: (creatorId: string) => Promise<OverlayRow>;
 }
 
-/** The alerts that wait, the one on the screen, and those of late. */
+/** Lists for the dashboard: the alerts that wait, the one on the screen, and the newest. */
 export function createAlertLists({ events, tips, clock, row }: AlertListsParts) {
   return {
     /** Tips whose alerts wait for their turn. */

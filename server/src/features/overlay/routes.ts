@@ -68,8 +68,8 @@ const maxOverlays = 20;
 const requestLimit = { limit: 2400, windowMs: 60_000 };
 
 /**
- * The endpoints of an overlay page. The key in the URL, or in the socket's first frame, allows to read and acknowledge
- * one creator's alerts, and nothing else.
+ * The endpoints of an overlay page. With its key, in the URL or in the socket's first frame, a page can read and acknowledge
+ * the alerts of one creator, and nothing else.
  */
 export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesParts): void {
   const { overlays, rehearsals, limiter, clock, pages, files } = parts;

@@ -45,9 +45,10 @@ const keepaliveAndPing = Buffer.concat([keepaliveFrame, pingFrame]);
 /**
  * One client's WebSocket. Frames are complete buffers, written to the TCP socket below and shared between clients.
  *
- * - Before the welcome a client may send its auth frame and nothing else: any other frame, a ping included, closes the
- *   connection, and nothing waits for it.
- * - A client that does not read gets no answers: of its pings only the last of each kind is answered, once it reads.
+ * - Before the welcome a client may send its auth frame and nothing else. Any other frame, also a ping, closes the
+ *   connection. So no answer waits for a client that has not authenticated.
+ * - While a client does not read, its pings are not answered. Once it reads again, the server answers the last ping of
+ *   each kind.
  */
 export class SocketConnection extends BackpressuredSocket implements Connection {
   readonly sessionId: string;

@@ -48,7 +48,7 @@ export interface Subscription {
   readonly refusal: Promise<CloseReason | undefined>;
 }
 
-/** It has been sent the events after `after` up to and including `upTo`. */
+/** An open connection of an app. The server has sent it the events after `after`, up to and including `upTo`. */
 export interface AppConnection {
   readonly clientId: string;
   readonly kind: SubscriberOptions['kind'];

@@ -3,9 +3,9 @@
  *
  * - Nobody is mentioned: `allowed_mentions` is empty, and all of Discord's markup in names and messages is escaped, so that
  *   they make no link, no mention and no heading.
- * - Discord knows no change of a message by whoever only sends: that a tip was taken back is a second message.
- * - Discord limits each webhook to a few messages a second, and closes its doors to who goes on after a 429. So messages
- *   follow one after another, and a 429 pauses all of them for as long as it says.
+ * - A void is a second message. The first one is not edited: the server does not know its id.
+ * - Discord allows each webhook a few messages a second, and bans senders that go on after a 429. So one message at a time
+ *   is sent to a webhook, and a 429 pauses all of its messages for as long as it says.
  */
 import { displayName, displayText, isBlank, withinSentence } from '../../../platform/web/browser/text.ts';
 import { money } from '../../../platform/web/format.ts';

@@ -60,8 +60,8 @@ export function standardFormat(
 }
 
 /**
- * With keys that are imported once: that costs more than to sign with them. An app gets the `traceparent` of its own
- * requests; to others it would tell of that app.
+ * The format of apps' webhooks. The keys are imported once, because to import a key costs more than to sign with it. An app
+ * gets the `traceparent` of its own requests only: in those of others it would learn of the app that sent them.
  */
 export function signedFormat({ secrets, clientId }: FormatTarget): Format {
   const keys = secrets.map(webhookKey);

@@ -57,7 +57,7 @@ const maxAttemptsListed = 20;
 /** So many of the newest answers are kept as they were read, and the beginning of older ones. */
 const wholeAnswers = 2;
 const maxOlderAnswer = 100;
-/** Each would take six bytes of JSON. */
+/** Control characters are replaced: in JSON each takes six bytes. */
 const controls = /[^\P{Cc}\t\n\r]/gu;
 
 interface Pending {

@@ -2,7 +2,7 @@
  * Which events a creator's connection gets. Invariants:
  *
  * - Only what screens get: nothing that is held, rejected or blocked, and nothing below the connection's smallest amount.
- * - That a tip was taken back is told only where the tip was told before. What was not sent yet is not sent any more.
+ * - A void is sent only to a connection that was sent the tip, or may have been. Deliveries of the tip that wait are cancelled.
  */
 import type { Tx } from '../../../platform/db/database.ts';
 import { connectionTreatments, forScreen, type StoredEvent } from '../../events/index.ts';
@@ -20,7 +20,7 @@ export interface ConnectionEvents<Event> {
   readonly tipIds: ReadonlyMap<number, string>;
 }
 
-/** Of events that follow one another, those that the connection gets. Cancels what a void makes untrue. */
+/** Of consecutive events, those that the connection gets. Cancels the waiting deliveries of voided tips. */
 export async function eventsForConnection<Event extends StoredEvent>(
   tx: Tx,
   { id, types, minAmountMinor }: Connection,

@@ -48,9 +48,9 @@ export interface EventDelivery {
 
 /** A creator connects far fewer apps. */
 const maxReceivers = 200;
-/** Of one trace: a new tip and its approval, to every receiver. What follows them is told as far as there is room. */
+/** In one trace: those of a new tip and of its approval to every receiver. Those of later events get what room is left. */
 const maxDeliveries = 2 * maxReceivers;
-/** As many as ten webhooks make of three events. Of more, the newest of each delivery are told. */
+/** In one trace: ten webhooks make so many for three events. If there are more, the trace has the newest of each delivery. */
 const maxAttempts = 300;
 /** What is read in one step, so that it takes about a millisecond: a delivery has up to 20 KB of attempts. */
 const atOnce = { keys: 50, deliveries: 25 };
