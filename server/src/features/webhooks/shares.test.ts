@@ -8,7 +8,7 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Runtime } from '../../runtime.ts';
-import { createLeaseTurns, EndpointQueue } from './delivery/endpoint-queue.ts';
+import { createLeaseQueue, EndpointQueue } from './delivery/endpoint-queue.ts';
 import { newWebhookSecret, sealContext, signedFormat } from './delivery/format.ts';
 import { createLeases } from './delivery/leases.ts';
 import type { Lease } from './delivery/repo.ts';
@@ -107,7 +107,7 @@ test('security 39: the endpoints of one developer have few deliveries in memory,
     kinds: { http: kind, listener: kind },
     leases: createLeases(runtime.clock),
     slots: new RequestSlots(),
-    leaseTurns: createLeaseTurns(),
+    leaseQueue: createLeaseQueue(),
     waiting: new WaitingCounts(),
     settler: createSettler({
       onDisabled() {},

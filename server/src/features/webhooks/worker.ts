@@ -7,7 +7,7 @@ import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createBacklogMetrics } from './delivery/backlog-metrics.ts';
 import { createCancelling } from './delivery/cancel.ts';
-import { createLeaseTurns, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
+import { createLeaseQueue, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
 import { signedFormat } from './delivery/format.ts';
 import { createLeases } from './delivery/leases.ts';
 import { backlogOf, type DisabledEndpoint, dueEndpoints, writes } from './delivery/repo.ts';
@@ -49,14 +49,14 @@ const backlogMs = 15_000;
  * The writes of the worker have hundreds of rows. SQLite runs one write after another, so a tip waits for all that are
  * before it: there are two of the worker at a time, in turn between their kinds.
  */
-function writeInTurn(db: Database): Database {
+function queueWrites(db: Database): Database {
   if (db.engine !== 'sqlite') return db;
-  const turns = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
-  return { ...db, write: (write, ...args) => turns.goOn(write.name, () => db.write(write, ...args)) };
+  const writeQueue = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
+  return { ...db, write: (write, ...args) => writeQueue.goOn(write.name, () => db.write(write, ...args)) };
 }
 
 export function createWebhookWorker(parts: WorkerParts) {
-  const db = writeInTurn(parts.db);
+  const db = queueWrites(parts.db);
   const {
     hub,
     clock,
@@ -87,7 +87,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     kinds,
     leases,
     slots: new RequestSlots(),
-    leaseTurns: createLeaseTurns(),
+    leaseQueue: createLeaseQueue(),
     waiting: new WaitingCounts(),
     settler,
     sessionOf,

@@ -43,13 +43,13 @@ export class UploadError extends Error {
 /** The longest edge of a picture, in pixels. */
 const pictureEdge = 800;
 /** On one node the changes of a creator are made one after the other. */
-const changeTurns = { atOnce: 16, atOnceOf: () => 1, maxWaiting: Number.POSITIVE_INFINITY };
+const changeQueueOptions = { atOnce: 16, atOnceOf: () => 1, maxWaiting: Number.POSITIVE_INFINITY };
 
 type State = Omit<repo.LooksChange, 'added' | 'removed'>;
 
 /** Reads and changes looks. Every change names the version that it read, and starts anew if there is a newer one. */
 export function createLooks({ db, clock, newId, pictures, ensure, announce }: LooksParts) {
-  const turns = createWorkQueue(changeTurns);
+  const changes = createWorkQueue(changeQueueOptions);
 
   async function row(creatorId: string): Promise<repo.LooksRow> {
     await ensure(creatorId);
@@ -79,7 +79,7 @@ export function createLooks({ db, clock, newId, pictures, ensure, announce }: Lo
     creatorId: string,
     decide: (looks: Looks) => State | undefined,
     added: readonly repo.FileRow[] = [],
-  ): Promise<boolean> => turns.run(creatorId, () => tryUntilChanged(creatorId, decide, added));
+  ): Promise<boolean> => changes.run(creatorId, () => tryUntilChanged(creatorId, decide, added));
 
   /** Begins anew only when another node has changed the looks meanwhile. */
   async function tryUntilChanged(

@@ -8,7 +8,7 @@
  * - A queue leases as many deliveries ahead as it sends in `aheadMs` at its current rate, so that it never waits for the
  *   database. A slow queue leases one delivery at a time, so that no lease expires in the queue. The queues of one owner
  *   have a bounded number of deliveries in memory (`ofOwner`): 200 endpoints would have 100,000.
- * - A lease is one write of few rows, and few queues lease at once, in turn between owners (`createLeaseTurns`), so that
+ * - A lease is one write of few rows, and few queues lease at once, in turn between owners (`createLeaseQueue`), so that
  *   other writes do not wait for those of hundreds of queues.
  * - A delivery whose lease is outdated or about to expire is released, not sent.
  * - A receiver that asks for a pause gets nothing until it ends: what waits is due then, and the worker's poll finds it.
@@ -28,7 +28,7 @@ export interface QueueParts extends Pick<Platform, 'db' | 'clock' | 'vault'> {
   readonly kinds: Kinds;
   readonly leases: Leases;
   readonly slots: RequestSlots;
-  readonly leaseTurns: WorkQueue;
+  readonly leaseQueue: WorkQueue;
   readonly waiting: WaitingCounts;
   readonly settler: Settler;
   /** The session of this endpoint's socket, if the endpoint is a listener whose socket is open at this node. */
@@ -44,7 +44,7 @@ const ofOwner = { ahead: 2_048, each: 16 };
 /** How many deliveries one write leases. */
 const leasedAtOnce = 128;
 
-export const createLeaseTurns = (): WorkQueue => createWorkQueue({ atOnce: 4, maxWaiting: Number.POSITIVE_INFINITY });
+export const createLeaseQueue = (): WorkQueue => createWorkQueue({ atOnce: 4, maxWaiting: Number.POSITIVE_INFINITY });
 
 /** So many pauses in a row are as long as the receiver says; each further one is longer, up to a bound. */
 const usualPauses = 3;
@@ -198,11 +198,11 @@ export class EndpointQueue {
   };
 
   async #lease(): Promise<void> {
-    const { db, leases, leaseTurns, sessionOf, onError } = this.#parts;
+    const { db, leases, leaseQueue, sessionOf, onError } = this.#parts;
     this.#leasing = true;
     this.#more = false;
     try {
-      await leaseTurns.goOn(this.#target?.owner ?? this.#endpointId, async () => {
+      await leaseQueue.goOn(this.#target?.owner ?? this.#endpointId, async () => {
         const lease = leases.create();
         const limit = this.#slow ? 1 : Math.min(leasedAtOnce, this.#ahead());
         const session = sessionOf(this.#endpointId);
@@ -222,7 +222,7 @@ export class EndpointQueue {
     const { clock, leases, slots, settler } = this.#parts;
     const { judge, maxRequests } = target.kind;
     this.#requests += 1;
-    await slots.turn();
+    await slots.mayBegin();
     const at = clock();
     const started = performance.now();
     // Access may have ended while the request waited for its turn.

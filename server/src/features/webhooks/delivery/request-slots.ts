@@ -52,7 +52,7 @@ export class RequestSlots {
   }
 
   /** Resolves when the request of an acquired slot may begin: now, or in a later iteration. */
-  turn(): Promise<void> {
+  mayBegin(): Promise<void> {
     return new Promise((resolve) => this.#beginPaced(resolve));
   }
 

@@ -42,7 +42,7 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
   let hinted = new Set<string>();
   /** Creators who wait until one of their queues is not full. */
   const held = new Set<string>();
-  const turns = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
+  const writeQueue = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   let running: Promise<void> | undefined;
   let stopped = false;
 
@@ -56,7 +56,7 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
     if (queues.every(({ isFull }) => isFull)) hold(creatorId, Promise.race(queues.map((queue) => queue.low())));
     else {
       const create = (): Promise<void> => createDeliveries(lag, subscribers);
-      await (subscribers.length > manySubscribers ? turns.goOn(creatorId, create) : create());
+      await (subscribers.length > manySubscribers ? writeQueue.goOn(creatorId, create) : create());
       hint(creatorId);
     }
     return true;
