@@ -204,10 +204,11 @@ function overlaySocket(
       // A page that has closed meanwhile leaves at once, and nothing tells of it.
       if (!connection.closed) presence.changed(creatorId);
       // Frames are sent only after the welcome.
-      const openFeed = (refusal: unknown) => {
-        if (!refusal && !connection.closed && !outdated) stops.add(rehearsals.feeds.open(creatorId, connection, since));
+      const openViewer = (refusal: unknown) => {
+        if (!refusal && !connection.closed && !outdated)
+          stops.add(rehearsals.viewers.open(creatorId, connection, since));
       };
-      subscription.refusal.then(openFeed, () => {});
+      subscription.refusal.then(openViewer, () => {});
       return subscription;
     },
     onClose(connection) {

@@ -11,9 +11,9 @@ import type { Database } from '../../platform/db/database.ts';
 import { textFor } from '../../platform/db/statement.ts';
 import { allScopes } from '../oauth/index.ts';
 import { everything } from '../tips/index.ts';
-import { createFeeds } from './feed.ts';
 import { createRehearsalWorker } from './index.ts';
 import { stepsAfter } from './repo.ts';
+import { createViewers } from './viewers.ts';
 
 type Alert = RehearsalFrame['alerts'][number];
 
@@ -251,17 +251,17 @@ test('one at a time, stopped at once on every overlay, and only for pages that w
   await until('the next begins anew', () => page.frames.at(-1)?.id === again.id && page.alerts().at(-1)?.n === 1);
 });
 
-test('a page gets what is played after it connected, however late its feed is read first', async (t) => {
+test('a page gets what is played after it connected, however late the log is first read for it', async (t) => {
   const { runtime, clock, creatorId, later, worker, start, steps } = await setUp(t);
   await tipsAt({ runtime, clock }, creatorId, [evening, evening + minute, evening + 2 * minute]);
   later();
   await start(evening, evening + hour, 1);
   await worker({ wait: async (ms) => clock.advance(ms) }).idle();
-  const feeds = createFeeds({ ...runtime, encodeFrame: (frame) => Buffer.from(JSON.stringify(frame)) });
+  const viewers = createViewers({ ...runtime, encodeFrame: (frame) => Buffer.from(JSON.stringify(frame)) });
   const pages = [0, ...(await steps()).map(({ played_at }) => played_at + 1)].map((since) => {
     const frames: RehearsalFrame[] = [];
     const sendFrame = (frame: Buffer) => void frames.push(JSON.parse(String(frame)));
-    t.after(feeds.open(creatorId, { sendFrame, buffered: 0 }, since));
+    t.after(viewers.open(creatorId, { sendFrame, buffered: 0 }, since));
     return frames;
   });
   await until('all but the last have heard of the end', () =>
@@ -286,7 +286,7 @@ test('security 42: what is played is read and encoded once for all overlays, and
     return runtime.db.all(sql, params);
   };
   const encoded: Buffer[] = [];
-  const feeds = createFeeds({
+  const viewers = createViewers({
     ...runtime,
     db: { ...runtime.db, all },
     encodeFrame(frame) {
@@ -299,7 +299,7 @@ test('security 42: what is played is read and encoded once for all overlays, and
   const pages = Array.from({ length: 20 }, (_, index) => {
     const frames: Buffer[] = [];
     const page = { frames, buffered: index === 0 ? 1e6 : 0, sendFrame: (frame: Buffer) => void frames.push(frame) };
-    t.after(feeds.open(creatorId, page, since));
+    t.after(viewers.open(creatorId, page, since));
     return page;
   });
   const [slow, ...others] = pages;
@@ -324,7 +324,7 @@ test('security 42: what is played is read and encoded once for all overlays, and
   assert.ok(readsOfOthers < 3 * 120, `${readsOfOthers} reads`);
   assert.deepEqual(slow.frames, []);
   slow.buffered = 0;
-  feeds.wake(creatorId);
+  viewers.wake(creatorId);
   await until('the slow one has caught up', () => over(slow));
   assert.deepEqual(shown(slow.frames), ids);
   assert.equal(reads.length, readsOfOthers + 3);

@@ -7,20 +7,20 @@
  * - A creator has one at a time. The row decides: one conditional write starts, takes, steps and ends it, so no alert is
  *   played after a stop has committed.
  * - One node plays it (worker.ts) and renews its lease. When the lease has run out any node marks the rehearsal as ended.
- * - Each node reads what was played from the database for its overlay connections (feed.ts), in order, whichever node
+ * - Each node reads what was played from the database for its overlay connections (viewers.ts), in order, whichever node
  *   plays it.
  * - A tip is shown as it is now: one that was voided or erased since is not shown, or without its words.
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { Accounts } from '../accounts/index.ts';
 import type { Evening } from '../tips/index.ts';
-import { createFeeds, type FeedsParts } from './feed.ts';
 import * as repo from './repo.ts';
 import { longestMs, maxAlerts, maxSandboxAlerts, oldestMs, type Span, type SpanProblem, spanProblem } from './span.ts';
 import { progressTopic, rehearsalTopic, waitingTopic } from './topics.ts';
+import { createViewers, type ViewersParts } from './viewers.ts';
 
 export interface RehearsalsParts
-  extends FeedsParts,
+  extends ViewersParts,
     Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'log' | 'limiter'> {
   readonly accounts: Pick<Accounts, 'sandboxOf'>;
 }
@@ -59,7 +59,7 @@ export function createRehearsals({
   }
 
   return {
-    feeds: createFeeds({ db, hub, log, tips, encodeFrame }),
+    viewers: createViewers({ db, hub, log, tips, encodeFrame }),
     announce,
     current: (creatorId: string) => repo.rehearsalOf(db, creatorId),
 

@@ -40,11 +40,11 @@ export function createRehearsalWorker(parts: RehearsalWorkerParts) {
     rehearsals.announce(creatorId);
   }
 
-  /** Hints may get lost, so feeds are woken as well: also at the end of a rehearsal. */
+  /** Hints may get lost, so viewers are woken as well: also at the end of a rehearsal. */
   async function pass(): Promise<void> {
     const rows = await rehearsals.active();
     const active = new Set(rows.map(({ creator_id }) => creator_id));
-    for (const creatorId of new Set([...watched, ...active])) rehearsals.feeds.wake(creatorId);
+    for (const creatorId of new Set([...watched, ...active])) rehearsals.viewers.wake(creatorId);
     watched = active;
     for (const row of rows) if (row.status === 'waiting' && !stopping.signal.aborted) await take(row);
   }

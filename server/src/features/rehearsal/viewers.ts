@@ -13,14 +13,14 @@ import type { Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 import { rehearsalTopic } from './topics.ts';
 
-export interface FeedsParts extends Pick<Platform, 'db' | 'hub' | 'log'> {
+export interface ViewersParts extends Pick<Platform, 'db' | 'hub' | 'log'> {
   readonly tips: Tips;
-  /** Encodes a frame for `FeedReceiver.sendFrame`. */
+  /** Encodes a frame for `FrameSink.sendFrame`. */
   readonly encodeFrame: (frame: { readonly type: string; readonly [field: string]: unknown }) => Buffer;
 }
 
 /** The connection of an overlay page. */
-export interface FeedReceiver {
+export interface FrameSink {
   sendFrame(frame: Buffer): void;
   /** Bytes that wait in the socket's buffer. */
   readonly buffered: number;
@@ -36,31 +36,34 @@ interface Position {
   endSent: boolean;
 }
 
-interface Feed {
-  readonly receiver: FeedReceiver;
+/** The connection of a page that watches what is rehearsed. */
+interface Viewer {
+  readonly sink: FrameSink;
   readonly since: number;
   position: Position | undefined;
 }
 
-/** A feed of which the position in the current rehearsal is known. */
-type PlacedFeed = Feed & { position: Position };
+/** A viewer whose position in the current rehearsal is known. */
+type PositionedViewer = Viewer & { position: Position };
 
-/** The open feeds of a creator. */
-interface CreatorFeeds {
-  readonly open: Set<Feed>;
+/** The open viewers of a creator. */
+interface CreatorViewers {
+  readonly open: Set<Viewer>;
   readonly wake: () => void;
   readonly unsubscribe: () => void;
 }
 
-export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
-  const creators = new Map<string, CreatorFeeds>();
+export function createViewers({ db, hub, log, tips, encodeFrame }: ViewersParts) {
+  const creators = new Map<string, CreatorViewers>();
 
-  /** A page begins where the rehearsal stood when it connected, not when its feed is first read. */
-  async function place(feed: Feed, row: repo.RehearsalRow): Promise<PlacedFeed> {
-    const { since, position } = feed;
-    if (position?.id === row.id) return Object.assign(feed, { position });
+  /** A page begins where the rehearsal stood when it connected, not when the log is first read for it. */
+  async function positionOf(viewer: Viewer, row: repo.RehearsalRow): Promise<PositionedViewer> {
+    const { since, position } = viewer;
+    if (position?.id === row.id) return Object.assign(viewer, { position });
     const n = row.created_at < since ? await repo.playedBefore(db, row.creator_id, since) : 0;
-    return Object.assign(feed, { position: { id: row.id, n, endSent: row.ended_at !== null && row.ended_at < since } });
+    return Object.assign(viewer, {
+      position: { id: row.id, n, endSent: row.ended_at !== null && row.ended_at < since },
+    });
   }
 
   async function alertsOf(creatorId: string, id: string, steps: readonly repo.StepRow[]): Promise<object[]> {
@@ -85,48 +88,53 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
     });
   }
 
-  function tell(
-    feeds: readonly PlacedFeed[],
+  function sendFrame(
+    viewers: readonly PositionedViewer[],
     { id, pace, status }: repo.RehearsalRow,
     alerts: readonly object[],
   ): void {
     const frame = encodeFrame({ type: 'rehearsal', id, pace, status, alerts });
-    for (const { receiver } of feeds) receiver.sendFrame(frame);
+    for (const { sink } of viewers) sink.sendFrame(frame);
   }
 
-  /** Sends the next page to feeds at the same position. Returns whether more may follow. */
-  async function readPage(creatorId: string, row: repo.RehearsalRow, feeds: readonly PlacedFeed[], after: number) {
+  /** Sends the next page to viewers at the same position. Returns whether more may follow. */
+  async function readPage(
+    creatorId: string,
+    row: repo.RehearsalRow,
+    viewers: readonly PositionedViewer[],
+    after: number,
+  ) {
     const steps = await repo.stepsAfter(db, creatorId, after, pageSize);
     const endSent = repo.isOver(row) && steps.length < pageSize;
     const alerts = await alertsOf(creatorId, row.id, steps);
-    for (const { position } of feeds) Object.assign(position, { n: steps.at(-1)?.n ?? after, endSent });
-    if (steps.length > 0 || endSent) tell(feeds, row, alerts);
+    for (const { position } of viewers) Object.assign(position, { n: steps.at(-1)?.n ?? after, endSent });
+    if (steps.length > 0 || endSent) sendFrame(viewers, row, alerts);
     return steps.length === pageSize;
   }
 
-  async function pass(creatorId: string, open: ReadonlySet<Feed>): Promise<void> {
-    // Before the row is read: a page that connects meanwhile is placed by a newer one.
-    const feeds = [...open];
+  async function pass(creatorId: string, open: ReadonlySet<Viewer>): Promise<void> {
+    // Before the row is read: a page that connects meanwhile gets its position from a newer row.
+    const viewers = [...open];
     const row = await repo.rehearsalOf(db, creatorId);
     if (!row) return;
-    const placed = await Promise.all(feeds.map((feed) => place(feed, row)));
-    let due = placed.filter(({ position }) => !position.endSent);
+    const positioned = await Promise.all(viewers.map((viewer) => positionOf(viewer, row)));
+    let due = positioned.filter(({ position }) => !position.endSent);
     if (row.status === 'stopped' || row.status === 'ended') {
       for (const { position } of due) position.endSent = true;
-      return due.length > 0 ? tell(due, row, []) : undefined;
+      return due.length > 0 ? sendFrame(due, row, []) : undefined;
     }
     for (;;) {
-      due = due.filter((feed) => open.has(feed) && feed.receiver.buffered < maxBuffered);
+      due = due.filter((viewer) => open.has(viewer) && viewer.sink.buffered < maxBuffered);
       if (due.length === 0) return;
       // Those furthest behind first, so that they meet the others.
       const after = Math.min(...due.map(({ position }) => position.n));
       const together = due.filter(({ position }) => position.n === after);
-      if (!(await readPage(creatorId, row, together, after))) due = due.filter((feed) => !together.includes(feed));
+      if (!(await readPage(creatorId, row, together, after))) due = due.filter((viewer) => !together.includes(viewer));
     }
   }
 
-  function createCreatorFeeds(creatorId: string): CreatorFeeds {
-    const open = new Set<Feed>();
+  function createCreatorViewers(creatorId: string): CreatorViewers {
+    const open = new Set<Viewer>();
     let [running, requested] = [false, false];
 
     async function run(): Promise<void> {
@@ -148,15 +156,15 @@ export function createFeeds({ db, hub, log, tips, encodeFrame }: FeedsParts) {
 
   return {
     /** Sends a page what is played from `since` on. Returns a function that ends it. */
-    open(creatorId: string, receiver: FeedReceiver, since: number): () => void {
-      const feeds = creators.get(creatorId) ?? createCreatorFeeds(creatorId);
-      creators.set(creatorId, feeds);
-      const feed: Feed = { receiver, since, position: undefined };
-      feeds.open.add(feed);
-      feeds.wake();
+    open(creatorId: string, sink: FrameSink, since: number): () => void {
+      const viewers = creators.get(creatorId) ?? createCreatorViewers(creatorId);
+      creators.set(creatorId, viewers);
+      const viewer: Viewer = { sink, since, position: undefined };
+      viewers.open.add(viewer);
+      viewers.wake();
       return () => {
-        if (!feeds.open.delete(feed) || feeds.open.size > 0) return;
-        feeds.unsubscribe();
+        if (!viewers.open.delete(viewer) || viewers.open.size > 0) return;
+        viewers.unsubscribe();
         creators.delete(creatorId);
       };
     },
