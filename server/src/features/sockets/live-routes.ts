@@ -176,7 +176,7 @@ const socketDescription = [
 ].join(' ');
 
 const streamDescription = [
-  '`id:` is the sequence and `data:` the event on one line; a comment comes every 25 seconds. `Last-Event-ID` resumes;',
-  'without it only what happens from now on is sent. If what follows it is gone, the first event is `event: reset` with',
-  '`{oldest, sequence}`. An app can have 50 sockets and streams open for each creator.',
+  '`id:` is the sequence and `data:` the event on one line; a comment comes after 25 seconds without an event.',
+  '`Last-Event-ID` resumes; without it only what happens from now on is sent. If what follows it is gone, the first event',
+  'is `event: reset` with `{oldest, sequence}`. An app can have 50 sockets and streams open for each creator.',
 ].join(' ');
