@@ -27,7 +27,7 @@ test('trace beside the database tells the operator everything of a tip, by its i
   assert.equal(text.code, 0, text.err);
   assert.match(text.out, new RegExp(`start +Namjai +Recorded by Goal Bot \\(${requestId}\\)\n`));
   assert.match(text.out, /^The alert has not been shown yet\.\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +start /);
-  assert.match(text.out, /not yet +Overlay +No overlay has been open since it came\./);
+  assert.match(text.out, /not yet +Overlay +No overlay is open\./);
   assert.match(text.out, /Webhook 1 · Goal Bot +It is for other types of events/);
   assert.match(text.out, /is https:\/\/app\.example\/hook/);
   const eventId = JSON.parse(event?.body ?? '{}').id;

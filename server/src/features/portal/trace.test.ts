@@ -37,7 +37,7 @@ test('a developer finds a tip or an event by its id, with their own webhooks and
     const { statusCode, body: page } = await find(id);
     assert.equal(statusCode, 200, id);
     const body = page.replaceAll('<wbr>', '');
-    for (const text of ['has not been shown yet', 'No overlay has been open', '/hook/mine', 'answered 503', requestId])
+    for (const text of ['has not been shown yet', 'No overlay is open', '/hook/mine', 'answered 503', requestId])
       assert.ok(body.includes(text), `${id}: ${text}`);
     for (const secret of ['/hook/theirs', 'receiver’s words', theirs.requestId])
       assert.ok(!body.includes(secret), `${id}: ${secret}`);

@@ -51,6 +51,12 @@ export const missing = {
   no_program: 'missingNoProgram',
 } as const satisfies Record<LaneMissing['reason'], string>;
 
+/** A test alert is for the overlays that were open then. */
+const isOfTest = ({ kind, event_id }: LaneMissing): boolean => kind === 'overlay' && event_id !== null;
+
+export const missingWord = (step: LaneMissing) =>
+  step.reason === 'no_overlay' && isOfTest(step) ? 'noOverlayWasOpen' : missing[step.reason];
+
 /** What may happen by itself, or by the creator's approval. */
 const expected: readonly LaneMissing['reason'][] = ['waiting', 'held'];
 
@@ -60,10 +66,12 @@ const final: readonly LaneMissing['reason'][] = ['too_small', 'too_old'];
 export const missingTone = ({ reason }: LaneMissing): 'info' | 'warn' => (expected.includes(reason) ? 'info' : 'warn');
 
 /** A queued alert is shown as soon as an overlay can. A test alert and a delivery that was not made come no more. */
-export const missingLabel = ({ kind, reason, event_id }: LaneMissing): 'notYet' | 'never' =>
-  expected.includes(reason) || (kind === 'overlay' && event_id === null && !final.includes(reason))
+export const missingLabel = (step: LaneMissing): 'notYet' | 'never' => {
+  const { kind, reason } = step;
+  return expected.includes(reason) || (kind === 'overlay' && !isOfTest(step) && !final.includes(reason))
     ? 'notYet'
     : 'never';
+};
 
 const units = [
   ['d', 86_400_000],

@@ -1,5 +1,5 @@
 /** A trace as plain text, for the command line. */
-import { duration, laneNames, missing, missingLabel, skippedBecause, stepText } from './describe.ts';
+import { duration, laneNames, missing, missingLabel, missingWord, skippedBecause, stepText } from './describe.ts';
 import type { LaneMissing, LaneStep, TraceView } from './model.ts';
 import type { MissingStep, TraceStep } from './schemas.ts';
 import { type TraceT, traceWords } from './words.ts';
@@ -47,7 +47,7 @@ export function traceLines(view: TraceView): string[] {
       '',
       t(missingLabel(each)),
       names.get(each.lane) ?? '',
-      `${t(missing[each.reason])}${each.since === null ? '' : ` (${each.since})`}`,
+      `${t(missingWord(each))}${each.since === null ? '' : ` (${each.since})`}`,
     ]),
   ];
   const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
@@ -80,7 +80,7 @@ function more(step: LaneStep, t: TraceT): string[] {
       return [...(because ? [because] : []), ...(step.detail.overlay_open === false ? [t('noOverlayThen')] : [])];
     }
     case 'replay':
-      return step.detail.overlay_open ? [] : [t('noOverlayForReplay')];
+      return step.detail.overlay_open ? [] : [t('noOverlayWasOpen')];
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;
       return [...(error ? [`(${error})`] : []), ...(next ? [`${t('nextAttempt')} ${next}`] : [])];

@@ -120,7 +120,7 @@ const TraceStepUnion = taggedUnion(
 /** Why something has not happened, in the words of the API document. */
 const missingReasons = {
   held: 'the tip waits for approval',
-  no_overlay: 'no overlay has been open since the alert was queued',
+  no_overlay: 'no overlay is open',
   too_small: 'the amount is below the creator’s smallest amount for alerts',
   too_old: 'it waited longer than the creator lets alerts wait',
   hidden: 'the creator hides all alerts',

@@ -100,9 +100,7 @@ export function overlayMissing(facts: AlertFacts, overlay: OverlayFacts): LaneMi
   if (tip.amount_minor < overlay.minimumMinor) return missing('too_small', null);
   if (queued < overlay.oldestAt) return missing('too_old', null);
   const last = overlay.spans.at(-1);
-  const openSince = overlay.spans.some(({ to }) => to === null || to >= queued);
-  const isOpen = openSince && last?.to === null;
   // Both reasons are told: opening an overlay alone would not help while alerts are paused.
-  if (!isOpen) return [...missing('no_overlay', last?.to ?? null), ...stopped];
+  if (last?.to !== null) return [...missing('no_overlay', last?.to ?? null), ...stopped];
   return stopped.length > 0 ? stopped : missing('waiting', queued);
 }

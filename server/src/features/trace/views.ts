@@ -6,9 +6,9 @@ import type { Lang } from '../../platform/web/i18n.ts';
 import {
   duration,
   laneNames,
-  missing,
   missingLabel,
   missingTone,
+  missingWord,
   skippedBecause,
   stepText,
   toneOf,
@@ -93,7 +93,7 @@ function more(step: LaneStep, { lang, times }: ShownTrace, t: TraceT): Html {
       return html`!${why}!${step.detail.overlay_open === false ? line(html`${t('noOverlayThen')}`) : ''}`;
     }
     case 'replay':
-      return step.detail.overlay_open ? '' : line(html`${t('noOverlayForReplay')}`);
+      return step.detail.overlay_open ? '' : line(html`${t('noOverlayWasOpen')}`);
     case 'webhook': {
       const { error, next_attempt_at: next } = step.detail;
       const why = error ? line(html`<code class="written" translate="no">${error}</code>`) : '';
@@ -112,9 +112,11 @@ const sinceWords: Partial<Record<LaneMissing['reason'], 'lastOpen' | 'lastConnec
   no_program: 'lastConnected',
 };
 
-function missingText({ reason, since }: LaneMissing, { lang, times }: ShownTrace, t: TraceT): Html {
-  const text = t(missing[reason]);
-  if (reason === 'no_overlay' && since === null) return html`${text} ${t('neverOpen')}`;
+function missingText(step: LaneMissing, { lang, times }: ShownTrace, t: TraceT): Html {
+  const { reason, since } = step;
+  const word = missingWord(step);
+  const text = t(word);
+  if (word === 'missingNoOverlay' && since === null) return html`${text} ${t('neverOpen')}`;
   if (since === null) return html`${text}`;
   const at = times.exact(new Date(since), lang);
   return html`${text} ${t(sinceWords[reason] ?? 'since')} !${at}`;

@@ -5,6 +5,7 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { absent, readTrace, sendTip, told } from '../../../test/trace.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
+import { traceLines } from './lines.ts';
 import type { Trace } from './schemas.ts';
 
 const [second, hour, day] = [1000, 3_600_000, 86_400_000];
@@ -217,6 +218,7 @@ test('an event is found by its id: the tip that it is about, or what became of a
     alert.missing.map(({ reason }) => reason),
     ['no_overlay'],
   );
+  assert.match(traceLines(alert).join('\n'), /not at all +Overlay +No overlay was open then\./);
   const rehearsed = { creatorId: pair.creatorId, type: 'alert.replayed', test: true, replay: true } as const;
   await runtime.events.append(rehearsed, { tip: await runtime.tips.byId(pair.creatorId, id) });
   await pass();
