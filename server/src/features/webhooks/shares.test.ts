@@ -150,7 +150,7 @@ test('a creator with a long log takes turns with others', async (t) => {
     return runtime.db.write(named, ...args);
   };
   // As of receivers that do not answer: never full, and without room.
-  const queue = { isFull: false, room: 0, low: async () => {}, add() {}, wake() {} };
+  const queue = { isFull: false, room: 0, hasRoom: async () => {}, add() {}, wake() {} };
   const dispatcher = createDispatcher({
     db: { ...runtime.db, write },
     leases: createLeases(runtime.clock),

@@ -72,7 +72,7 @@ export class EndpointQueue {
   /** More deliveries may be due than are leased. */
   #more = false;
   #stopped = false;
-  #low: PromiseWithResolvers<void> | undefined;
+  #hasRoom: PromiseWithResolvers<void> | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(endpointId: string, parts: QueueParts) {
@@ -118,10 +118,10 @@ export class EndpointQueue {
   }
 
   /** Resolves once the queue is not full. */
-  low(): Promise<void> {
+  hasRoom(): Promise<void> {
     if (!this.isFull) return Promise.resolve();
-    this.#low ??= Promise.withResolvers();
-    return this.#low.promise;
+    this.#hasRoom ??= Promise.withResolvers();
+    return this.#hasRoom.promise;
   }
 
   /** No request is in flight, and no delivery is known to be due. */
@@ -187,9 +187,9 @@ export class EndpointQueue {
     }
     const isLow = this.#slow ? this.#waiting.length + this.#requests === 0 : this.#waiting.length < this.#ahead() / 2;
     if (this.#more && isLow && !this.#leasing && !this.#stopped) void this.#lease();
-    if (this.#low && !this.isFull) {
-      this.#low.resolve();
-      this.#low = undefined;
+    if (this.#hasRoom && !this.isFull) {
+      this.#hasRoom.resolve();
+      this.#hasRoom = undefined;
     }
     if (this.#idle && this.isIdle) {
       this.#idle.resolve();

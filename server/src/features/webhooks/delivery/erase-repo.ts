@@ -5,13 +5,13 @@ import { receiversOf } from '../endpoints/receivers-repo.ts';
 /** Far more than a creator connects. */
 const maxReceivers = 1_000;
 
-const endLeasesSql = (endpoints: string, events: string): string =>
+const takeLeasesSql = (endpoints: string, events: string): string =>
   `UPDATE webhook_deliveries SET lease = NULL
    WHERE creator_id = $1 AND endpoint_id ${endpoints} AND event_id ${events} RETURNING endpoint_id, event_id, attempts`;
 
-const endLeases: Sql = {
-  sqlite: endLeasesSql('IN (SELECT value FROM json_each($2))', 'IN (SELECT value FROM json_each($3))'),
-  postgres: endLeasesSql(
+const takeLeases: Sql = {
+  sqlite: takeLeasesSql('IN (SELECT value FROM json_each($2))', 'IN (SELECT value FROM json_each($3))'),
+  postgres: takeLeasesSql(
     '= ANY(ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))))',
     '= ANY(ARRAY(SELECT json_array_elements_text(CAST($3 AS JSON))))',
   ),
@@ -26,7 +26,7 @@ export async function forgetAnswers(tx: Tx, creatorId: string, eventIds: readonl
   if (eventIds.length === 0) return;
   const endpoints = (await receiversOf(tx, creatorId, null, maxReceivers)).map(({ id }) => id);
   if (endpoints.length === 0) return;
-  const deliveries = await tx.all<{ endpoint_id: string; event_id: string; attempts: string }>(endLeases, [
+  const deliveries = await tx.all<{ endpoint_id: string; event_id: string; attempts: string }>(takeLeases, [
     creatorId,
     JSON.stringify(endpoints),
     JSON.stringify(eventIds),

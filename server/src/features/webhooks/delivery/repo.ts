@@ -153,9 +153,12 @@ async function leaseDue(
   return { endpoint, deliveries, more: due.length >= limit };
 }
 
-/** The deliveries of a listener are leased only where its socket is open: `held` is the session at this node. */
-export const mayLease = (kind: string, open: string | null, held: string | null): boolean =>
-  kind !== 'listener' || (open !== null && open === held);
+/**
+ * The deliveries of a listener are leased only by the node that has its socket. `openSession`: the session of the socket that
+ * is open. `localSession`: the session of the socket that this node has.
+ */
+export const mayLease = (kind: string, openSession: string | null, localSession: string | null): boolean =>
+  kind !== 'listener' || (openSession !== null && openSession === localSession);
 
 /** The outcome of a leased delivery. */
 export interface Settlement {
@@ -280,8 +283,8 @@ async function endLeases(tx: Tx, now: number): Promise<void> {
 /** How long what is pending waits for a listener that has closed. */
 export const closedListenerMs = 60_000;
 
-/** A delivery to a listener that is closed was asked for: what is pending waits anew. */
-export async function awaitListener(tx: Tx, endpointId: string, now: number): Promise<void> {
+/** Called where a delivery to an endpoint is asked for. If it is a closed listener, what is pending waits for its whole time anew. */
+export async function restartListenerTimeout(tx: Tx, endpointId: string, now: number): Promise<void> {
   await tx.run(`UPDATE webhook_endpoints SET cancel_at = $2 WHERE id = $1 AND kind = 'listener' AND session IS NULL`, [
     endpointId,
     now + closedListenerMs,

@@ -19,7 +19,7 @@ export interface DispatcherParts {
   readonly db: Database;
   readonly leases: Leases;
   readonly connections: { readonly kinds: ConnectionKinds };
-  readonly queueOf: (endpointId: string) => Pick<EndpointQueue, 'isFull' | 'room' | 'low' | 'add' | 'wake'>;
+  readonly queueOf: (endpointId: string) => Pick<EndpointQueue, 'isFull' | 'room' | 'hasRoom' | 'add' | 'wake'>;
   /** The session of a listener whose socket is open at this node. */
   readonly sessionOf: (endpointId: string) => string | null;
   /** Deliveries of this endpoint are due, and another node has to send them. */
@@ -41,7 +41,7 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
   );
   let hinted = new Set<string>();
   /** Creators who wait until one of their queues is not full. */
-  const held = new Set<string>();
+  const waitingForRoom = new Set<string>();
   const writeQueue = createWorkQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -50,10 +50,11 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
   async function dispatch(creatorId: string): Promise<boolean> {
     const lag = await repo.lagOf(db, creatorId);
     if (!lag || lag.head <= lag.position) return true;
-    const subscribers = await repo.subscribersOf(db, creatorId);
+    const subscribers = await repo.subscribedEndpoints(db, creatorId);
     if (subscribers.length === 0) return false;
     const queues = subscribers.map(({ id }) => queueOf(id));
-    if (queues.every(({ isFull }) => isFull)) hold(creatorId, Promise.race(queues.map((queue) => queue.low())));
+    if (queues.every(({ isFull }) => isFull))
+      waitForRoom(creatorId, Promise.race(queues.map((queue) => queue.hasRoom())));
     else {
       const create = (): Promise<void> => createDeliveries(lag, subscribers);
       await (subscribers.length > manySubscribers ? writeQueue.goOn(creatorId, create) : create());
@@ -62,16 +63,16 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
     return true;
   }
 
-  function hold(creatorId: string, isLow: Promise<void>): void {
-    if (held.has(creatorId)) return;
-    held.add(creatorId);
-    void isLow.then(() => {
-      held.delete(creatorId);
+  function waitForRoom(creatorId: string, hasRoom: Promise<void>): void {
+    if (waitingForRoom.has(creatorId)) return;
+    waitingForRoom.add(creatorId);
+    void hasRoom.then(() => {
+      waitingForRoom.delete(creatorId);
       hint(creatorId);
     });
   }
 
-  async function createDeliveries(lag: repo.Lag, subscribers: readonly repo.Subscriber[]): Promise<void> {
+  async function createDeliveries(lag: repo.Lag, subscribers: readonly repo.SubscribedEndpoint[]): Promise<void> {
     const lease = leases.create();
     const room = Object.fromEntries(subscribers.map(({ id }) => [id, queueOf(id).room]));
     const mostRoom = Math.max(...Object.values(room)) || max.events;
@@ -142,7 +143,7 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
 
     idle,
 
-    isIdle: (): boolean => running === undefined && held.size === 0,
+    isIdle: (): boolean => running === undefined && waitingForRoom.size === 0,
 
     stop(): Promise<void> {
       stopped = true;

@@ -37,7 +37,7 @@ export async function anyEndpoint(db: Reader): Promise<boolean> {
   return (await db.get('SELECT id FROM webhook_endpoints LIMIT 1')) !== undefined;
 }
 
-export interface Subscriber extends SendingEndpoint {
+export interface SubscribedEndpoint extends SendingEndpoint {
   types: string | null;
   enabled: number;
   /** Ids of events that the endpoint is too new for, although their time is not before `since`. */
@@ -62,7 +62,7 @@ const subscriberColumns = 'e.types, e.enabled, e.excluded, e.session, e.spans, e
  * Endpoints that get this creator's events now: of apps, where listeners are open or have just been, and the creator's own
  * connections.
  */
-export function subscribersOf(db: Reader, creatorId: string): Promise<Subscriber[]> {
+export function subscribedEndpoints(db: Reader, creatorId: string): Promise<SubscribedEndpoint[]> {
   return db.all(
     `SELECT ${sendingColumns('COALESCE(a.owner_id, a.id)', 'NULL')}, ${subscriberColumns}, g.id AS grant_id,
        COALESCE(a.suspended_at, c.suspended_at) AS suspended,
@@ -164,7 +164,7 @@ async function createDeliveries(tx: Tx, creation: Creation, lease: Lease): Promi
   // How many ids are needed is known only here.
   const newId = createIds(() => lease.from);
   const endpoints: Created['endpoints'][number][] = [];
-  for (const subscriber of await subscribersOf(tx, creator_id)) {
+  for (const subscriber of await subscribedEndpoints(tx, creator_id)) {
     const { types, excluded, since, enabled, suspended, grant_id, session, spans, min_amount_minor, ...endpoint } =
       subscriber;
     const { wanted, tipIds } = await wantedBy(tx, subscriber, events, creation.connectionTypes);
@@ -216,7 +216,7 @@ const noTips: ReadonlyMap<number, string> = new Map();
 
 async function wantedBy(
   tx: Tx,
-  subscriber: Subscriber,
+  subscriber: SubscribedEndpoint,
   events: readonly LoggedEvent[],
   connectionTypes: Creation['connectionTypes'],
 ): Promise<ConnectionEvents<LoggedEvent>> {
@@ -226,7 +226,7 @@ async function wantedBy(
   return eventsForConnection(tx, { id, minAmountMinor, types: connectionTypes[kind] ?? [] }, wanted);
 }
 
-function isFor({ types, since, excluded, spans }: Subscriber): (event: LoggedEvent) => boolean {
+function isFor({ types, since, excluded, spans }: SubscribedEndpoint): (event: LoggedEvent) => boolean {
   const wanted: string[] | null = types === null ? null : JSON.parse(types);
   const earlier: string[] = JSON.parse(excluded);
   const open: [from: number, to: number | null][] = JSON.parse(spans ?? '[[0, null]]');

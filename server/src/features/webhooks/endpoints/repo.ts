@@ -5,13 +5,13 @@ import { audited } from '../../audit/index.ts';
 import type { NoticeType } from '../../events/index.ts';
 import {
   aboutDisabled,
-  awaitListener,
   type DeliveryStatus,
   type DisabledEndpoint,
   type DisabledReason,
   disableEndpoint,
   type EndpointKind,
   grantLives,
+  restartListenerTimeout,
 } from '../delivery/repo.ts';
 
 export interface EndpointRow {
@@ -180,7 +180,7 @@ export async function insertNotice(
      VALUES ('', $1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [endpoint.id, row.id, row.event_id, row.event_type, row.status, row.attempts, row.due_at, row.created_at, body],
   );
-  await awaitListener(tx, endpoint.id, now);
+  await restartListenerTimeout(tx, endpoint.id, now);
   return row;
 }
 
@@ -270,7 +270,7 @@ async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number
      WHERE endpoint_id = $1 AND id = $2 AND status <> 'cancelled' AND ${maySendAgain}`,
     [endpointId, id, now],
   );
-  if (retried > 0) await awaitListener(tx, endpointId, now);
+  if (retried > 0) await restartListenerTimeout(tx, endpointId, now);
   return retried > 0;
 }
 
@@ -313,7 +313,7 @@ async function replayDeliveries(
        AND event_type <> 'webhook.ping' AND ${maySendAgain}`,
     [endpointId, after, last, now],
   );
-  if (queued > 0) await awaitListener(tx, endpointId, now);
+  if (queued > 0) await restartListenerTimeout(tx, endpointId, now);
   return { queued, last };
 }
 
