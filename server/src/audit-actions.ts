@@ -101,10 +101,10 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     insertKey: 'stream_key.created',
     deleteKey: 'stream_key.revoked',
     openKey: none,
-    answer: none,
+    answerProbe: none,
     forgetNodes: none,
     savePositions: none,
-    sayOpen: none,
+    renewNode: none,
     closeKey: none,
   },
   'connections/stream-keys/sends-repo.ts': { saveSends: none },
@@ -146,7 +146,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
   'oauth/token/device-code.ts': { redeemDeviceCode: 'grant.connected' },
   // A refresh is routine: apps refresh their tokens every hour.
   'oauth/token/refresh-token.ts': { redeemRefreshToken: none },
-  'overlay/outcome-repo.ts': { settle: none, approve: none, acknowledge: none, expire: none, replay: none },
+  'overlay/outcome-repo.ts': { recordOutcomes: none, approve: none, acknowledge: none, expire: none, replay: none },
   'rehearsal/repo.ts': {
     insertRehearsal: none,
     take: none,

@@ -148,7 +148,7 @@ async function expire(
 }
 
 /** The outcome of one alert. */
-export interface Settlement {
+export interface AlertOutcome {
   readonly tipId: string | null;
   readonly alertId: string | null;
   /** The status of the alert before. */
@@ -160,8 +160,8 @@ export interface Settlement {
 }
 
 /** Settles an alert unless it is settled already. Returns the sequence of the event that reports the outcome, if any. */
-async function settleOne(tx: Tx, creatorId: string, settlement: Settlement, now: number): Promise<number | null> {
-  const { tipId, alertId, from, status, reason, event } = settlement;
+async function recordOutcome(tx: Tx, creatorId: string, outcome: AlertOutcome, now: number): Promise<number | null> {
+  const { tipId, alertId, from, status, reason, event } = outcome;
   const shownAt = status === 'shown' ? now : null;
   if (tipId !== null && !(await settleTip(tx, creatorId, tipId, from, { status, reason, shownAt, settledAt: now })))
     return null;
@@ -173,14 +173,14 @@ async function settleOne(tx: Tx, creatorId: string, settlement: Settlement, now:
 }
 
 /** Settles alerts that are not settled yet. Returns the newest sequence that this appended, if any. */
-async function settle(
+async function recordOutcomes(
   tx: Tx,
   creatorId: string,
-  settlements: readonly Settlement[],
+  outcomes: readonly AlertOutcome[],
   now: number,
 ): Promise<number | null> {
   let newest: number | null = null;
-  for (const settlement of settlements) newest = (await settleOne(tx, creatorId, settlement, now)) ?? newest;
+  for (const outcome of outcomes) newest = (await recordOutcome(tx, creatorId, outcome, now)) ?? newest;
   return newest;
 }
 
@@ -191,18 +191,24 @@ async function approve(tx: Tx, event: PreparedEvent, tipId: string, name: string
   return sequence;
 }
 
-/** A page has handled events up to `sequence`, and the last of their alerts are settled, as by `settle`. */
+/** A page has handled events up to `sequence`, and the last of their alerts are settled, as by `recordOutcomes`. */
 async function acknowledge(
   tx: Tx,
   creatorId: string,
   instance: string,
   sequence: number,
-  settlements: readonly Settlement[],
+  outcomes: readonly AlertOutcome[],
   playing: Playing | null,
   now: number,
 ): Promise<number | null> {
   await advancePosition(tx, creatorId, instance, sequence, playing, now);
-  return settle(tx, creatorId, settlements, now);
+  return recordOutcomes(tx, creatorId, outcomes, now);
 }
 
-export const writes = defineWrites(import.meta.url, { settle, approve, acknowledge, expire, replay: replayAlert });
+export const writes = defineWrites(import.meta.url, {
+  recordOutcomes,
+  approve,
+  acknowledge,
+  expire,
+  replay: replayAlert,
+});

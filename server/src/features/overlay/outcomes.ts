@@ -80,11 +80,11 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
   const mustExpire = async (creatorId: string, from: number, before: number): Promise<boolean> =>
     before - from > expiryStepMs || (before > from && (await tips.anyQueued(creatorId, from, before)));
 
-  function settlement(
+  function outcomeOf(
     creatorId: string,
-    { tipId, alertId }: Pick<repo.Settlement, 'tipId' | 'alertId'>,
+    { tipId, alertId }: Pick<repo.AlertOutcome, 'tipId' | 'alertId'>,
     outcome: 'shown' | 'expired' | SkipReason,
-  ): repo.Settlement {
+  ): repo.AlertOutcome {
     const from = outcome === 'rejected' || outcome === 'held_too_long' ? 'held' : 'queued';
     if (outcome === 'expired') return { tipId, alertId, from, status: outcome, reason: null, event: null };
     const type = outcome === 'shown' ? 'alert.shown' : 'alert.skipped';
@@ -96,8 +96,8 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
 
   /** Skips the alert of a tip. Returns whether it was still waiting. */
   async function skipFor(creatorId: string, tipId: string, reason: SkipReason): Promise<boolean> {
-    const skipped = settlement(creatorId, { tipId, alertId: null }, reason);
-    const sequence = await db.write(repo.writes.settle, creatorId, [skipped], clock());
+    const skipped = outcomeOf(creatorId, { tipId, alertId: null }, reason);
+    const sequence = await db.write(repo.writes.recordOutcomes, creatorId, [skipped], clock());
     announce(creatorId, sequence);
     return sequence !== null;
   }
@@ -121,20 +121,20 @@ export function createOutcomes({ db, events, tips, clock, row, connected, onPlay
       queuedAlerts(creatorId, known),
     ]);
     const { minimumMinor, seconds } = readSettings(overlay.settings);
-    const settlements = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
+    const alertOutcomes = queued.flatMap(({ sequence, amountMinor, ...subject }) => {
       const outcome = reported.get(sequence);
       const isValid = outcome !== 'below_minimum' || amountMinor < minimumMinor;
-      return outcome && outcome !== 'dropped' && isValid ? [settlement(creatorId, subject, outcome)] : [];
+      return outcome && outcome !== 'dropped' && isValid ? [outcomeOf(creatorId, subject, outcome)] : [];
     });
     const advances = newest > Math.min(page?.sequence ?? 0, overlay.last_sequence);
-    if (!advances && settlements.length === 0) return;
+    if (!advances && alertOutcomes.length === 0) return;
     const now = clock();
     const shown = acks.findLast(({ outcome }) => outcome === 'shown');
     const playing = shown ? { sequence: shown.sequence, until: now + (shown.ms ?? seconds * 1000) } : null;
-    const { settle, acknowledge } = repo.writes;
-    while (settlements.length > settledAtOnce)
-      announce(creatorId, await db.write(settle, creatorId, settlements.splice(0, settledAtOnce), now));
-    announce(creatorId, await db.write(acknowledge, creatorId, instance, newest, settlements, playing, now));
+    const { recordOutcomes, acknowledge } = repo.writes;
+    while (alertOutcomes.length > settledAtOnce)
+      announce(creatorId, await db.write(recordOutcomes, creatorId, alertOutcomes.splice(0, settledAtOnce), now));
+    announce(creatorId, await db.write(acknowledge, creatorId, instance, newest, alertOutcomes, playing, now));
     onPlaying(creatorId);
   }
 

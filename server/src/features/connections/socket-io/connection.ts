@@ -39,7 +39,7 @@ const minRequestBytes = 256;
 /** How many packets a client may send between two polls. The answers to the older generation's pings wait for a poll. */
 const maxPacketsBetweenPolls = 64;
 /** How often it is looked whether the client has answered. */
-const lookEveryMs = 50;
+const alivePollMs = 50;
 
 /** The payload of pings that ask whether the client is alive. Their pongs confirm no event: it may be newer than the ping. */
 const alivePing = Buffer.from('alive');
@@ -89,9 +89,9 @@ export class ProgramConnection implements Connection {
     const { webSocket } = this.#accepted ?? {};
     const pongs = this.#pongs;
     if (this.hasWebSocket) webSocket?.ping(alivePing);
-    for (let waited = 0; !this.closed && waited < withinMs; waited += lookEveryMs) {
+    for (let waited = 0; !this.closed && waited < withinMs; waited += alivePollMs) {
       if (this.#state === 'opening' || this.#pongs > pongs || this.#isPolling) return true;
-      await delay(lookEveryMs);
+      await delay(alivePollMs);
     }
     return false;
   };

@@ -24,7 +24,7 @@ export interface OpenKeysParts extends Pick<Platform, 'db' | 'hub' | 'clock' | '
 export type OpenKeys = ReturnType<typeof createOpenKeys>;
 
 /** A connection of a key. */
-export interface KeyHolder {
+export interface KeyConnection {
   /** The sequence up to which the program is known to need nothing more; nothing while that is not known. */
   readonly position: () => number | undefined;
   /** Whether the program answers within this time. */
@@ -33,7 +33,7 @@ export interface KeyHolder {
 
 const saveIntervalMs = 2000;
 /** How often a node repeats which keys it has, and after which silence it counts as dead for who only looks. */
-const repeatIntervalMs = 10_000;
+const renewIntervalMs = 10_000;
 const staleMs = 30_000;
 /** Keys of one write. */
 const batchSize = 500;
@@ -42,14 +42,14 @@ const resumableMs = 5 * 60_000;
 const aliveWithinMs = 1500;
 /** How long another node may take to say that it has a connection of the key, and how often the answer is looked for. */
 const answerWithinMs = 3000;
-const askEveryMs = 100;
+const probePollMs = 100;
 
-/** The topic of questions to other nodes. The message is the ids of a creator and a key. */
-const questions = 'stream-keys';
+/** The topic that asks other nodes whether they have a connection of a key. The message is the ids of a creator and a key. */
+const probeTopic = 'stream-keys';
 
 interface OpenKey {
   readonly creatorId: string;
-  readonly holders: Set<KeyHolder>;
+  readonly connections: Set<KeyConnection>;
   /** The position of connections that have closed while others were open. */
   closedAt: number;
   saved: number;
@@ -61,17 +61,17 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
   /** By key: a connection that is opened next must find what the last one has left. */
   const closing = new Map<string, Promise<void>>();
   let stopWatching: (() => void) | undefined;
-  let repeatedAt = 0;
+  let renewedAt = 0;
   const onError = (err: unknown): void => log.warn({ err }, 'the position of a stream key was not written');
 
   function watch(): () => void {
     const timer = setInterval(() => {
       save().catch(onError);
-      repeat().catch(onError);
+      renew().catch(onError);
     }, saveIntervalMs).unref();
-    const unsubscribe = hub.subscribe(questions, (message) => {
+    const unsubscribe = hub.subscribe(probeTopic, (message) => {
       const [creatorId = '', keyId = ''] = message.split(' ');
-      void answer(creatorId, keyId).catch(onError);
+      void answerProbe(creatorId, keyId).catch(onError);
     });
     return () => {
       clearInterval(timer);
@@ -79,9 +79,9 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
     };
   }
 
-  async function answer(creatorId: string, keyId: string): Promise<void> {
-    const holders = [...(open.get(keyId)?.holders ?? [])];
-    if (await isAnyAlive(holders)) await db.write(repo.writes.answer, creatorId, keyId, node);
+  async function answerProbe(creatorId: string, keyId: string): Promise<void> {
+    const connections = [...(open.get(keyId)?.connections ?? [])];
+    if (await isAnyAlive(connections)) await db.write(repo.writes.answerProbe, creatorId, keyId, node);
   }
 
   async function save(): Promise<void> {
@@ -99,14 +99,14 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
     }
   }
 
-  async function repeat(): Promise<void> {
+  async function renew(): Promise<void> {
     const now = clock();
     // On SQLite this process is the only server.
-    if (db.engine === 'sqlite' || now < repeatedAt + repeatIntervalMs) return;
-    repeatedAt = now;
+    if (db.engine === 'sqlite' || now < renewedAt + renewIntervalMs) return;
+    renewedAt = now;
     const keys = [...open].map(([id, { creatorId }]) => ({ creator_id: creatorId, id }));
     for (let at = 0; at < keys.length; at += batchSize)
-      await db.write(repo.writes.sayOpen, node, keys.slice(at, at + batchSize), now);
+      await db.write(repo.writes.renewNode, node, keys.slice(at, at + batchSize), now);
   }
 
   /** Whether one of these nodes still has a connection of the key. Those that have none are forgotten. */
@@ -114,10 +114,10 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
     if (others.length === 0) return false;
     // On SQLite this process is the only server: the others have died.
     if (db.engine === 'postgres') {
-      hub.publish(questions, `${creatorId} ${id}`);
+      hub.publish(probeTopic, `${creatorId} ${id}`);
       const before = new Map(others.map(({ node_id, answers }) => [node_id, answers]));
-      for (let waited = 0; waited < answerWithinMs; waited += askEveryMs) {
-        await delay(askEveryMs);
+      for (let waited = 0; waited < answerWithinMs; waited += probePollMs) {
+        await delay(probePollMs);
         const now = await repo.otherNodes(db, creatorId, id, node);
         const left = now.filter(({ node_id }) => before.has(node_id));
         if (left.some(({ node_id, answers }) => answers !== before.get(node_id))) return true;
@@ -129,11 +129,11 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
     return false;
   }
 
-  function join({ id, creatorId }: FoundKey, holder: KeyHolder): OpenKey {
+  function join({ id, creatorId }: FoundKey, connection: KeyConnection): OpenKey {
     stopWatching ??= watch();
-    const key = open.get(id) ?? { creatorId, holders: new Set(), closedAt: 0, saved: 0 };
+    const key = open.get(id) ?? { creatorId, connections: new Set(), closedAt: 0, saved: 0 };
     open.set(id, key);
-    key.holders.add(holder);
+    key.connections.add(connection);
     return key;
   }
 
@@ -150,9 +150,9 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
      * Opens a connection of the key. Returns the sequence after which it continues; nothing if it begins at the newest
      * event. The caller must call `close` once, also if this fails.
      */
-    async open(key: FoundKey, holder: KeyHolder): Promise<number | undefined> {
-      const others = [...(open.get(key.id)?.holders ?? [])];
-      const opened = join(key, holder);
+    async open(key: FoundKey, connection: KeyConnection): Promise<number | undefined> {
+      const others = [...(open.get(key.id)?.connections ?? [])];
+      const opened = join(key, connection);
       const now = clock();
       const [head, isOpen] = await Promise.all([events.head(key.creatorId), isAnyAlive(others), closing.get(key.id)]);
       const row = await db.write(repo.writes.openKey, key.creatorId, key.id, node, now);
@@ -169,11 +169,11 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
     },
 
     /** The connection has closed, with the program at this position; nothing if it never began. */
-    async close({ id, creatorId }: FoundKey, holder: KeyHolder, position: number | undefined): Promise<void> {
+    async close({ id, creatorId }: FoundKey, connection: KeyConnection, position: number | undefined): Promise<void> {
       const key = open.get(id);
-      if (!key?.holders.delete(holder)) return;
+      if (!key?.connections.delete(connection)) return;
       key.closedAt = Math.max(key.closedAt, position ?? 0);
-      if (key.holders.size > 0) return;
+      if (key.connections.size > 0) return;
       open.delete(id);
       if (open.size === 0) {
         stopWatching?.();
@@ -188,10 +188,10 @@ export function createOpenKeys({ db, hub, clock, log, events }: OpenKeysParts) {
   };
 }
 
-async function isAnyAlive(holders: readonly KeyHolder[]): Promise<boolean> {
-  const alive = await Promise.all(holders.map(({ isAlive }) => isAlive(aliveWithinMs)));
+async function isAnyAlive(connections: readonly KeyConnection[]): Promise<boolean> {
+  const alive = await Promise.all(connections.map(({ isAlive }) => isAlive(aliveWithinMs)));
   return alive.includes(true);
 }
 
-const positionOf = ({ holders, closedAt }: OpenKey): number =>
-  Math.max(closedAt, ...[...holders].map(({ position }) => position() ?? 0));
+const positionOf = ({ connections, closedAt }: OpenKey): number =>
+  Math.max(closedAt, ...[...connections].map(({ position }) => position() ?? 0));

@@ -126,7 +126,7 @@ export function openElsewhere(
 }
 
 /** This node still has a connection of the key. */
-function answer(tx: Tx, creatorId: string, keyId: string, nodeId: string): Promise<number> {
+function answerProbe(tx: Tx, creatorId: string, keyId: string, nodeId: string): Promise<number> {
   return tx.run(
     `UPDATE stream_key_nodes SET answers = answers + 1 WHERE creator_id = $1 AND key_id = $2 AND node_id = $3`,
     [creatorId, keyId, nodeId],
@@ -175,7 +175,7 @@ const setSeenSql = (rows: string): string =>
      AND stream_key_nodes.node_id = $2`;
 
 /** This node still has connections of these keys. */
-async function sayOpen(tx: Tx, nodeId: string, keys: readonly Omit<KeyPosition, 'position'>[], now: number) {
+async function renewNode(tx: Tx, nodeId: string, keys: readonly Omit<KeyPosition, 'position'>[], now: number) {
   const sql = { sqlite: setSeenSql(keysSql.sqlite), postgres: setSeenSql(keysSql.postgres) };
   await tx.run(sql, [JSON.stringify(keys), nodeId, now]);
 }
@@ -197,9 +197,9 @@ export const writes = defineWrites(import.meta.url, {
   }),
   deleteKey: audited('stream_key.revoked', deleteKey, (deleted, creatorId) => deleted && { creatorId }),
   openKey,
-  answer,
+  answerProbe,
   forgetNodes,
   savePositions,
-  sayOpen,
+  renewNode,
   closeKey,
 });

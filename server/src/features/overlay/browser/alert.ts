@@ -17,7 +17,7 @@ export interface PlayOptions extends OwnFiles {
   readonly pace?: number | undefined;
 }
 
-export interface PlayingAlert extends ShownAlert {
+export interface StartedAlert extends ShownAlert {
   /** How long it stays, as far as can be told: nobody knows how fast a voice reads. */
   readonly ms: number;
 }
@@ -31,7 +31,7 @@ export function playAlert(
   text: AlertText,
   settings: OverlaySettings,
   { variation = variationFor(settings, text.amountMinor), pace, ...files }: PlayOptions = {},
-): PlayingAlert {
+): StartedAlert {
   const words = settings.voice ? wordsOf(text, settings.voice) : undefined;
   const speech = words && ifPossible(() => speak(words, settings.volume * shareOfAll(), pace));
   const spoken = speech && words ? words.text.length * msPerCharacter : 0;
