@@ -46,7 +46,7 @@ export async function playRehearsal(
   const stopped = new Promise<void>((resolve) => stopping.addEventListener('abort', () => resolve(), { once: true }));
   const dueAt = (at: number): number => startsAt + (at - from_at) / pace;
   let renewedAt = steady();
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let progressSentAt = Number.NEGATIVE_INFINITY;
 
   const eventOf = () =>
     sandbox ? events.prepare({ creatorId, type: 'alert.replayed', test: true, replay: true }) : null;
@@ -59,8 +59,8 @@ export async function playRehearsal(
     renewedAt = now;
     if (done.sequence !== null) events.announce(creatorId, done.sequence);
     hub.publish(rehearsalTopic(creatorId), '');
-    if (now - toldAt < progressMs) return true;
-    toldAt = now;
+    if (now - progressSentAt < progressMs) return true;
+    progressSentAt = now;
     hub.publish(progressTopic(creatorId), '');
     return true;
   }

@@ -20,7 +20,7 @@ export interface ProgressView {
 }
 
 /** How a rehearsal ended is told for so long. */
-const toldMs = 10 * 60_000;
+const resultShownMs = 10 * 60_000;
 
 /** A rehearsal that plays, or has just ended; nothing otherwise. */
 export function rehearsalProgress({ lang, csrf, base, rehearsal, now }: ProgressView): Html {
@@ -35,7 +35,7 @@ export function rehearsalProgress({ lang, csrf, base, rehearsal, now }: Progress
   <p id="rehearsed">${status === 'waiting' ? t('waiting') : t('progress', { played, total, pace })}</p>
   !${buttonForm({ action: `${base}/stop`, csrf, label: t('stop'), kind: 'danger', row: true })}
 </section>`;
-  if (now - (ended_at ?? 0) > toldMs) return '';
+  if (now - (ended_at ?? 0) > resultShownMs) return '';
   return notice(status === 'finished' ? 'ok' : 'warn', t(status, { played, total }));
 }
 

@@ -23,7 +23,7 @@ export function createRehearsalWorker(parts: RehearsalWorkerParts) {
   const stopping = new AbortController();
   const playing = new Set<Promise<void>>();
   const stops: (() => void)[] = [];
-  /** The creators of the rehearsals that were not over at the last look. */
+  /** The creators of the rehearsals that were not over in the last pass. */
   let watched = new Set<string>();
   let polling: Promise<void> | undefined;
   let polledAgain = false;
