@@ -148,15 +148,15 @@ const tones: Readonly<Record<DeliveryStatus, Tone | 'plain'>> = {
   skipped: 'warn',
 };
 
-type What = 'tip' | 'approved' | 'testMessage' | 'voided';
+type MessageKind = 'tip' | 'approved' | 'testMessage' | 'voided';
 
-const whats: ReadonlyMap<string, What> = new Map(
+const messageKinds: ReadonlyMap<string, MessageKind> = new Map(
   Object.entries({
     'tip.created': 'tip',
     'alert.approved': 'approved',
     'alert.test': 'testMessage',
     'tip.voided': 'voided',
-  } satisfies Record<ConnectionEventType, What>),
+  } satisfies Record<ConnectionEventType, MessageKind>),
 );
 
 function deliveriesCard(o: ConnectionView, t: T): Html {
@@ -185,7 +185,7 @@ function deliveriesCard(o: ConnectionView, t: T): Html {
 }
 
 function deliveryCells(o: ConnectionView, delivery: Delivery, t: T): Html[] {
-  const what = whats.get(delivery.event_type);
+  const what = messageKinds.get(delivery.event_type);
   const words = html`<span class="what">${what ? t(what) : delivery.event_type}</span>`;
   const tipId = o.tips.get(delivery.id);
   // Whoever has put something right need not wait for the next attempt.

@@ -159,7 +159,7 @@ test('a kind that has no tests gets none: to its receiver it would be a tip', as
   const { visitor, add, receiver, worker } = await setup(t);
   const path = await add('kofi');
   assert.match((await visitor.get(path)).body, />Send a test</);
-  t.mock.property(dialects.kofi, 'says', ['tip']);
+  t.mock.property(dialects.kofi, 'treatments', ['tip']);
   assert.doesNotMatch((await visitor.get(path)).body, />Send a test</);
   await visitor.post(`${path}/test`);
   await worker.pass();

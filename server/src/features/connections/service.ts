@@ -190,8 +190,8 @@ function toConnection(stored: StoredConnection): Connection {
 
 /** Whether its receivers can tell a test from a tip, or take one for the other without harm. */
 export function canTest(kind: DialectName): boolean {
-  const { says }: Dialect = dialects[kind];
-  return says.includes('test');
+  const { treatments }: Dialect = dialects[kind];
+  return treatments.includes('test');
 }
 
 function kindOf({ kind }: StoredConnection): DialectName {

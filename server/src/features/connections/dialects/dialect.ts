@@ -10,7 +10,7 @@ import type { Judge } from '../../webhooks/index.ts';
 
 /** What a connection tells its program. */
 export interface ConnectionEvent {
-  readonly says: ConnectionTreatment;
+  readonly treatment: ConnectionTreatment;
   readonly eventId: string;
   readonly sequence: number;
   /** RFC 3339. */
@@ -38,7 +38,7 @@ export interface Message {
 
 export interface Dialect {
   /** What it has words for. */
-  readonly says: readonly ConnectionTreatment[];
+  readonly treatments: readonly ConnectionTreatment[];
   readonly write: (event: ConnectionEvent, to: Recipient) => Message;
   /** What an answer of the receiver means. */
   readonly judge: Judge;
@@ -53,25 +53,25 @@ export interface Dialect {
 }
 
 /** The event types that a dialect is told of. */
-export const typesOf = ({ says }: Dialect): readonly string[] =>
-  [...connectionTreatments].filter(([, treatment]) => says.includes(treatment)).map(([type]) => type);
+export const typesOf = ({ treatments }: Dialect): readonly string[] =>
+  [...connectionTreatments].filter(([, treatment]) => treatments.includes(treatment)).map(([type]) => type);
 
 /** Reads an event of the log. Nothing is returned if its words must not be shown, or if connections do not get it. */
 export function readEvent(stored: Pick<StoredEvent, 'body' | 'screened'>): ConnectionEvent | undefined {
   const { type, sequence } = JSON.parse(stored.body);
-  const says = connectionTreatments.get(type);
-  const shown = says === undefined ? null : forScreen({ ...stored, type, sequence });
-  if (says === undefined || shown === null) return undefined;
+  const treatment = connectionTreatments.get(type);
+  const shown = treatment === undefined ? null : forScreen({ ...stored, type, sequence });
+  if (treatment === undefined || shown === null) return undefined;
   const { id: eventId, created_at: at, data } = JSON.parse(shown.body);
   const { id: recordId, name, message, amount_minor: amountMinor } = data.tip ?? data.alert;
-  return { says, eventId, sequence, at, recordId, name, message, amountMinor };
+  return { treatment, eventId, sequence, at, recordId, name, message, amountMinor };
 }
 
 /** Satang as text with two decimals: `150.50`. */
 export const decimal = (satang: number): string => (satang / 100).toFixed(2);
 
 export const sampleEvent: ConnectionEvent = {
-  says: 'tip',
+  treatment: 'tip',
   eventId: 'evt_01kaxk2t5v7f9sd3n8q6w4y0zr',
   sequence: 7,
   at: '2026-11-15T04:00:00.000Z',

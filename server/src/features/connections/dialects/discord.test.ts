@@ -51,8 +51,8 @@ test('a message that is hidden, empty or blank is left out', () => {
 });
 
 test('a test says so, and a void tells the amount only', () => {
-  assert.equal(embedOf({ says: 'test' }).footer.text, 'Test · ทดสอบ');
-  const embed = embedOf({ says: 'void', name: '', message: null });
+  assert.equal(embedOf({ treatment: 'test' }).footer.text, 'Test · ทดสอบ');
+  const embed = embedOf({ treatment: 'void', name: '', message: null });
   assert.deepEqual([embed.title, embed.description], ['Tip voided · ยกเลิกทิปแล้ว', '฿150.50']);
 });
 

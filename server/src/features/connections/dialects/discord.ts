@@ -20,21 +20,21 @@ const colors = { tip: 0x2e9e6b, test: 0x8a8f98, void: 0xc4453c } as const;
 const markup = /[\\*_~`|>#+[\]()<:@-]/g;
 const escapeMarkup = (text: string): string => text.replace(markup, '\\$&');
 
-function embedOf({ says, name, message, amountMinor }: ConnectionEvent): object {
-  if (says === 'void') return { title: 'Tip voided · ยกเลิกทิปแล้ว', description: money(amountMinor) };
+function embedOf({ treatment, name, message, amountMinor }: ConnectionEvent): object {
+  if (treatment === 'void') return { title: 'Tip voided · ยกเลิกทิปแล้ว', description: money(amountMinor) };
   const who = escapeMarkup(withinSentence(displayText(displayName(name), { length: most.name })));
   const words = escapeMarkup(displayText(message ?? '', { length: most.message }));
   return {
     title: `${who} · ${money(amountMinor)}`,
     ...(isBlank(words) ? {} : { description: words }),
-    ...(says === 'test' ? { footer: { text: 'Test · ทดสอบ' } } : {}),
+    ...(treatment === 'test' ? { footer: { text: 'Test · ทดสอบ' } } : {}),
   };
 }
 
 const write = (event: ConnectionEvent): Message => ({
   headers: { 'content-type': 'application/json', 'user-agent': 'Namjai-Connections/1.0' },
   body: JSON.stringify({
-    embeds: [{ ...embedOf(event), color: colors[event.says], timestamp: event.at }],
+    embeds: [{ ...embedOf(event), color: colors[event.treatment], timestamp: event.at }],
     allowed_mentions: { parse: [] },
   }),
 });
@@ -60,7 +60,7 @@ const path = /^\/api\/(?:v\d{1,2}\/)?webhooks\/\d{1,20}\/[\w-]{1,200}$/;
 const query = /^(?:\?thread_id=\d{1,20})?$/;
 
 export const discord: Dialect = {
-  says: ['tip', 'test', 'void'],
+  treatments: ['tip', 'test', 'void'],
   write,
   judge,
   isAddress: ({ protocol, host, pathname, search }) =>

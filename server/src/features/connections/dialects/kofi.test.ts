@@ -32,5 +32,5 @@ test('amounts have two decimals', () => {
 });
 
 test('it has no word for a void', () => {
-  assert.ok(!kofi.says.includes('void'));
+  assert.ok(!kofi.treatments.includes('void'));
 });

@@ -38,7 +38,7 @@ const write = (event: ConnectionEvent, { pageUrl, verificationToken }: Recipient
   });
 
 export const kofi: Dialect = {
-  says: ['tip', 'test'],
+  treatments: ['tip', 'test'],
   write,
   judge: usualJudge,
   isAddress: () => true,

@@ -17,7 +17,7 @@ test('a tip is a donation with all fields of the sample', () => {
 });
 
 test('a test alert is a donation that says so', () => {
-  assert.equal(donationOf({ says: 'test' }).isTest, true);
+  assert.equal(donationOf({ treatment: 'test' }).isTest, true);
   assert.equal(donationOf({}).isTest, false);
 });
 
@@ -39,7 +39,7 @@ test('a message that is hidden, or that there is none of, is empty', () => {
 });
 
 test('a void deletes the donation by which the tip was sent, and says nothing of one that was not', () => {
-  const voided: ConnectionEvent = { ...sampleEvent, says: 'void', name: '', message: null };
+  const voided: ConnectionEvent = { ...sampleEvent, treatment: 'void', name: '', message: null };
   assert.deepEqual(streamlabs(voided, recipient, 3), {
     type: 'donationDelete',
     event_id: sampleEvent.eventId,
@@ -51,6 +51,6 @@ test('a void deletes the donation by which the tip was sent, and says nothing of
 test('a program that asks for it is told for what the message is', () => {
   const named = { ...recipient, isNamed: true };
   assert.equal(streamlabs(sampleEvent, named, null)?.for, 'streamlabs');
-  assert.equal(streamlabs({ ...sampleEvent, says: 'void' }, named, 3)?.for, 'streamlabs');
+  assert.equal(streamlabs({ ...sampleEvent, treatment: 'void' }, named, 3)?.for, 'streamlabs');
   assert.ok(!('for' in streamlabsSample));
 });

@@ -40,11 +40,14 @@ export function streamlabs(
   donation: number | null,
 ): StreamlabsMessage | null {
   const envelope: Envelope = { ...(isNamed && { for: 'streamlabs' }), event_id: event.eventId };
-  if (event.says !== 'void') return { type: 'donation', ...envelope, message: [donationOf(event, creatorName)] };
+  if (event.treatment !== 'void') return { type: 'donation', ...envelope, message: [donationOf(event, creatorName)] };
   return donation === null ? null : { type: 'donationDelete', ...envelope, message: { id: donation } };
 }
 
-function donationOf({ says, sequence, recordId, name, message, amountMinor }: ConnectionEvent, creatorName: string) {
+function donationOf(
+  { treatment, sequence, recordId, name, message, amountMinor }: ConnectionEvent,
+  creatorName: string,
+) {
   const from = displayName(name);
   const formatted = money(amountMinor);
   return {
@@ -64,7 +67,7 @@ function donationOf({ says, sequence, recordId, name, message, amountMinor }: Co
     donation_currency: 'THB',
     source: 'namjai',
     priority: 10,
-    isTest: says === 'test',
+    isTest: treatment === 'test',
   };
 }
 

@@ -51,8 +51,8 @@ export function createPrograms({ streams, streamKeys, openKeys, keySends, tips, 
     recipient: StreamlabsRecipient,
   ): Promise<StreamlabsMessage | null> {
     const event = read(stored);
-    if (!event || (event.says !== 'test' && event.amountMinor < minimumMinor)) return null;
-    const donation = event.says === 'void' ? await tips.shownSequence(creatorId, event.recordId) : null;
+    if (!event || (event.treatment !== 'test' && event.amountMinor < minimumMinor)) return null;
+    const donation = event.treatment === 'void' ? await tips.shownSequence(creatorId, event.recordId) : null;
     return streamlabs(event, recipient, donation);
   }
 
