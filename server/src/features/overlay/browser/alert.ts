@@ -1,9 +1,9 @@
 /** One alert with all that belongs to it: what is drawn, its sound and its voice. Removing it ends all of them. */
 import type { OverlaySettings } from '../settings.ts';
-import { playSound, shareOfAll } from './sound.ts';
+import { masterShare, playSound } from './sound.ts';
 import { type AlertText, type ShownAlert, showAlert } from './stage.ts';
 import { type Variation, variationFor } from './variation.ts';
-import { speak, wordsOf } from './voice.ts';
+import { speak, spokenText } from './voice.ts';
 
 /** Where files are that the creator has chosen but not uploaded yet; only the preview has such. */
 export interface OwnFiles {
@@ -32,8 +32,8 @@ export function playAlert(
   settings: OverlaySettings,
   { variation = variationFor(settings, text.amountMinor), pace, ...files }: PlayOptions = {},
 ): StartedAlert {
-  const words = settings.voice ? wordsOf(text, settings.voice) : undefined;
-  const speech = words && ifPossible(() => speak(words, settings.volume * shareOfAll(), pace));
+  const words = settings.voice ? spokenText(text, settings.voice) : undefined;
+  const speech = words && ifPossible(() => speak(words, settings.volume * masterShare(), pace));
   const spoken = speech && words ? words.text.length * msPerCharacter : 0;
   const ms = Math.round(Math.max(variation.seconds * 1000, spoken) / (pace ?? 1));
   // The voice of a faster rehearsal is cut off, so that the alert leaves in time.

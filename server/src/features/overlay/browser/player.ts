@@ -92,10 +92,10 @@ export function createPlayer({ saved, state, isSkipped, isVoided, onAck }: Playe
     const { settings } = state();
     const { sequence } = alert;
     const pace = alert.rehearsal?.pace;
-    const playing = outcome === 'shown' ? playAlert(sequence, alert.text, settings, { pace }) : undefined;
-    if (playing) current = { alert, shown: playing };
+    const started = outcome === 'shown' ? playAlert(sequence, alert.text, settings, { pace }) : undefined;
+    if (started) current = { alert, shown: started };
     if (!alert.rehearsal) {
-      saved.record({ sequence, outcome, ...(playing && { ms: playing.ms }) });
+      saved.record({ sequence, outcome, ...(started && { ms: started.ms }) });
       onAck();
     }
     await current?.shown.gone;

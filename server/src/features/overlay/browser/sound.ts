@@ -37,20 +37,20 @@ const tunes: Record<BuiltInSound, readonly Note[]> = {
 };
 
 let audio: AudioContext | undefined;
-let everything: GainNode | undefined;
-let volumeOfAll = 100;
+let masterGain: GainNode | undefined;
+let masterVolume = 100;
 /** The uploaded sounds that play, with their own volume. */
 const files = new Map<HTMLAudioElement, number>();
 
 /** The volume of everything, 0 to 100, also of what is playing. */
 export function setVolume(volume: number): void {
-  volumeOfAll = volume;
-  if (everything) everything.gain.value = shareOfAll();
-  for (const [player, own] of files) player.volume = own * shareOfAll();
+  masterVolume = volume;
+  if (masterGain) masterGain.gain.value = masterShare();
+  for (const [player, own] of files) player.volume = own * masterShare();
 }
 
 /** From 0 to 1. */
-export const shareOfAll = (): number => (volumeOfAll / 100) ** 2;
+export const masterShare = (): number => (masterVolume / 100) ** 2;
 
 /**
  * Plays a built-in or an uploaded sound and returns a function that stops it. `address` leads elsewhere for a file that
@@ -64,13 +64,13 @@ export function playSound(sound: string, volume: number, address = fileAddress(s
 
 function playTune(tune: readonly Note[], gainPeak: number): () => void {
   audio ??= new AudioContext();
-  if (!everything) {
-    everything = new GainNode(audio);
-    everything.connect(audio.destination);
-    setVolume(volumeOfAll);
+  if (!masterGain) {
+    masterGain = new GainNode(audio);
+    masterGain.connect(audio.destination);
+    setVolume(masterVolume);
   }
   if (audio.state === 'suspended') void audio.resume();
-  const [context, output] = [audio, everything];
+  const [context, output] = [audio, masterGain];
   const tones = tune.map((note) => playNote(context, output, note, gainPeak));
   return () => {
     for (const tone of tones) tone.disconnect();
@@ -98,7 +98,7 @@ function playNote(
 
 function playFile(address: string, volume: number): () => void {
   const player = new Audio(address);
-  player.volume = volume * shareOfAll();
+  player.volume = volume * masterShare();
   files.set(player, volume);
   player.addEventListener('ended', () => files.delete(player));
   // A file that cannot be loaded or played leaves the alert silent.

@@ -66,13 +66,13 @@ export interface Spoken {
 }
 
 /** What is to be read, and the language of its message. */
-export interface Words {
+export interface SpokenText {
   readonly text: string;
   readonly language: string;
 }
 
 /** Nothing for a small tip or one without a message. */
-export function wordsOf(tip: Spoken, voice: VoiceSettings): Words | undefined {
+export function spokenText(tip: Spoken, voice: VoiceSettings): SpokenText | undefined {
   if (!voice.on || tip.amountMinor < voice.fromMinor) return undefined;
   const message = displayText(tip.message ?? '', { length: voice.length, breaks: 0 });
   if (message === '') return undefined;
@@ -85,7 +85,7 @@ const longestMs = 45_000;
 /** Faster than this nobody understands a voice. */
 const maxRate = 3;
 
-export function speak({ text, language }: Words, volume: number, rate = 1): Speech | undefined {
+export function speak({ text, language }: SpokenText, volume: number, rate = 1): Speech | undefined {
   const voice = voiceFor(language);
   const engine = synthesis();
   if (!engine || !voice || volume === 0) return undefined;
