@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildApp } from '../../test/build-app.ts';
 import { makeApp, makePair } from '../../test/factories.ts';
 import { sendTip } from '../../test/trace.ts';
-import { outsideView, traceLines } from '../features/trace/index.ts';
+import { traceLines, viewOfApiTrace } from '../features/trace/index.ts';
 import { main } from './main.ts';
 
 test('trace beside the database tells the operator everything of a tip, by its id or that of an event', async (t) => {
@@ -62,5 +62,5 @@ test('what a newer server tells beyond what this program knows is passed over', 
       missing: [{ kind: 'overlay', reason: 'asleep', since: null, webhook_id: null, event_id: null }],
     }),
   );
-  assert.deepEqual(traceLines(outsideView(answer)), ['2026-11-15 04:00:00.000  start  Namjai  Approved']);
+  assert.deepEqual(traceLines(viewOfApiTrace(answer)), ['2026-11-15 04:00:00.000  start  Namjai  Approved']);
 });

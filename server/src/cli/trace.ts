@@ -19,7 +19,7 @@ export function addTraceCommand(program: Command, context: Context): void {
 }
 
 async function trace(id: string, { server, creator }: TraceOptions, context: Context): Promise<void> {
-  const { outsideView, toTrace, traceLines } = await import('../features/trace/index.ts');
+  const { viewOfApiTrace, toTrace, traceLines } = await import('../features/trace/index.ts');
   const print = (object: object, view: TraceView): void =>
     context.print(object, traceLines(view).map(plainText).join('\n'));
   if (creator !== undefined)
@@ -34,5 +34,5 @@ async function trace(id: string, { server, creator }: TraceOptions, context: Con
   const logins = createLogins(context.env);
   const login = await logins.require(server);
   const found = await logins.call(login, (client) => client.tips.trace(id));
-  print(found, outsideView(found));
+  print(found, viewOfApiTrace(found));
 }

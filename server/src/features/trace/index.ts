@@ -1,4 +1,4 @@
-export { outsideView, traceLines } from './lines.ts';
+export { traceLines, viewOfApiTrace } from './lines.ts';
 export type { ProgramFacts, TraceView } from './model.ts';
 export { countTracePage } from './page-limit.ts';
 export { traceRoutes } from './routes.ts';

@@ -5,7 +5,7 @@ import type { MissingStep, TraceStep } from './schemas.ts';
 import { type TraceT, traceWords } from './words.ts';
 
 /** A trace as the API answers it. A newer server may know more kinds. */
-export interface OutsideTrace {
+export interface ApiTrace {
   readonly tip_id: string;
   readonly steps: readonly TraceStep[];
   readonly missing: readonly MissingStep[];
@@ -15,7 +15,7 @@ const known = ['recorded', 'event', 'held', 'approved', 'rejected', 'overlay', '
 const kinds: readonly string[] = known satisfies readonly TraceStep['kind'][];
 
 /** With a lane for each webhook, named by its id. Kinds and reasons that are not known are passed over. */
-export function outsideView({ tip_id, ...trace }: OutsideTrace): TraceView {
+export function viewOfApiTrace({ tip_id, ...trace }: ApiTrace): TraceView {
   const steps = trace.steps.filter(({ kind }) => kinds.includes(kind));
   const laneOf = (kind: string, webhook: string | null): string =>
     kind === 'webhook' ? (webhook ?? 'server') : kind === 'overlay' ? 'overlay' : 'server';

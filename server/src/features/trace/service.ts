@@ -53,7 +53,7 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
   const notFound = (): ApiError => new ApiError('not_found', { message: 'There is no tip or event with this id.' });
 
   /** The deliveries of these events to the receivers that the reader may see. */
-  async function received(creatorId: string, eventIds: readonly string[], reader: Reader) {
+  async function receivedBy(creatorId: string, eventIds: readonly string[], reader: Reader) {
     const clientId = typeof reader === 'string' ? null : reader.clientId;
     const [all, dispatched] = await Promise.all([
       webhooks.receivers(creatorId, clientId),
@@ -100,24 +100,24 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
       .map(readEvent)
       .filter(({ at }) => at >= since);
     const own = found.find(({ type }) => type === 'tip.created');
-    const facets = await received(creatorId, eventIdsOf(found), reader);
+    const received = await receivedBy(creatorId, eventIdsOf(found), reader);
     const ofPrograms = await sent(creatorId, own, found, reader);
     await pause();
     const steps = [
       ...tipSteps(facts, found, overlayFacts, reader),
-      ...attemptSteps(facets, found, reader),
+      ...attemptSteps(received, found, reader),
       ...ofPrograms.steps,
     ];
     return {
       id,
       tip,
-      receivers: [...facets.receivers.map((receiver) => receiverLane(receiver, reader)), ...ofPrograms.lanes],
+      receivers: [...received.receivers.map((receiver) => receiverLane(receiver, reader)), ...ofPrograms.lanes],
       steps: inOrder(steps, since),
       missing: own
         ? [
             ...overlayMissing(facts, overlayFacts),
-            ...(facets.receivers.length === 0 ? await noWebhook(reader) : []),
-            ...receiversMissing(facets, own, found),
+            ...(received.receivers.length === 0 ? await noWebhook(reader) : []),
+            ...receiversMissing(received, own, found),
             ...ofPrograms.missing,
           ]
         : [],
@@ -139,19 +139,19 @@ export function createTraces({ tips, events, webhooks, apps, overlay, programs, 
       const subject = alert?.id ?? alert_id;
       const later = subject ? (await events.about(creatorId, subject, maxEvents)).map(readEvent) : [];
       const all = [event, ...later.filter((each) => each.id !== id)];
-      const facets = await received(creatorId, eventIdsOf(all), reader);
+      const received = await receivedBy(creatorId, eventIdsOf(all), reader);
       const ofPrograms = await sent(creatorId, event, all, reader);
       await createPauses(creatorId)();
       const { steps, missing } = eventSteps(event, all);
       return {
         id,
         tip: null,
-        receivers: [...facets.receivers.map((receiver) => receiverLane(receiver, reader)), ...ofPrograms.lanes],
-        steps: inOrder([...steps, ...attemptSteps(facets, all, reader), ...ofPrograms.steps], clock() - keptMs),
+        receivers: [...received.receivers.map((receiver) => receiverLane(receiver, reader)), ...ofPrograms.lanes],
+        steps: inOrder([...steps, ...attemptSteps(received, all, reader), ...ofPrograms.steps], clock() - keptMs),
         missing: [
           ...missing,
-          ...(facets.receivers.length === 0 ? await noWebhook(reader) : []),
-          ...receiversMissing(facets, event, all),
+          ...(received.receivers.length === 0 ? await noWebhook(reader) : []),
+          ...receiversMissing(received, event, all),
           ...ofPrograms.missing,
         ],
       };
