@@ -21,7 +21,7 @@ import type { Delivery, DeliveryStatus } from '../webhooks/index.ts';
 import { type DialectName, dialects } from './dialects/index.ts';
 import type { Typed, Wrong } from './form.ts';
 import { addressCard } from './paste-views.ts';
-import { type Connection, canTest, mostLabel, mostToken } from './service.ts';
+import { type Connection, canTest, maxLabel, maxToken } from './service.ts';
 import { addressOf, home, isSwitchedOff, kindWords, nameOf, pathOf, stateBadge, type View } from './view.ts';
 import { connectionWords, type T } from './words.ts';
 
@@ -123,7 +123,7 @@ function connectionForm(view: View, action: string, { kind, typed, wrong, submit
     ...of('token'),
     label: t('token'),
     hint: connection?.hasVerificationToken ? t('tokenKeep') : t('tokenHint'),
-    maxlength: 2 * mostToken,
+    maxlength: 2 * maxToken,
   });
   return form({
     action,
@@ -134,7 +134,7 @@ function connectionForm(view: View, action: string, { kind, typed, wrong, submit
 !${dialects[kind].hasToken ? token : ''}
 <div class="columns">
 !${field({ ...of('minAmount'), label: t('minAmount'), hint: t('minAmountHint'), inputmode: 'decimal', maxlength: 16 })}
-!${field({ ...of('label'), label: t('label'), hint: t('labelHint', { most: mostLabel }), maxlength: 2 * mostLabel })}
+!${field({ ...of('label'), label: t('label'), hint: t('labelHint', { most: maxLabel }), maxlength: 2 * maxLabel })}
 </div>
 <div class="actions">!${button(submit)}</div>`,
   });

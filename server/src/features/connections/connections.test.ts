@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { buildConnections } from '../../../test/connections.ts';
 import { makeCreator } from '../../../test/factories.ts';
-import { ConnectionExists, mostConnections, TooManyConnections } from '../webhooks/index.ts';
-import { AddressRefused, mostLabel, mostToken } from './service.ts';
+import { ConnectionExists, maxConnections, TooManyConnections } from '../webhooks/index.ts';
+import { AddressRefused, maxLabel, maxToken } from './service.ts';
 
 test('a tip is told in the words of Discord and of Ko-fi', async (t) => {
   const { worker, discord, kofi, tip, runtime, username, clock } = await buildConnections(t);
@@ -83,7 +83,7 @@ test('a creator has at most ten connections, even if they are added at once', as
   const refused = added.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   assert.equal(refused.length, 4);
   for (const error of refused) assert.ok(error instanceof TooManyConnections, String(error));
-  assert.equal((await connections.list(creatorId)).length, mostConnections);
+  assert.equal((await connections.list(creatorId)).length, maxConnections);
 });
 
 test('a form that is sent twice adds one connection', async (t) => {
@@ -97,17 +97,17 @@ test('a form that is sent twice adds one connection', async (t) => {
 test('label, token and smallest amount are held to their limits', async (t) => {
   const { connections, creatorId, onKofi } = await buildConnections(t);
   for (const change of [
-    { label: 'x'.repeat(mostLabel + 1) },
+    { label: 'x'.repeat(maxLabel + 1) },
     { label: 'a\nb' },
-    { verificationToken: 'x'.repeat(mostToken + 1) },
+    { verificationToken: 'x'.repeat(maxToken + 1) },
     { verificationToken: 'a\0b' },
     { minAmountMinor: -1 },
     { minAmountMinor: 0.5 },
     { minAmountMinor: Number.MAX_SAFE_INTEGER },
   ])
     await assert.rejects(connections.change(creatorId, onKofi.id, change), { code: 'validation_failed' });
-  const changed = await connections.change(creatorId, onKofi.id, { label: 'x'.repeat(mostLabel), minAmountMinor: 100 });
-  assert.deepEqual([changed.label?.length, changed.minAmountMinor], [mostLabel, 100]);
+  const changed = await connections.change(creatorId, onKofi.id, { label: 'x'.repeat(maxLabel), minAmountMinor: 100 });
+  assert.deepEqual([changed.label?.length, changed.minAmountMinor], [maxLabel, 100]);
   assert.equal((await connections.get(creatorId, onKofi.id)).hasVerificationToken, true);
 });
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { hasControls } from '../../platform/names.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { readMoney } from '../../platform/web/format.ts';
-import { type Connection, mostAmountMinor, mostLabel, mostToken } from './service.ts';
+import { type Connection, maxAmountMinor, maxLabel, maxToken } from './service.ts';
 import type { T } from './words.ts';
 
 /** The fields as typed. A stored address or token is never filled in: both are secrets. */
@@ -30,12 +30,12 @@ export const readTyped = (request: FastifyRequest): Typed => ({
   minAmount: formText(request, 'minAmount').trim(),
 });
 
-export const isLabel = (text: string): boolean => [...text].length <= mostLabel && !hasControls(text);
+export const isLabel = (text: string): boolean => [...text].length <= maxLabel && !hasControls(text);
 
 /** In satang, 0 for none; `undefined` if the text is no amount. */
 export function readAmount(text: string): number | undefined {
   const minor = text === '' ? 0 : readMoney(text);
-  return minor !== undefined && minor <= mostAmountMinor ? minor : undefined;
+  return minor !== undefined && minor <= maxAmountMinor ? minor : undefined;
 }
 
 export interface Input {
@@ -51,9 +51,9 @@ export function parse(typed: Typed, noUrl: string | undefined, t: T): Input | { 
   const { label, url, token, minAmount } = typed;
   const minAmountMinor = readAmount(minAmount);
   const wrong: Wrong = {
-    ...(isLabel(label) ? {} : { label: t('labelWrong', { most: mostLabel }) }),
+    ...(isLabel(label) ? {} : { label: t('labelWrong', { most: maxLabel }) }),
     ...(noUrl !== undefined && url === '' ? { url: noUrl } : {}),
-    ...(token.length <= mostToken && !hasControls(token) ? {} : { token: t('tokenWrong', { most: mostToken }) }),
+    ...(token.length <= maxToken && !hasControls(token) ? {} : { token: t('tokenWrong', { most: maxToken }) }),
     ...(minAmountMinor === undefined ? { minAmount: t('minAmountWrong') } : {}),
   };
   if (Object.keys(wrong).length > 0 || minAmountMinor === undefined) return { wrong };

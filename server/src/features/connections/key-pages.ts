@@ -4,7 +4,7 @@ import type { Pages } from '../accounts/index.ts';
 import { isLabel, readAmount } from './form.ts';
 import { type KeysView, keysPath } from './key-views.ts';
 import { keyWords } from './key-words.ts';
-import { mostLabel } from './service.ts';
+import { maxLabel } from './service.ts';
 import { maxStreamKeys, StreamKeyExists, type StreamKeys } from './stream-keys/service.ts';
 import { home } from './view.ts';
 
@@ -34,7 +34,7 @@ export function keyPages(scope: FastifyInstance, { pages, streamKeys, baseUrl, s
     const typed = { name: formText(request, 'name').trim(), minimum: formText(request, 'minimum').trim() };
     const minimumMinor = readAmount(typed.minimum);
     const wrong = {
-      ...(typed.name !== '' && isLabel(typed.name) ? {} : { name: t('nameWrong', { most: mostLabel }) }),
+      ...(typed.name !== '' && isLabel(typed.name) ? {} : { name: t('nameWrong', { most: maxLabel }) }),
       ...(minimumMinor === undefined ? { minimum: t('minimumWrong') } : {}),
     };
     if (Object.keys(wrong).length > 0 || minimumMinor === undefined)

@@ -4,7 +4,7 @@ import { money } from '../../platform/web/format.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { type KeyT, keyWords } from './key-words.ts';
-import { mostLabel } from './service.ts';
+import { maxLabel } from './service.ts';
 import type { StreamKey } from './stream-keys/service.ts';
 import { home, type View } from './view.ts';
 
@@ -43,7 +43,7 @@ export function keysCard(view: View, o: KeysView): Html {
     key: view.key,
     body: html`
 <div class="columns">
-!${field({ ...of('name'), label: t('name'), hint: t('nameHint', { most: mostLabel }), maxlength: 2 * mostLabel })}
+!${field({ ...of('name'), label: t('name'), hint: t('nameHint', { most: maxLabel }), maxlength: 2 * maxLabel })}
 !${field({ ...of('minimum'), label: t('minimum'), hint: t('minimumHint'), inputmode: 'decimal', maxlength: 16 })}
 </div>
 <div class="actions">!${button(t('make'), { kind: 'plain' })}</div>`,

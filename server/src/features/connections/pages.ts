@@ -4,7 +4,7 @@ import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
-import { ConnectionExists, mostConnections, TooManyConnections } from '../webhooks/index.ts';
+import { ConnectionExists, maxConnections, TooManyConnections } from '../webhooks/index.ts';
 import { connectionPage, newPage } from './connection-views.ts';
 import { type DialectName, isDialectName } from './dialects/index.ts';
 import { emptyForm, type Input, parse, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
@@ -197,7 +197,7 @@ export function connectionPages(scope: FastifyInstance, parts: ConnectionPagesPa
         return { wrong: { url: isNone ? wrongUrl : t(problem) } };
       }
       if (error instanceof ConnectionExists) return 'exists';
-      if (error instanceof TooManyConnections) return { wrong: {}, tooMany: t('tooMany', { most: mostConnections }) };
+      if (error instanceof TooManyConnections) return { wrong: {}, tooMany: t('tooMany', { most: maxConnections }) };
       throw error;
     }
   }

@@ -50,10 +50,10 @@ export class AddressRefused extends ApiError {
   }
 }
 
-export const mostLabel = 60;
+export const maxLabel = 60;
 /** Some receivers want a JWT. */
-export const mostToken = 500;
-export const mostAmountMinor = 1_000_000_000;
+export const maxToken = 500;
+export const maxAmountMinor = 1_000_000_000;
 const pageSize = 25;
 
 export interface ConnectionsParts extends Pick<Platform, 'clock' | 'newId' | 'fetch'> {
@@ -166,14 +166,14 @@ interface DeliveriesPage {
 const sample = { name: 'น้ำใจ', amountMinor: 10_000, message: 'ข้อความทดสอบ · This is a test.' };
 
 function checkInput({ verificationToken = '', minAmountMinor = 0, label }: Partial<ConnectionInput>): void {
-  if ([...(label ?? '')].length > mostLabel || hasControls(label ?? ''))
-    throw validationFailed({ field: 'label', message: `must have at most ${mostLabel} characters on one line` });
-  if (verificationToken.length > mostToken || hasControls(verificationToken))
+  if ([...(label ?? '')].length > maxLabel || hasControls(label ?? ''))
+    throw validationFailed({ field: 'label', message: `must have at most ${maxLabel} characters on one line` });
+  if (verificationToken.length > maxToken || hasControls(verificationToken))
     throw validationFailed({
       field: 'verification_token',
-      message: `must have at most ${mostToken} characters on one line`,
+      message: `must have at most ${maxToken} characters on one line`,
     });
-  if (!Number.isSafeInteger(minAmountMinor) || minAmountMinor < 0 || minAmountMinor > mostAmountMinor)
+  if (!Number.isSafeInteger(minAmountMinor) || minAmountMinor < 0 || minAmountMinor > maxAmountMinor)
     throw validationFailed({ field: 'min_amount', message: 'must be an amount of at most 10,000,000 baht' });
 }
 

@@ -6,7 +6,7 @@ import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
 import { webhookTypes } from '../events/index.ts';
 import {
-  mostEndpoints,
+  maxEndpoints,
   type OwnersWebhook,
   readStatus,
   TooManyWebhooks,
@@ -71,7 +71,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     if ('exists' in result)
       return pages.redirect(reply, `${webhooksPath(app)}/${newId}`, { tone: 'warn', text: t('webhookExists') });
     if ('refused' in result) {
-      const tooMany = result.tooMany ? t('tooMany', { most: mostEndpoints }) : undefined;
+      const tooMany = result.tooMany ? t('tooMany', { most: maxEndpoints }) : undefined;
       return show(request, reply, newWebhookPage(viewOf(request, reply), app, result.refused, tooMany), 422);
     }
     const { secret, id } = result.done;

@@ -12,7 +12,7 @@ export {
 export { type Judge, pause, usualJudge, verdict } from './delivery/verdict.ts';
 export {
   ConnectionExists,
-  mostConnections,
+  maxConnections,
   type StoredConnection,
   TooManyConnections,
 } from './endpoints/connections.ts';
@@ -21,7 +21,7 @@ export { webhookRoutes } from './endpoints/routes.ts';
 export { type Delivery, readStatus } from './endpoints/schemas.ts';
 export {
   createWebhooks,
-  mostEndpoints,
+  maxEndpoints,
   type OwnersWebhook,
   TooManyWebhooks,
   UrlRefused,

@@ -36,12 +36,12 @@ export class ConnectionExists extends Error {}
 export class TooManyConnections extends ApiError {
   constructor() {
     super('validation_failed', {
-      details: [{ field: null, message: `must not be one more than ${mostConnections} connections` }],
+      details: [{ field: null, message: `must have at most ${maxConnections} connections` }],
     });
   }
 }
 
-export const mostConnections = 10;
+export const maxConnections = 10;
 
 export interface ConnectionEndpointsParts
   extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId' | 'vault' | 'log'> {
@@ -103,7 +103,7 @@ export function createConnectionEndpoints(parts: ConnectionEndpointsParts) {
         description: input.label,
         minAmountMinor: input.minAmountMinor,
         now: clock(),
-        max: mostConnections,
+        max: maxConnections,
       });
       if (added === 'exists') throw new ConnectionExists();
       if (added === 'too_many') throw new TooManyConnections();

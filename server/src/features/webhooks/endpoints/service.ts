@@ -48,7 +48,7 @@ export class UrlRefused extends ApiError {
 export class TooManyWebhooks extends ApiError {
   constructor() {
     super('validation_failed', {
-      details: [{ field: null, message: `must not be one more than ${mostEndpoints} webhooks` }],
+      details: [{ field: null, message: `must have at most ${maxEndpoints} webhooks` }],
     });
   }
 }
@@ -56,7 +56,7 @@ export class TooManyWebhooks extends ApiError {
 /** There is a webhook with this id, whose secret was shown when it was made. */
 export class WebhookExists extends Error {}
 
-export const mostEndpoints = 10;
+export const maxEndpoints = 10;
 
 /** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';
@@ -113,7 +113,7 @@ export function createWebhooks({
         description: input.description,
         sealedSecret: vault.seal(secret, sealContext(id)),
         now: clock(),
-        max: mostEndpoints,
+        max: maxEndpoints,
       });
       if (added === 'exists') throw new WebhookExists();
       if (added === 'too_many') throw new TooManyWebhooks();
