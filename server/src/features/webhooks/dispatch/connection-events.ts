@@ -6,6 +6,7 @@
  */
 import type { Tx } from '../../../platform/db/database.ts';
 import { connectionTreatments, forScreen, type StoredEvent } from '../../events/index.ts';
+import { cancelTip } from './void-repo.ts';
 
 interface Connection {
   readonly id: string;
@@ -36,7 +37,7 @@ export async function eventsForConnection<Event extends StoredEvent>(
   const tipIds = new Map<number, string>();
   for (const { event, treatment, record } of shown) {
     if (treatment === 'void') {
-      if ((await takeBack(tx, id, record.id)) && types.includes(event.type)) wanted.push(event);
+      if ((await cancelTip(tx, id, record.id)) && types.includes(event.type)) wanted.push(event);
     } else if (record.amountMinor >= minAmountMinor && !voided.has(record.id) && types.includes(event.type)) {
       wanted.push(event);
       if (treatment === 'tip') tipIds.set(event.sequence, record.id);
@@ -50,19 +51,4 @@ function recordOf({ body }: StoredEvent): { id: string; amountMinor: number } {
   const { tip, alert } = JSON.parse(body).data;
   const { id, amount_minor } = tip ?? alert;
   return { id, amountMinor: amount_minor };
-}
-
-/** Cancels what was not sent yet of a voided tip. Returns whether the connection was told of the tip, or may have been. */
-async function takeBack(tx: Tx, endpointId: string, tipId: string): Promise<boolean> {
-  const deliveries = await tx.all<{ status: string; lease: string | null }>(
-    'SELECT status, lease FROM webhook_deliveries WHERE endpoint_id = $1 AND tip_id = $2',
-    [endpointId, tipId],
-  );
-  if (deliveries.some(({ status }) => status === 'pending'))
-    await tx.run(
-      `UPDATE webhook_deliveries SET status = 'cancelled', lease = NULL, due_at = NULL
-       WHERE endpoint_id = $1 AND tip_id = $2 AND status = 'pending'`,
-      [endpointId, tipId],
-    );
-  return deliveries.some(({ status, lease }) => status === 'succeeded' || (status === 'pending' && lease !== null));
 }
