@@ -1,7 +1,9 @@
 /** The SQL of endpoints that belong to a creator. */
-import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { lockCreator } from '../../accounts/index.ts';
 import { audited } from '../../audit/index.ts';
 import { type DisabledReason, disableEndpoint } from '../delivery/repo.ts';
+import { eventsSince } from './repo.ts';
 
 export interface ConnectionRow {
   id: string;
@@ -40,12 +42,6 @@ export function tipsOfDeliveries(
   );
 }
 
-/** Serializes the requests of one creator, so that they cannot exceed the limit. */
-const lockCreator: Sql = {
-  sqlite: 'SELECT id FROM creators WHERE id = $1',
-  postgres: 'SELECT id FROM creators WHERE id = $1 FOR UPDATE',
-};
-
 interface NewConnection {
   readonly id: string;
   readonly kind: string;
@@ -64,27 +60,18 @@ async function addConnection(
   creatorId: string,
   connection: NewConnection,
 ): Promise<'added' | 'exists' | 'too_many'> {
-  await tx.get(lockCreator, [creatorId]);
+  // So that several requests at once cannot exceed the limit.
+  await lockCreator(tx, creatorId);
   const known = await connectionsOf(tx, creatorId);
   if (known.some(({ id }) => id === connection.id)) return 'exists';
   if (known.length >= connection.max) return 'too_many';
   const { id, kind, sealedUrl, sealedSecret, description, minAmountMinor, now } = connection;
-  const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
+  const excluded = await eventsSince(tx, now);
   await tx.run(
     `INSERT INTO webhook_endpoints
        (id, client_id, creator_id, kind, url, sealed_url, sealed_secret, description, min_amount_minor, excluded, created_at)
      VALUES ($1, '', $2, $3, '', $4, $5, $6, $7, $8, $9)`,
-    [
-      id,
-      creatorId,
-      kind,
-      sealedUrl,
-      sealedSecret,
-      description,
-      minAmountMinor,
-      JSON.stringify(excluded.map((event) => event.id)),
-      now,
-    ],
+    [id, creatorId, kind, sealedUrl, sealedSecret, description, minAmountMinor, JSON.stringify(excluded), now],
   );
   return 'added';
 }

@@ -47,6 +47,12 @@ export const lockApp: Sql = {
   postgres: 'SELECT id FROM apps WHERE id = $1 FOR UPDATE',
 };
 
+/** The ids of events that a new endpoint does not get, although their time is not before its own. */
+export async function eventsSince(tx: Tx, at: number): Promise<string[]> {
+  const events = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [at]);
+  return events.map(({ id }) => id);
+}
+
 interface EndpointInput {
   readonly url: string;
   readonly types: string | null;
@@ -68,11 +74,11 @@ async function addEndpoint(tx: Tx, clientId: string, endpoint: NewEndpoint): Pro
   if (known.some((each) => each.id === endpoint.id)) return 'exists';
   if (known.length >= endpoint.max) return 'too_many';
   const { id, url, types, description, sealedSecret, now } = endpoint;
-  const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
+  const excluded = await eventsSince(tx, now);
   await tx.run(
     `INSERT INTO webhook_endpoints (id, client_id, url, types, description, sealed_secret, excluded, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [id, clientId, url, types, description, sealedSecret, JSON.stringify(excluded.map((event) => event.id)), now],
+    [id, clientId, url, types, description, sealedSecret, JSON.stringify(excluded), now],
   );
   return 'added';
 }

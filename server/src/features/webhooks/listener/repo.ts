@@ -1,7 +1,7 @@
 /** The SQL of listeners: which socket is open, and since when. */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { closedListenerMs, endedAtOnce } from '../delivery/repo.ts';
-import { lockApp } from '../endpoints/repo.ts';
+import { eventsSince, lockApp } from '../endpoints/repo.ts';
 
 /** A time during which the listener was open; `null` while it is. */
 type Span = readonly [from: number, to: number | null];
@@ -59,17 +59,11 @@ async function openListener(
       until,
     ]);
   else {
-    const excluded = await tx.all<{ id: string }>('SELECT id FROM events WHERE created_at >= $1', [now]);
+    const excluded = await eventsSince(tx, now);
     await tx.run(
       `UPDATE webhook_endpoints SET session = $2, open_until = $3, spans = $4, excluded = $5, cancel_at = NULL
        WHERE id = $1`,
-      [
-        endpoint.id,
-        session,
-        until,
-        JSON.stringify([...spans, [now, null] satisfies Span]),
-        JSON.stringify(excluded.map((event) => event.id)),
-      ],
+      [endpoint.id, session, until, JSON.stringify([...spans, [now, null] satisfies Span]), JSON.stringify(excluded)],
     );
   }
   return { id: endpoint.id, sealed_secret: endpoint.sealed_secret };
