@@ -63,7 +63,9 @@ function connectionsOf(
     remove: (id) => connections.remove(creatorId, id),
     ping: (id) => connections.test(creatorId, id),
     retry: (id, delivery) => connections.retry(creatorId, id, delivery),
-    deliveries: async (id, status) =>
-      (await connections.deliveries(creatorId, id, { status: status ?? null })).deliveries,
+    async deliveries(id, status) {
+      const { deliveries } = await connections.deliveries(creatorId, id);
+      return deliveries.filter((each) => status === undefined || each.status === status);
+    },
   };
 }

@@ -4,7 +4,6 @@ import { messages } from '../../platform/web/i18n.ts';
 export const pasteWords = messages({
   en: {
     title: 'What to paste where',
-    discord: 'Discord',
     discord1: 'In Discord, open Server Settings → Integrations → Webhooks. You need the permission to manage webhooks.',
     discord2: 'Make a new webhook, give it a name and a picture, and choose the channel.',
     discord3: 'Copy the webhook’s URL and paste it here.',
@@ -30,7 +29,6 @@ export const pasteWords = messages({
   },
   th: {
     title: 'วางอะไรที่ไหน',
-    discord: 'Discord',
     discord1: 'ใน Discord เปิด Server Settings → Integrations → Webhooks ต้องมีสิทธิ์จัดการ Webhook',
     discord2: 'สร้าง Webhook ใหม่ ตั้งชื่อ ใส่รูป และเลือกช่อง',
     discord3: 'คัดลอก URL ของ Webhook แล้ววางที่นี่',

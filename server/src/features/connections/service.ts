@@ -9,7 +9,7 @@ import { toTimestamp } from '../../platform/clock.ts';
 import { hasControls } from '../../platform/names.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../platform/safe-fetch.ts';
-import type { DeliveryStatus, StoredConnection, Webhooks } from '../webhooks/index.ts';
+import type { StoredConnection, Webhooks } from '../webhooks/index.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { type DialectName, dialects, isDialectName } from './dialects/index.ts';
 import { createConnectionKinds } from './kinds.ts';
@@ -125,11 +125,8 @@ export function createConnections({ clock, newId, fetch, webhooks, authUrl }: Co
     },
 
     /** One page, newest first, and the id where the next one begins. */
-    deliveries: (
-      creatorId: string,
-      id: string,
-      { before = null, status = null, limit = pageSize }: DeliveriesPage = {},
-    ) => endpoints.deliveries.page(creatorId, id, { before, status, limit }),
+    deliveries: (creatorId: string, id: string, { before = null, limit = pageSize }: DeliveriesPage = {}) =>
+      endpoints.deliveries.page(creatorId, id, { before, status: null, limit }),
 
     tips: endpoints.tips,
 
@@ -159,7 +156,6 @@ export function createConnections({ clock, newId, fetch, webhooks, authUrl }: Co
 
 interface DeliveriesPage {
   readonly before?: string | null;
-  readonly status?: DeliveryStatus | null;
   readonly limit?: number;
 }
 

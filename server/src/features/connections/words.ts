@@ -26,7 +26,6 @@ export const connectionWords = messages({
     label: 'Your name for it',
     labelHint: 'Only you see this. At most {most} characters.',
     labelWrong: 'Write at most {most} characters, all of them visible.',
-    url: 'Address',
     urlDiscord: 'Webhook address from Discord',
     urlDiscordHint:
       'It begins with https://discord.com/api/webhooks/. Whoever has it can write into your channel, so it is kept encrypted and not shown again.',
@@ -144,7 +143,6 @@ export const connectionWords = messages({
     label: 'ชื่อที่คุณตั้งเอง',
     labelHint: 'มีเพียงคุณที่เห็น ไม่เกิน {most} ตัวอักษร',
     labelWrong: 'ใส่ไม่เกิน {most} ตัวอักษร และต้องมองเห็นได้ทุกตัว',
-    url: 'ที่อยู่',
     urlDiscord: 'ที่อยู่ Webhook จาก Discord',
     urlDiscordHint:
       'ขึ้นต้นด้วย https://discord.com/api/webhooks/ ใครที่มีที่อยู่นี้จะเขียนในช่องของคุณได้ ระบบจึงเก็บแบบเข้ารหัสและไม่แสดงอีก',

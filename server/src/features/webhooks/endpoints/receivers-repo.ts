@@ -1,6 +1,6 @@
 /** Who receives the events of a creator, and the deliveries of single events: the SQL of traces. */
 import type { Reader, Sql } from '../../../platform/db/database.ts';
-import { type DeliveryStatus, type DisabledReason, grantLives } from '../delivery/repo.ts';
+import { type DeliveryStatus, grantLives } from '../delivery/repo.ts';
 
 export interface ReceiverRow {
   id: string;
@@ -12,7 +12,6 @@ export interface ReceiverRow {
   /** JSON; null is all. */
   types: string | null;
   enabled: number;
-  disabled_reason: DisabledReason | null;
   disabled_at: number | null;
   created_at: number;
   /** When the creator connected the app; null if the app may not receive events now. */
@@ -21,7 +20,7 @@ export interface ReceiverRow {
   min_amount_minor: number | null;
 }
 
-const endpointColumns = 'e.id, e.kind, e.url, e.types, e.enabled, e.disabled_reason, e.disabled_at, e.created_at';
+const endpointColumns = 'e.id, e.kind, e.url, e.types, e.enabled, e.disabled_at, e.created_at';
 
 const ofAppsSql = (condition = ''): string =>
   `SELECT ${endpointColumns}, a.name, NULL AS min_amount_minor,
