@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
-import type { Subscriber } from './subscriber.ts';
+import { type Subscriber, subscriberKinds } from './subscriber.ts';
 
 export function createStreamMetrics({ registry }: Metrics, subscribers: ReadonlySet<Subscriber>) {
   new Gauge({
@@ -11,7 +11,7 @@ export function createStreamMetrics({ registry }: Metrics, subscribers: Readonly
     registers: [registry],
     collect() {
       this.reset();
-      for (const kind of ['socket', 'stream', 'overlay', 'old_overlay', 'widget', 'program']) this.set({ kind }, 0);
+      for (const kind of subscriberKinds) this.set({ kind }, 0);
       for (const { options } of subscribers) this.inc({ kind: options.kind });
     },
   });

@@ -6,10 +6,12 @@ import { EncodedEvents } from './encoded-events.ts';
 /** Whether somebody may read a stream. A refusal can have words of its own for the close. */
 export type Permitted = boolean | { readonly closeText: string };
 
+/** An old overlay is a page from before the present protocol; a program is connected by a stream key. */
+export const subscriberKinds = ['socket', 'stream', 'overlay', 'old_overlay', 'widget', 'program'] as const;
+
 export interface SubscriberOptions {
   readonly creatorId: string;
-  /** An old overlay is a page from before the present protocol; a program is connected by a stream key. */
-  readonly kind: 'socket' | 'stream' | 'overlay' | 'old_overlay' | 'widget' | 'program';
+  readonly kind: (typeof subscriberKinds)[number];
   /** The app, of a connection that an app has opened. */
   readonly clientId?: string;
   /** Connections with the same key share `max` connection slots. */
