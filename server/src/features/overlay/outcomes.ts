@@ -16,6 +16,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { EventLog, ScreenedAlert, SkipReason } from '../events/index.ts';
 import { nameKey } from '../screening/index.ts';
 import type { Tips } from '../tips/index.ts';
+import type { Outcome } from './browser/protocol.ts';
 import * as repo from './outcome-repo.ts';
 import type { OverlayRow } from './repo.ts';
 import { ageLimit, readSettings } from './settings.ts';
@@ -29,12 +30,10 @@ export interface OutcomesParts extends Pick<Platform, 'db' | 'clock'> {
   readonly onPlaying: (creatorId: string) => void;
 }
 
-export const outcomes = ['shown', 'below_minimum', 'expired', 'dropped'] as const;
-
-/** What a page did with the event of this sequence. `dropped`: the alert had been skipped before. */
+/** What a page did with the event of this sequence. */
 export interface Acknowledgement {
   readonly sequence: number;
-  readonly outcome: (typeof outcomes)[number];
+  readonly outcome: Outcome;
   /** How long a shown alert stays on the screen. */
   readonly ms?: number | undefined;
 }

@@ -10,7 +10,7 @@ import type { Pages } from '../accounts/index.ts';
 import { forScreen, overlayTreatments } from '../events/index.ts';
 import type { Rehearsals } from '../rehearsal/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
-import { outcomes } from './outcomes.ts';
+import { maxAcks, maxLanguages, type Outcome, outcomes, protocol as protocolNow } from './browser/protocol.ts';
 import type { Presence } from './presence.ts';
 import { type Overlays, overlayTopic, readHint } from './service.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
@@ -43,20 +43,18 @@ const Acks = Type.Object({
   acks: Type.Array(
     Type.Object({
       sequence: Sequence,
-      outcome: Type.Unsafe<(typeof outcomes)[number]>({ type: 'string', enum: [...outcomes] }),
+      outcome: Type.Unsafe<Outcome>({ type: 'string', enum: [...outcomes] }),
       ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 120_000 })),
     }),
-    { minItems: 1, maxItems: 50 },
+    { minItems: 1, maxItems: maxAcks },
   ),
 });
 
 const Voices = Type.Object({
   instance: Instance,
-  languages: Type.Array(Type.String({ pattern: '^[a-z]{2,3}$' }), { maxItems: 60 }),
+  languages: Type.Array(Type.String({ pattern: '^[a-z]{2,3}$' }), { maxItems: maxLanguages }),
 });
 const FileId = /^fil_\w{26}$/;
-/** A page that names an older protocol was opened before an upgrade. It gets no rehearsals. */
-const protocolNow = 3;
 /** What a page gets that names no protocol: it knows no other types. */
 const firstTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.shown', 'alert.skipped'];
 
@@ -180,6 +178,7 @@ function overlaySocket(
     async subscribe({ token, after, protocol }, connection) {
       const creatorId = await overlays.creatorOf(token);
       if (creatorId === undefined) return 'bad_token';
+      // It gets no rehearsals.
       const outdated = protocol === undefined || protocol < protocolNow;
       const since = clock();
       const stops = new Set<() => void>();

@@ -1,10 +1,9 @@
+import { maxAcks } from './protocol.ts';
 import type { SavedState } from './saved-state.ts';
 
 const firstRetryMs = 500;
 const maxRetryMs = 5000;
 const timeoutMs = 10_000;
-/** The most acknowledgements that the server takes in one request. */
-const maxAcks = 50;
 
 /** Requests to the server, each repeated until it succeeds. */
 export function createOverlayApi(base: string) {

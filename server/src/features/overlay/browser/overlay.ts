@@ -10,20 +10,17 @@ import { createOverlayApi } from './overlay-api.ts';
 import { cachePage } from './page-cache.ts';
 import { createPlayer, type OverlayState, type QueuedAlert } from './player.ts';
 import { preload } from './preload.ts';
+import { maxLanguages, protocol } from './protocol.ts';
 import { createRehearsals } from './rehearsal.ts';
 import { openSavedState } from './saved-state.ts';
 import { setVolume } from './sound.ts';
 import { applyStyle } from './stage.ts';
 import { onVoicesChanged, spokenLanguages } from './voice.ts';
 
-/** The version of the frames and event types that this page knows. */
-const protocol = 3;
 /** How often the state is refreshed, in case a hint was lost. */
 const refreshMs = 10_000;
 /** The wait before a new attempt after the server has refused the key. */
 const refusedRetryMs = 20_000;
-/** The most languages that the server takes. */
-const maxLanguages = 60;
 
 const [, , key = ''] = location.pathname.split('/');
 const { creator = '', treatments = '{}' } = document.body.dataset;

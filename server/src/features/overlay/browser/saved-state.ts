@@ -5,9 +5,11 @@
  * - Pages with the same URL share the storage (two sources in OBS). Each page claims a number, which names its entry,
  *   and holds it by a lock while it lives. After a reload it claims the same number again.
  */
+import type { Outcome } from './protocol.ts';
+
 export interface Ack {
   readonly sequence: number;
-  readonly outcome: 'shown' | 'below_minimum' | 'expired' | 'dropped';
+  readonly outcome: Outcome;
   /** How long a shown alert stays on the screen. */
   readonly ms?: number;
 }
