@@ -75,7 +75,10 @@ class RefusedAddress extends Error {
   }
 }
 
-export function createSafeFetch({ allowCidrs, timeoutMs = 15_000, resolve, ca }: SafeFetchOptions): SafeFetch {
+/** How long an answer may take. */
+export const answerTimeoutMs = 15_000;
+
+export function createSafeFetch({ allowCidrs, timeoutMs = answerTimeoutMs, resolve, ca }: SafeFetchOptions): SafeFetch {
   const rules = createAddressRules(allowCidrs);
   const resolveName = resolve ?? createResolve();
 

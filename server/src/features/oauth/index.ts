@@ -23,7 +23,7 @@ export {
 export { accessTopic, createGrants, type Grants } from './grants/service.ts';
 export { createGuard, type Protect, protectedErrors, tokenExpired } from './guard.ts';
 export { createKeys } from './keys/service.ts';
-export { createTokens, type TokenSubject, type Tokens } from './keys/tokens.ts';
+export { createTokens, socketSeconds, type TokenSubject, type Tokens } from './keys/tokens.ts';
 export { type AppLimitGroup, checkLimit, limitPolicy, limits, rateLimited } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
 export { allScopes, formatScopes, knownScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';

@@ -10,7 +10,7 @@ import type { Overlays } from './service.ts';
 import { parseSettings, readTyped, type Typed, toTyped, type Wrong } from './settings-form.ts';
 import { createStage, stageHeaders } from './stage-views.ts';
 import { testWords } from './test-words.ts';
-import { nowCard, overlayView } from './views.ts';
+import { home, nowCard, overlayView } from './views.ts';
 import { overlayWords } from './words.ts';
 
 export interface OverlayPagesParts {
@@ -21,7 +21,6 @@ export interface OverlayPagesParts {
   readonly limiter: Limiter;
 }
 
-const home = '/dashboard/overlay';
 const latestAlerts = 20;
 /** For all open pages of a creator together. Each asks every three seconds. */
 const refreshLimit = { limit: 300, windowMs: 60_000 };

@@ -46,7 +46,7 @@ export type NowView = Pick<OverlayView, 'lang' | 'csrf' | 'times' | 'overlay' | 
 
 type T = ReturnType<typeof overlayWords>;
 
-const home = '/dashboard/overlay';
+export const home = '/dashboard/overlay';
 const tones: Record<AlertStatus, Tone | 'plain'> = {
   held: 'warn',
   queued: 'info',

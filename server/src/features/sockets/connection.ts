@@ -10,6 +10,9 @@ export interface Welcome {
   readonly replayed: number;
 }
 
+/** A client to which nothing else was sent for so long gets a keepalive. */
+export const keepaliveSeconds = 25;
+
 /** A connection to a client, whatever its protocol. */
 export interface Connection {
   welcome(welcome: Welcome): void;

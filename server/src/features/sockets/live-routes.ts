@@ -7,6 +7,7 @@ import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessLookup, type Protect, protectedErrors, type TokenSubject, type Tokens } from '../oauth/index.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
+import { keepaliveSeconds } from './connection.ts';
 import { ClientFrame, LastEventId, ServerFrame, SocketQuery } from './schemas.ts';
 import { readAuth } from './socket.ts';
 import { createSocketServer } from './socket-server.ts';
@@ -176,7 +177,7 @@ const socketDescription = [
 ].join(' ');
 
 const streamDescription = [
-  '`id:` is the sequence and `data:` the event on one line; a comment comes after 25 seconds without an event.',
+  `\`id:\` is the sequence and \`data:\` the event on one line; a comment comes after ${keepaliveSeconds} seconds without an event.`,
   '`Last-Event-ID` resumes; without it only what happens from now on is sent. If what follows it is gone, the first event',
-  'is `event: reset` with `{oldest, sequence}`. An app can have 50 sockets and streams open for each creator.',
+  `is \`event: reset\` with \`{oldest, sequence}\`. An app can have ${maxConnections} sockets and streams open for each creator.`,
 ].join(' ');

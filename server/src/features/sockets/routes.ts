@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { toTimestamp } from '../../platform/clock.ts';
 import { Type } from '../../platform/http/type.ts';
 import { type EventLog, eventExample } from '../events/index.ts';
-import { formatScopes, protectedErrors } from '../oauth/index.ts';
+import { formatScopes, protectedErrors, socketSeconds } from '../oauth/index.ts';
 import { EncodedEvents } from './encoded-events.ts';
 import { type LiveRoutesParts, liveRoutes } from './live-routes.ts';
 import { EventPage, EventQuery, SocketToken } from './schemas.ts';
@@ -31,14 +31,14 @@ export function socketRoutes(instance: FastifyInstance, parts: SocketRoutesParts
       response: { 200: SocketToken, ...protectedErrors('events.subscribe') },
       responseExample: {
         socket_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6InNvY2tldCtqd3QifQ…',
-        expires_in: 600,
+        expires_in: socketSeconds,
         expires_at: '2026-11-15T04:10:00.000Z',
         url: 'wss://tips.example/v1/socket',
       },
     },
     handler: async ({ grant }) => {
       const { token, expiresAt } = await tokens.issue('socket', { ...grant, scope: formatScopes(grant.scopes) });
-      return { socket_token: token, expires_in: 600 as const, expires_at: toTimestamp(expiresAt), url };
+      return { socket_token: token, expires_in: socketSeconds, expires_at: toTimestamp(expiresAt), url };
     },
   });
 

@@ -1,11 +1,13 @@
 import { nullable, Timestamp, taggedUnion } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
 import { Event } from '../events/index.ts';
+import { socketSeconds } from '../oauth/index.ts';
+import { keepaliveSeconds } from './connection.ts';
 
 export const SocketToken = Type.Object(
   {
     socket_token: Type.String(),
-    expires_in: Type.Literal(600, { description: 'Seconds' }),
+    expires_in: Type.Literal(socketSeconds, { description: 'Seconds' }),
     expires_at: Timestamp,
     url: Type.String({
       description: 'The WebSocket address, without a query',
@@ -43,7 +45,7 @@ const Welcome = Type.Object(
   {
     type: Type.Literal('welcome'),
     session_id: Type.String({ description: 'Ours; name it when you report a problem' }),
-    keepalive_seconds: Type.Literal(25, { description: 'A frame comes at least this often' }),
+    keepalive_seconds: Type.Literal(keepaliveSeconds, { description: 'A frame comes at least this often' }),
     sequence: Type.Integer({ description: 'The newest event now; 0 if there is none' }),
     oldest: nullable(Type.Integer({ description: 'The oldest event kept; null if there is none' })),
     resumed: nullable(

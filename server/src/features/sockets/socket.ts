@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import { releaseReadSlot } from '../../platform/http/connections.ts';
 import type { AcceptedWebSocket } from '../../platform/http/websocket.ts';
 import { type CloseReason, closeReasons } from './close-reasons.ts';
-import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
+import { BackpressuredSocket, type Connection, keepaliveSeconds, type Welcome } from './connection.ts';
 import { type EncodedEvents, encodeFrame, type Notice, pingFrame, pongFrame, textFrame } from './encoded-events.ts';
 import type { Subscription } from './streams.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -168,7 +168,7 @@ export class SocketConnection extends BackpressuredSocket implements Connection 
   welcome({ sequence, oldest, resumed, replayed }: Welcome): void {
     releaseReadSlot(this.socket);
     this.head = sequence;
-    const session = { session_id: this.sessionId, keepalive_seconds: 25 };
+    const session = { session_id: this.sessionId, keepalive_seconds: keepaliveSeconds };
     this.#write(textFrame(JSON.stringify({ type: 'welcome', ...session, sequence, oldest, resumed, replayed })));
     this.#state = 'live';
   }

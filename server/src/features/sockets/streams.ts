@@ -17,13 +17,13 @@ import { createWorkQueue } from '../../platform/work-queue.ts';
 import { type EventLog, eventsTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import type { CloseReason } from './close-reasons.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, keepaliveSeconds } from './connection.ts';
 import { CreatorStream } from './creator-stream.ts';
 import { createStreamMetrics } from './metrics.ts';
 import { type Permitted, Subscriber, type SubscriberOptions } from './subscriber.ts';
 
 const tickMs = 500;
-const keepaliveTicks = 25_000 / tickMs;
+const keepaliveTicks = (keepaliveSeconds * 1000) / tickMs;
 const sweepTicks = 10_000 / tickMs;
 /** A client that takes no byte for this long is too slow. */
 const stalledTicks = 10_000 / tickMs;

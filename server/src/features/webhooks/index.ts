@@ -16,12 +16,12 @@ export {
   type StoredConnection,
   TooManyConnections,
 } from './endpoints/connections.ts';
+export { maxEndpoints } from './endpoints/limits.ts';
 export type { EventDelivery, Receiver } from './endpoints/receivers.ts';
 export { webhookRoutes } from './endpoints/routes.ts';
 export { type Delivery, readStatus } from './endpoints/schemas.ts';
 export {
   createWebhooks,
-  maxEndpoints,
   type OwnersWebhook,
   TooManyWebhooks,
   UrlRefused,

@@ -31,6 +31,8 @@ export interface Recipient {
   readonly verificationToken: string;
 }
 
+export const userAgent = 'Namjai-Connections/1.0';
+
 export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

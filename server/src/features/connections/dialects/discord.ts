@@ -10,7 +10,7 @@
 import { displayName, displayText, isBlank, withinSentence } from '../../../platform/web/browser/text.ts';
 import { money } from '../../../platform/web/format.ts';
 import { type Judge, pause, usualJudge, verdict } from '../../webhooks/index.ts';
-import type { ConnectionEvent, Dialect, Message } from './dialect.ts';
+import { type ConnectionEvent, type Dialect, type Message, userAgent } from './dialect.ts';
 
 /** In code points, before each of them may get a backslash: titles have room for 256 characters, descriptions for 4,096. */
 const most = { name: 100, message: 1000 };
@@ -32,7 +32,7 @@ function embedOf({ treatment, name, message, amountMinor }: ConnectionEvent): ob
 }
 
 const write = (event: ConnectionEvent): Message => ({
-  headers: { 'content-type': 'application/json', 'user-agent': 'Namjai-Connections/1.0' },
+  headers: { 'content-type': 'application/json', 'user-agent': userAgent },
   body: JSON.stringify({
     embeds: [{ ...embedOf(event), color: colors[event.treatment], timestamp: event.at }],
     allowed_mentions: { parse: [] },
@@ -68,7 +68,7 @@ export const discord: Dialect = {
   hasToken: false,
   maxRequests: 1,
   sample: {
-    headers: { 'content-type': 'application/json', 'user-agent': 'Namjai-Connections/1.0' },
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent },
     body: JSON.stringify({
       embeds: [
         {

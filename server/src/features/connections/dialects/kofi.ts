@@ -4,11 +4,11 @@
  */
 import { displayName, displayText } from '../../../platform/web/browser/text.ts';
 import { usualJudge } from '../../webhooks/index.ts';
-import { type ConnectionEvent, type Dialect, decimal, type Message, type Recipient } from './dialect.ts';
+import { type ConnectionEvent, type Dialect, decimal, type Message, type Recipient, userAgent } from './dialect.ts';
 
 const headers = {
   'content-type': 'application/x-www-form-urlencoded',
-  'user-agent': 'Namjai-Connections/1.0',
+  'user-agent': userAgent,
 } as const;
 
 const form = (data: object): Message => ({

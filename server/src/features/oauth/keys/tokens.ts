@@ -42,7 +42,7 @@ export type Verified = TokenClaims | 'invalid' | 'expired';
 export type TokenKind = 'access' | 'socket';
 
 const types = { access: 'at+jwt', socket: 'socket+jwt' } as const;
-const socketSeconds = 600;
+export const socketSeconds = 600 as const;
 const maxTokenLength = 4096;
 const maxCached = 100_000;
 

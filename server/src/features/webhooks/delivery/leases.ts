@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
+import { answerTimeoutMs } from '../../../platform/safe-fetch.ts';
 import type { Lease } from './repo.ts';
 import type { QueuedDelivery } from './settle.ts';
 
 /** Longer than an attempt and its settlement. */
 export const leaseMs = 30_000;
+const settlementMs = 2_000;
 /** The longest time of an attempt and its settlement. */
-const attemptMs = 17_000;
+const attemptMs = answerTimeoutMs + settlementMs;
 const maxChanges = 10_000;
 
 export type Leases = ReturnType<typeof createLeases>;

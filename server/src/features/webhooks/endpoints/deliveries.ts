@@ -17,7 +17,7 @@ export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'
 
 /** In one write: others write between two of them. One replay writes at a time, in turn between apps. */
 const replayBatch = 100;
-const maxReplayed = 10_000;
+export const maxReplayed = 10_000;
 /** An endpoint may have millions of deliveries, and none of the status that is looked for. */
 const maxSearched = 1_000;
 /** Of the attempts of one page: a hundred deliveries with long answers would take 14 ms to write, and as long to read. */

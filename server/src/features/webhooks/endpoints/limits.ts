@@ -4,6 +4,9 @@ import { type AppLimitGroup, checkLimit, limits, rateLimited } from '../../oauth
 
 export type WebhookLimits = ReturnType<typeof createWebhookLimits>;
 
+/** Endpoints of one app, beside its listener. */
+export const maxEndpoints = 10;
+
 /** The limits of an app's own calls, over all its endpoints, and of what its owner or a creator asks for on pages. */
 export function createWebhookLimits(limiter: Limiter) {
   const take = (clientId: string, group: AppLimitGroup, cost?: number) =>

@@ -8,6 +8,8 @@ import type { Zone } from '../../../platform/zone.ts';
 import type { Apps } from '../../apps/index.ts';
 import { parseBound } from '../../tips/index.ts';
 import { clientErrors, createClientGuard } from './client-guard.ts';
+import { maxReplayed } from './deliveries.ts';
+import { maxEndpoints } from './limits.ts';
 import * as schemas from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
@@ -33,8 +35,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     schema: {
       operationId: 'createWebhook',
       summary: 'Add a webhook',
-      description:
-        'From now on it gets the events of every creator whose grant to the app has `events.subscribe`. At most 10 an app.',
+      description: `From now on it gets the events of every creator whose grant to the app has \`events.subscribe\`. At most ${maxEndpoints} an app.`,
       tags,
       body: schemas.WebhookRequest,
       requestExample: { url: 'https://app.example/hooks/namjai', types: ['tip.created'] },
@@ -225,8 +226,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     schema: {
       operationId: 'replayDeliveries',
       summary: 'Send a span again',
-      description:
-        'Everything in the list of deliveries from `from` to `to` that succeeded, failed or was skipped, except pings and what belongs to a grant that has ended. At most 10,000 of the list at once: `next_from` tells where the next replay begins.',
+      description: `Everything in the list of deliveries from \`from\` to \`to\` that succeeded, failed or was skipped, except pings and what belongs to a grant that has ended. At most ${maxReplayed.toLocaleString('en')} of the list at once: \`next_from\` tells where the next replay begins.`,
       tags,
       params: schemas.WebhookParams,
       body: schemas.ReplayRequest,

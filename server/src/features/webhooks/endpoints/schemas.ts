@@ -10,6 +10,7 @@ import {
   type EndpointKind,
   endpointKinds,
 } from '../delivery/repo.ts';
+import { maxEndpoints } from './limits.ts';
 
 const reasonWords = Object.entries(disabledReasons).map(([reason, words]) => `\`${reason}\`: ${words}`);
 
@@ -84,7 +85,7 @@ export const WebhookChange = Type.Object(
 export const WebhookPage = Type.Object(
   {
     data: Type.Array(Webhook),
-    next_cursor: nullable(Type.String({ description: 'Always null: an app has at most 10' })),
+    next_cursor: nullable(Type.String({ description: `Always null: an app has at most ${maxEndpoints}` })),
   },
   { title: 'WebhookPage' },
 );

@@ -8,7 +8,7 @@ import { createConnectionEndpoints } from './connections.ts';
 import { createDeliveries } from './deliveries.ts';
 import { logDisabled, logEnabled } from './enabled-log.ts';
 import { disablesAt, failingMs } from './failing.ts';
-import { createWebhookLimits } from './limits.ts';
+import { createWebhookLimits, maxEndpoints } from './limits.ts';
 import { pruneDeliveries } from './prune.ts';
 import { createReceivers } from './receivers.ts';
 import * as repo from './repo.ts';
@@ -55,8 +55,6 @@ export class TooManyWebhooks extends ApiError {
 
 /** There is a webhook with this id, whose secret was shown when it was made. */
 export class WebhookExists extends Error {}
-
-export const maxEndpoints = 10;
 
 /** The topic of hints that deliveries of an endpoint are due. The message is the endpoint's id. */
 export const webhooksTopic = 'webhooks';

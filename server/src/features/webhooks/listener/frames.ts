@@ -1,5 +1,6 @@
 import { nullable, taggedUnion } from '../../../platform/http/schema.ts';
 import { Type } from '../../../platform/http/type.ts';
+import { answerTimeoutMs } from '../../../platform/safe-fetch.ts';
 
 /** The frames of the listener's socket, for the API document. */
 const Ready = Type.Object(
@@ -22,7 +23,7 @@ const DeliveryFrame = Type.Object(
     }),
     body: Type.String({ description: 'The bytes that are signed' }),
   },
-  { title: 'DeliveryFrame', description: 'An event: answer it within 15 seconds' },
+  { title: 'DeliveryFrame', description: `An event: answer it within ${answerTimeoutMs / 1000} seconds` },
 );
 
 const Result = Type.Object(

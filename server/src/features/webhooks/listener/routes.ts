@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from '../../../platform/http/type.ts';
 import type { WebSockets } from '../../../platform/http/websocket.ts';
 import type { Origins } from '../../../platform/origin.ts';
+import { answerTimeoutMs } from '../../../platform/safe-fetch.ts';
 import { hashSecret } from '../../../platform/secrets.ts';
 import { type Apps, basicCredentials } from '../../apps/index.ts';
 import { clientErrors, createClientGuard } from '../endpoints/client-guard.ts';
@@ -53,7 +54,7 @@ const description = [
   'For development and for programs behind a firewall; `namjai listen` is such a program. An app has one listener: a newer',
   'connection replaces the older one. The first frame is `{"type":"ready","endpoint_id","secret"}`; the secret stays the',
   'same until it is rotated. Then `{"type":"delivery","id","headers","body"}` comes for each delivery: exactly what a',
-  `webhook with an address would get, at most ${maxUnanswered} unanswered. Answer each within 15 seconds with`,
+  `webhook with an address would get, at most ${maxUnanswered} unanswered. Answer each within ${answerTimeoutMs / 1000} seconds with`,
   '`{"type":"result","id","status_code","duration_ms","error","response_body"}`: any 2xx is a success, anything else is',
   'sent again on the schedule of webhooks. `status_code` is null if there was no answer; then `error` says why.\n\n',
   'Events that happen while it is closed are not sent to it. What is pending waits 60 seconds after a close.\n\n',
