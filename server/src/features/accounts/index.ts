@@ -5,7 +5,7 @@ export { createRecovery, type Recovery } from './recovery/service.ts';
 export { type CreatorRow, insertCreator, lockCreator, setAvatarId } from './repo.ts';
 export { AccountError, checkDisplayName } from './rules.ts';
 export { type Accounts, createAccounts, inventPassword } from './service.ts';
-export { createPostLimit } from './sessions/post-limit.ts';
+export { createPostLimit, uploadLimit } from './sessions/post-limit.ts';
 export { createSessions, type Pages } from './sessions/service.ts';
 export { accountSettingsPages } from './settings/pages.ts';
 export { signInPages } from './sign-in/pages.ts';

@@ -9,7 +9,7 @@ import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
-import type { Pages } from '../accounts/index.ts';
+import { type Pages, uploadLimit } from '../accounts/index.ts';
 import { type AppRow, appLogo, type Logos } from '../apps/index.ts';
 import type { View } from './views.ts';
 import { words } from './words.ts';
@@ -30,8 +30,6 @@ export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 const logoBytes = 2_000_000;
-/** Uploads of one creator, of whatever kind. */
-const uploadLimit = { limit: 10, windowMs: 60_000 };
 
 export function logoCard({ lang, csrf }: View, app: AppRow, error?: string): Html {
   const t = words(lang);

@@ -9,7 +9,7 @@ import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
-import type { Pages } from '../accounts/index.ts';
+import { type Pages, uploadLimit } from '../accounts/index.ts';
 import { createDrawings } from './drawings.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import { previewTags, publicView } from './public-views.ts';
@@ -27,8 +27,6 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
 }
 
 const avatarBytes = 5_000_000;
-/** Uploads of one creator. */
-const uploadLimit = { limit: 10, windowMs: 60_000 };
 /** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
 const retryAfter = { 'retry-after': '5' };
 /** QR codes that are kept in memory, of a few kilobytes each. */

@@ -8,6 +8,9 @@ const ofAccount = { limit: 240, windowMs: 60_000 };
 /** Many people share the address of a mobile network. */
 const ofAddress = { limit: 600, windowMs: 60_000 };
 
+/** Forms large enough for a file, of one account: profile pictures, app logos and overlay files together. */
+export const uploadLimit = { limit: 10, windowMs: 60_000 };
+
 /** Counts forms by account, over all its sessions; without one, by address. */
 export function createPostLimit({ take }: Pick<Limiter, 'take'>) {
   return async (request: FastifyRequest, session: Session | undefined): Promise<number> => {

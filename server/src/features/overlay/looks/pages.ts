@@ -7,7 +7,7 @@ import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { html } from '../../../platform/web/html.ts';
 import { PageError } from '../../../platform/web/page-error.ts';
 import { QueueFull } from '../../../platform/work-queue.ts';
-import type { Pages } from '../../accounts/index.ts';
+import { type Pages, uploadLimit } from '../../accounts/index.ts';
 import type { Overlays } from '../service.ts';
 import { amount } from '../settings-form.ts';
 import { parseVariation, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
@@ -31,8 +31,6 @@ export interface LooksPagesParts {
   readonly limiter: Limiter;
 }
 
-/** Forms of one creator that are large enough for a file. Shared with the profile's picture. */
-const uploadLimit = { limit: 10, windowMs: 60_000 };
 const formBytes = 64 * 1024;
 /** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
 const retryAfter = { 'retry-after': '5' };
