@@ -201,8 +201,8 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     leaseDue: none,
     settle: 'webhook.disabled',
     endLeases: none,
-    skipPending: none,
   },
+  'webhooks/delivery/disable-repo.ts': { skipPending: none },
   'webhooks/delivery/cancel-repo.ts': { cancelPending: none },
   'webhooks/dispatch/repo.ts': { createDeliveries: none, skipEvents: none },
   'webhooks/endpoints/connection-repo.ts': {
@@ -218,10 +218,8 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     changeEndpoint: 'webhook.changed',
     removeEndpoint: 'webhook.removed',
     disableFailing: 'webhook.disabled',
-    insertNotice: none,
-    retryDelivery: none,
-    replayDeliveries: none,
   },
+  'webhooks/endpoints/delivery-log-repo.ts': { insertNotice: none, retryDelivery: none, replayDeliveries: none },
   // A listener opens and closes whenever a developer tries something.
   'webhooks/listener/repo.ts': {
     openListener: none,

@@ -18,7 +18,8 @@ import {
 } from '../oauth/index.ts';
 import { cancelPending, deliveriesOfCreator } from './delivery/cancel-repo.ts';
 import { afterAllIds } from './delivery/repo.ts';
-import { type EndpointRow, endpointsOf, insertNotice } from './endpoints/repo.ts';
+import { insertNotice } from './endpoints/delivery-log-repo.ts';
+import { type EndpointRow, endpointsOf } from './endpoints/repo.ts';
 
 const subscribes = (scope: string): boolean => scope.split(' ').includes('events.subscribe');
 

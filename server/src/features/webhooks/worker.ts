@@ -6,11 +6,13 @@ import { createWorkQueue } from '../../platform/work-queue.ts';
 import { anyEventTopic } from '../events/index.ts';
 import { accessTopic } from '../oauth/index.ts';
 import { createBacklogMetrics } from './delivery/backlog-metrics.ts';
+import { backlogOf, dueEndpoints } from './delivery/backlog-repo.ts';
 import { createCancelling } from './delivery/cancel.ts';
+import type { DisabledEndpoint } from './delivery/disable-repo.ts';
 import { createLeaseQueue, EndpointQueue, usualRequests } from './delivery/endpoint-queue.ts';
 import { signedFormat } from './delivery/format.ts';
 import { createLeases } from './delivery/leases.ts';
-import { backlogOf, type DisabledEndpoint, dueEndpoints, writes } from './delivery/repo.ts';
+import { writes } from './delivery/repo.ts';
 import { RequestSlots } from './delivery/request-slots.ts';
 import { createSettler } from './delivery/settle.ts';
 import {

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Backlog } from './repo.ts';
+import type { Backlog } from './backlog-repo.ts';
 
 /** Deliveries that wait, of all nodes. */
 export function createBacklogMetrics(registry: Registry): (backlog: Backlog, now: number) => void {

@@ -1,6 +1,7 @@
 /** The SQL that cancels deliveries whose grant has ended or has lost `events.subscribe`. */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
-import { type DeliveryStatus, endedAtOnce, grantLives } from './repo.ts';
+import { endedAtOnce } from './disable-repo.ts';
+import { type DeliveryStatus, grantLives } from './repo.ts';
 
 /**
  * Endpoints of apps that have a grant of this creator that has ended or lacks `events.subscribe`. Beside it an app may have a

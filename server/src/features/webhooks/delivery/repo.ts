@@ -1,17 +1,10 @@
 /** The SQL that leases and settles deliveries. */
-import { defineWrites, type Reader, type Sql, type Tx } from '../../../platform/db/database.ts';
-import { audited, type Subject } from '../../audit/index.ts';
+import { defineWrites, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { audited } from '../../audit/index.ts';
+import { aboutDisabled, type DisabledEndpoint, disableEndpoint } from './disable-repo.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
-/** Why an endpoint is disabled, with the text of the API document. */
-export const disabledReasons = {
-  by_owner: 'switched off',
-  gone: 'the receiver answered 410',
-  failing: 'no success for five days',
-} as const;
-export type DisabledReason = keyof typeof disabledReasons;
 
 /** The kinds of an app's endpoints: up to ten with an address, and one listener. Connections have kinds of their own. */
 export const endpointKinds = ['http', 'listener'] as const;
@@ -226,52 +219,6 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
   return disabled;
 }
 
-/** How many deliveries of an endpoint one write ends, however many there are: others write between two of them. */
-export const endedAtOnce = 200;
-
-export interface DisabledEndpoint {
-  id: string;
-  disabled_reason: DisabledReason;
-  /** Empty for a connection. */
-  client_id: string;
-  creator_id: string | null;
-}
-
-/**
- * Disables an endpoint and skips the first of its pending deliveries; `skipPending` skips the rest. Never a listener.
- * Returns nothing if it was disabled already.
- */
-export async function disableEndpoint(
-  tx: Tx,
-  id: string,
-  reason: DisabledReason,
-  now: number,
-): Promise<DisabledEndpoint | undefined> {
-  const disabled = await tx.get<DisabledEndpoint>(
-    `UPDATE webhook_endpoints SET enabled = 0, disabled_reason = $2, disabled_at = $3
-     WHERE id = $1 AND enabled = 1 AND kind <> 'listener' RETURNING id, disabled_reason, client_id, creator_id`,
-    [id, reason, now],
-  );
-  if (disabled) await skipPending(tx, id, now);
-  return disabled;
-}
-
-export const aboutDisabled = ({ id, disabled_reason, client_id, creator_id }: DisabledEndpoint): Subject => ({
-  ...(creator_id === null ? { clientId: client_id } : { creatorId: creator_id }),
-  details: { webhook: id, reason: disabled_reason },
-});
-
-/** Returns how many pending deliveries of a disabled endpoint were skipped. Requests in flight are still settled. */
-function skipPending(tx: Tx, endpointId: string, now: number): Promise<number> {
-  return tx.run(
-    `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
-     WHERE endpoint_id = $1 AND EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND enabled = 0) AND id IN
-       (SELECT id FROM webhook_deliveries
-        WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2) ORDER BY due_at LIMIT $3)`,
-    [endpointId, now, endedAtOnce],
-  );
-}
-
 /** Ends every lease. Only for a database without other server processes. */
 async function endLeases(tx: Tx, now: number): Promise<void> {
   await tx.run(
@@ -291,52 +238,6 @@ export async function restartListenerTimeout(tx: Tx, endpointId: string, now: nu
   ]);
 }
 
-/** The endpoints that have deliveries waiting, one step of an index for each. */
-const waitingEndpoints = `
-  SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending'
-  UNION ALL
-  SELECT (SELECT MIN(endpoint_id) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > waiting.id)
-  FROM waiting WHERE waiting.id IS NOT NULL`;
-
-export interface Backlog {
-  /** Counted up to 10,000. */
-  pending: number;
-  /** Of receivers that answer. */
-  oldest_due: number | null;
-  /** Of receivers whose last attempt failed, and of listeners that are closed: these hold up themselves. */
-  oldest_due_failing: number | null;
-}
-
-/** Deliveries that are not settled, and when the first of them was due. A leased one is due at the end of its lease. */
-export async function backlogOf(db: Reader): Promise<Backlog> {
-  const row = await db.get<Backlog>(
-    `WITH RECURSIVE waiting (id) AS (${waitingEndpoints}),
-     oldest (failing, due_at) AS (
-       SELECT CASE WHEN e.failing_since IS NOT NULL OR (e.kind = 'listener' AND e.session IS NULL) THEN 1 ELSE 0 END,
-         (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = e.id)
-       FROM waiting JOIN webhook_endpoints e ON e.id = waiting.id)
-     SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT 10000) AS first)
-         AS pending,
-       (SELECT MIN(due_at) FROM oldest WHERE failing = 0) AS oldest_due,
-       (SELECT MIN(due_at) FROM oldest WHERE failing = 1) AS oldest_due_failing`,
-  );
-  return row ?? { pending: 0, oldest_due: null, oldest_due_failing: null };
-}
-
-/**
- * Endpoints with a due delivery, and the session of a listener that is open; not those that are closed. The recursion
- * reads one index entry for each endpoint, not all deliveries.
- */
-export function dueEndpoints(db: Reader, now: number): Promise<{ id: string; session: string | null }[]> {
-  return db.all(
-    `WITH RECURSIVE waiting (id) AS (${waitingEndpoints})
-     SELECT waiting.id, e.session FROM waiting LEFT JOIN webhook_endpoints e ON e.id = waiting.id
-     WHERE waiting.id IS NOT NULL AND (e.kind IS NULL OR e.kind <> 'listener' OR e.session IS NOT NULL) AND
-       (SELECT MIN(due_at) FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id = waiting.id) <= $1`,
-    [now],
-  );
-}
-
 /** Sorts after every id. */
 export const afterAllIds = '~';
 
@@ -352,5 +253,4 @@ export const writes = defineWrites(import.meta.url, {
   leaseDue,
   settle: audited('webhook.disabled', settle, (disabled) => disabled.map(aboutDisabled)),
   endLeases,
-  skipPending,
 });

@@ -6,14 +6,8 @@ import { Counter, type Registry } from 'prom-client';
 import { toTimestamp } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Answer } from '../../../platform/safe-fetch.ts';
-import {
-  type DisabledEndpoint,
-  type Lease,
-  type LeasedDelivery,
-  type Settlement,
-  settlementsText,
-  writes,
-} from './repo.ts';
+import type { DisabledEndpoint } from './disable-repo.ts';
+import { type Lease, type LeasedDelivery, type Settlement, settlementsText, writes } from './repo.ts';
 import type { Verdict } from './verdict.ts';
 
 /** As the API shows it. */

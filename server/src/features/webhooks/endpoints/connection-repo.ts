@@ -2,7 +2,7 @@
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { lockCreator } from '../../accounts/index.ts';
 import { audited } from '../../audit/index.ts';
-import { type DisabledReason, disableEndpoint } from '../delivery/repo.ts';
+import { type DisabledReason, disableEndpoint } from '../delivery/disable-repo.ts';
 import { eventsSince } from './repo.ts';
 
 export interface ConnectionRow {

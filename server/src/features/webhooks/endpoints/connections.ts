@@ -2,8 +2,8 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import type { DisabledReason } from '../delivery/disable-repo.ts';
 import { sealContext } from '../delivery/format.ts';
-import type { DisabledReason } from '../delivery/repo.ts';
 import * as repo from './connection-repo.ts';
 import { createDeliveries } from './deliveries.ts';
 import { logEnabled } from './enabled-log.ts';

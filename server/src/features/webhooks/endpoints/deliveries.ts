@@ -5,14 +5,15 @@ import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { createWorkQueue } from '../../../platform/work-queue.ts';
 import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
-import * as repo from './repo.ts';
+import * as repo from './delivery-log-repo.ts';
+import type { EndpointRow } from './repo.ts';
 import type { Delivery, Replay } from './schemas.ts';
 
 export interface DeliveriesParts extends Pick<Platform, 'db' | 'clock' | 'newId'> {
   /** A delivery of this endpoint is due. */
   readonly announce: (endpointId: string) => void;
   /** Throws a 404 if the app, or the creator, has no such endpoint. */
-  readonly endpoint: (ownerId: string, id: string) => Promise<Pick<repo.EndpointRow, 'enabled'>>;
+  readonly endpoint: (ownerId: string, id: string) => Promise<Pick<EndpointRow, 'enabled'>>;
 }
 
 /** In one write: others write between two of them. One replay writes at a time, in turn between apps. */

@@ -1,7 +1,7 @@
 /** Log lines of endpoints that the server has disabled, and of those that are enabled again. */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { DisabledEndpoint, DisabledReason } from '../delivery/repo.ts';
+import type { DisabledEndpoint, DisabledReason } from '../delivery/disable-repo.ts';
 
 /** An endpoint belongs to an app, or to a creator. */
 interface OwnedEndpoint {

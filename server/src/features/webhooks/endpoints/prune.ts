@@ -11,8 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
 import { firstId } from '../../../platform/ids.ts';
 import { afterAllIds } from '../delivery/repo.ts';
+import { deliveryBefore } from './delivery-log-repo.ts';
 import * as repo from './prune-repo.ts';
-import { deliveryBefore } from './repo.ts';
 
 const retentionMs = 30 * 86_400_000;
 const logSize = { ofApp: 100_000, ofCreator: 20_000 };

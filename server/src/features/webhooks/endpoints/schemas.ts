@@ -2,14 +2,8 @@ import type { Static } from 'typebox';
 import { nullable, Timestamp } from '../../../platform/http/schema.ts';
 import { Type } from '../../../platform/http/type.ts';
 import { webhookTypes } from '../../events/index.ts';
-import {
-  type DeliveryStatus,
-  type DisabledReason,
-  deliveryStatuses,
-  disabledReasons,
-  type EndpointKind,
-  endpointKinds,
-} from '../delivery/repo.ts';
+import { type DisabledReason, disabledReasons } from '../delivery/disable-repo.ts';
+import { type DeliveryStatus, deliveryStatuses, type EndpointKind, endpointKinds } from '../delivery/repo.ts';
 import { maxEndpoints } from './limits.ts';
 
 const reasonWords = Object.entries(disabledReasons).map(([reason, words]) => `\`${reason}\`: ${words}`);

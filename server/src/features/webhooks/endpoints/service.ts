@@ -2,8 +2,8 @@ import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type UrlProblem, urlProblems } from '../../../platform/safe-fetch.ts';
+import { writes as disableWrites, endedAtOnce } from '../delivery/disable-repo.ts';
 import { newWebhookSecret, sealContext } from '../delivery/format.ts';
-import { writes as deliveryWrites, endedAtOnce } from '../delivery/repo.ts';
 import { createConnectionEndpoints } from './connections.ts';
 import { createDeliveries } from './deliveries.ts';
 import { logDisabled, logEnabled } from './enabled-log.ts';
@@ -89,7 +89,7 @@ export function createWebhooks({
 
   /** An endpoint may have a million pending deliveries when it is disabled. */
   async function skipRest(endpointId: string): Promise<void> {
-    while ((await db.write(deliveryWrites.skipPending, endpointId, clock())) >= endedAtOnce);
+    while ((await db.write(disableWrites.skipPending, endpointId, clock())) >= endedAtOnce);
   }
 
   const changed = (endpointId: string): void => hub.publish(webhookChangesTopic, endpointId);

@@ -1,6 +1,7 @@
 /** The SQL of listeners: which socket is open, and since when. */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
-import { closedListenerMs, endedAtOnce } from '../delivery/repo.ts';
+import { endedAtOnce } from '../delivery/disable-repo.ts';
+import { closedListenerMs } from '../delivery/repo.ts';
 import { eventsSince, lockApp } from '../endpoints/repo.ts';
 
 /** A time during which the listener was open; `null` while it is. */
