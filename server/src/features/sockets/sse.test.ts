@@ -95,7 +95,7 @@ function holdTimers(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setInterval'] });
 }
 
-test('a comment every 25 seconds', async (t) => {
+test('a comment after 25 seconds without an event', async (t) => {
   const { open } = await setUp(t);
   holdTimers(t);
   const stream = await open();
