@@ -78,7 +78,7 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
       async close() {
         await services.erasure.stop();
         await platform.fetch.close();
-        await services.lastUsed.flush().catch((err) => log.warn({ err }, 'last uses of grants were not written'));
+        await services.lastUsed.flush();
         await services.failures.flush().catch((err) => log.warn({ err }, 'failed requests of apps were not written'));
         await storage.close();
         log.flush();

@@ -76,7 +76,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     isNameTaken: takenNames.has,
     authUrl: config.authUrl,
   });
-  const sessions = createSessions({ db, origins, clock, newId });
+  const sessions = createSessions({ db, origins, clock, newId, log });
   const throttle = createThrottle({ db, clock, wait });
   const signIn = createSignIn({ db, origins, log, sessions, throttle, passwords });
   const passkeys = createPasskeys({ db, origins, clock, newId, vault, sessions, authUrl: config.authUrl });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createAuthenticator } from '../../../test/authenticator.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -19,14 +19,17 @@ import {
   createThrottle,
 } from './index.ts';
 
-test('signing in by every way, its races and its pauses hold on PostgreSQL', async (t) => {
+const authUrl = 'http://localhost:8080';
+const from = (address: string) => ({ address, userAgent: '' });
+
+async function setup(t: TestContext) {
   const db = openPostgres({ url: await freshDatabase(t) });
   t.after(() => db.close());
   await migrate(db);
   const clock = systemClock;
   const newId = createIds(clock);
   const origins = createOrigins(clock, newId);
-  const passwords = createPasswords();
+  const passwords = createPasswords({ wait: async () => {} });
   const accounts = createAccounts({
     db,
     origins,
@@ -34,16 +37,19 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
     newId,
     passwords,
     isNameTaken: async () => false,
-    authUrl: 'http://localhost:8080',
+    authUrl,
   });
-  const sessions = createSessions({ db, origins, clock, newId });
+  const log = createLog({ level: 'silent' });
+  const sessions = createSessions({ db, origins, clock, newId, log });
   const throttle = createThrottle({ db, clock, wait: async () => {} });
-  const signIn = createSignIn({ db, origins, log: createLog({ level: 'silent' }), sessions, throttle, passwords });
-  const authUrl = 'http://localhost:8080';
+  const signIn = createSignIn({ db, origins, log, sessions, throttle, passwords });
   const passkeys = createPasskeys({ db, origins, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
   const recovery = createRecovery({ db, origins, clock, sessions, throttle, passwords, refuse: signIn.refuse });
-  const from = (address: string) => ({ address, userAgent: '' });
+  return { accounts, sessions, throttle, signIn, passkeys, recovery };
+}
 
+test('signing in by every way, its races and its pauses hold on PostgreSQL', async (t) => {
+  const { accounts, sessions, throttle, signIn, passkeys, recovery } = await setup(t);
   const { id } = await accounts.add({ username: 'mali', password: 'correct horse battery' });
   const first = await signIn.withPassword('mali', 'correct horse battery', from('192.0.2.1'));
   assert.equal(first.outcome, 'ok');

@@ -4,7 +4,7 @@ import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
 import { executeAll } from '../../../test/sql.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
-import type { Value } from '../../platform/db/database.ts';
+import { StorageUnavailable, type Value } from '../../platform/db/database.ts';
 
 async function setup(t: Pick<TestContext, 'after'>) {
   const app = await buildApp(t);
@@ -67,6 +67,35 @@ test('uses of many grants are all written, and a node whose clock is behind sets
   }
   const written = await runtime.db.get('SELECT COUNT(*) AS count, MIN(used_at) AS first FROM grant_uses');
   assert.deepEqual(written, { count: 1_001, first: runtime.clock() });
+});
+
+test('security 34: while the storage can only be read the page is shown, and no use is lost', async (t) => {
+  const { visitor, runtime, creator, clock } = await setup(t);
+  await makePair(runtime, { creator });
+  const grant = await runtime.db.get<{ id: string }>('SELECT id FROM grants');
+  const use = { creatorId: creator.creatorId, grantId: grant?.id ?? '' };
+  runtime.lastUsed.record(use);
+  // Long enough since the session was seen, so that this visit would be written too.
+  clock.advance(6 * 60_000);
+  const refuse = () => Promise.reject(new StorageUnavailable('disk full'));
+  const write = t.mock.method(runtime.db, 'write', refuse);
+  const page = await visitor.get('/dashboard/apps');
+  assert.equal(page.statusCode, 200);
+  assert.match(textOf(page.body), /Last used Not yet/);
+  assert.ok(write.mock.callCount() >= 2, 'both were tried');
+  write.mock.restore();
+  assert.match(textOf((await visitor.get('/dashboard/apps')).body), /Last used 15 Nov 2026, 11:00/);
+
+  // A use that is recorded while an older one cannot be written.
+  runtime.lastUsed.record(use);
+  const late = t.mock.method(runtime.db, 'write', () => {
+    clock.advance(60_000);
+    runtime.lastUsed.record(use);
+    return refuse();
+  });
+  await runtime.lastUsed.flush();
+  late.mock.restore();
+  assert.match(textOf((await visitor.get('/dashboard/apps')).body), /Last used 15 Nov 2026, 11:07/);
 });
 
 test('disconnecting stops the app at once, for this creator alone', async (t) => {

@@ -26,8 +26,17 @@ const pruneBatch = 500;
 
 const newToken = (): string => randomBytes(32).toString('base64url');
 
-export function createSessions({ db, origins, clock, newId }: Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'>) {
+export interface SessionsParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId' | 'log'> {}
+
+export function createSessions({ db, origins, clock, newId, log }: SessionsParts) {
   const liveSince = () => ({ seen: clock() - idleMs, signedIn: clock() - maxMs });
+
+  /** Nobody waits for this write: a page that only reads is shown also while the storage can write nothing. */
+  function touch(hash: string, { address }: Visitor): void {
+    db.write(repo.writes.touchSession, hash, clock(), address).catch((err) =>
+      log.warn({ err }, 'when a session was last seen was not written'),
+    );
+  }
 
   return {
     maxMs,
@@ -52,8 +61,7 @@ export function createSessions({ db, origins, clock, newId }: Pick<Platform, 'db
     async find(token: string, visitor: Visitor): Promise<Session | undefined> {
       const row = await repo.liveSession(db, hashSecret(token), liveSince());
       if (!row) return undefined;
-      if (row.last_seen_at + touchIntervalMs < clock())
-        await db.write(repo.writes.touchSession, row.hash, clock(), visitor.address);
+      if (row.last_seen_at + touchIntervalMs < clock()) touch(row.hash, visitor);
       return {
         id: row.id,
         creatorId: row.creator_id,

@@ -7,7 +7,8 @@ import { type LastUse, writes } from './repo.ts';
  *
  * - Recording a use costs a request one lookup in a map. A grant is written at most once a minute, in a batch.
  * - The times have a separate table: a change of `grants` would make every request read its grant again (access.ts).
- * - A crash, or storage that is unavailable, loses at most a minute of these times.
+ * - A crash loses at most a minute of these times. While the storage can write nothing they wait in memory, and the next
+ *   write has them too.
  */
 const writeIntervalMs = 60_000;
 const flushAfterMs = 1000;
@@ -27,8 +28,20 @@ export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock'
     timer = undefined;
     const rows = [...unwritten.values()];
     unwritten = new Map();
-    for (let at = 0; at < rows.length; at += batchSize)
-      await db.write(writes.upsertLastUses, rows.slice(at, at + batchSize));
+    for (let at = 0; at < rows.length; at += batchSize) {
+      try {
+        await db.write(writes.upsertLastUses, rows.slice(at, at + batchSize));
+      } catch (err) {
+        log.warn({ err }, 'last uses of grants were not written');
+        return putBack(rows.slice(at));
+      }
+    }
+  }
+
+  /** What was recorded meanwhile is newer and stays. */
+  function putBack(rows: readonly LastUse[]): void {
+    for (const row of rows)
+      if (unwritten.size < maxCached && !unwritten.has(row.grant_id)) unwritten.set(row.grant_id, row);
   }
 
   return {
@@ -39,12 +52,10 @@ export function createLastUsed({ db, clock, log }: Pick<Platform, 'db' | 'clock'
       if (recorded.size >= maxCached) recorded.clear();
       recorded.set(grantId, at);
       unwritten.set(grantId, { creator_id: creatorId, grant_id: grantId, used_at: at });
-      timer ??= setTimeout(() => {
-        flush().catch((err) => log.warn({ err }, 'last uses of grants were not written'));
-      }, flushAfterMs).unref();
+      timer ??= setTimeout(flush, flushAfterMs).unref();
     },
 
-    /** Writes the pending times: before they are shown, and at shutdown. */
+    /** Writes the pending times: before they are shown, and at shutdown. A failure is logged, and no caller fails with it. */
     flush,
   };
 }
