@@ -81,3 +81,22 @@ test('signing in by every way, its races and its pauses hold on PostgreSQL', asy
   assert.deepEqual(await sessions.list(id), []);
   for (const part of [sessions, throttle, passkeys]) await part.prune();
 });
+
+test('of passkeys that are added at once no more than twenty stay, and of codes that are made at once ten', async (t) => {
+  const { accounts, sessions, signIn, passkeys, recovery } = await setup(t);
+  const { id } = await accounts.add({ username: 'mali', password: 'correct horse battery' });
+  const session = await sessions.find(await signIn.begin(id, 'password', from('192.0.2.1')), from('192.0.2.1'));
+  assert.ok(session);
+  const credentials = await Promise.all(
+    Array.from({ length: 30 }, async (_, i) => {
+      const { challenge } = await passkeys.addOptions(session, `browser ${i}`);
+      return createAuthenticator(authUrl).create(challenge);
+    }),
+  );
+  const added = await Promise.all(credentials.map((each, i) => passkeys.add(id, `browser ${i}`, each, 'Phone')));
+  assert.equal(added.filter(Boolean).length, 20);
+  assert.equal((await passkeys.list(id)).length, 20);
+
+  await Promise.all(Array.from({ length: 5 }, () => recovery.renew(id)));
+  assert.equal(await recovery.left(id), 10);
+});

@@ -42,8 +42,9 @@ function deleteChallengesBefore(tx: Tx, now: number, limit: number): Promise<num
   );
 }
 
-/** Returns false if the creator has `max` passkeys, or if the credential is registered already. */
+/** Returns false if the creator has `max` passkeys, or if the credential is registered already. The lock holds others to it. */
 async function insertPasskey(tx: Tx, passkey: Omit<PasskeyRow, 'last_used_at'>, max: number): Promise<boolean> {
+  await lockCreator(tx, passkey.creator_id);
   const held = await tx.all('SELECT id FROM passkeys WHERE creator_id = $1', [passkey.creator_id]);
   if (held.length >= max) return false;
   const added = await tx.run(

@@ -3,7 +3,9 @@ import { audited } from '../../audit/index.ts';
 import { lockCreator, setPassword, signInState } from '../repo.ts';
 import { aboutSession, insertSession, type SessionRow } from '../sessions/repo.ts';
 
+/** The lock lets one replacement delete what a concurrent one has inserted. */
 async function replaceCodes(tx: Tx, creatorId: string, hashes: readonly string[], createdAt: number): Promise<void> {
+  await lockCreator(tx, creatorId);
   await tx.run('DELETE FROM recovery_codes WHERE creator_id = $1', [creatorId]);
   for (const hash of hashes)
     await tx.run('INSERT INTO recovery_codes (creator_id, hash, created_at) VALUES ($1, $2, $3)', [
