@@ -65,7 +65,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const sealing = createSealing({ db, origins, hub, log, vault });
   const events = createEventLog({ db, hub, clock, newId, zone });
   const audit = createAudit({ db, clock });
-  const passwords = createPasswords({ registry: metrics.registry });
+  const passwords = createPasswords({ registry: metrics.registry, wait });
   const takenNames = createTakenNames({ db, clock, newId, vault });
   const accounts = createAccounts({
     db,

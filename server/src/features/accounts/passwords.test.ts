@@ -7,6 +7,7 @@ import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { createVisitor } from '../../../test/visitor.ts';
+import { systemWait } from '../../platform/clock.ts';
 import { createPasswords } from './passwords.ts';
 
 /** Where only the order counts, a hash need not take its time. */
@@ -89,7 +90,7 @@ test('security 37: an owner signs in while fifty addresses guess passwords as fa
 test('security 37: before an address’s turn at most one hash of each other address is begun', async () => {
   const begun: string[] = [];
   const passwords = createPasswords(
-    {},
+    { wait: systemWait },
     {
       ...quick,
       verify(stored, password) {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import * as argon2 from '@node-rs/argon2';
 import { Gauge, type Registry } from 'prom-client';
 import { networkOf } from '../../platform/addresses.ts';
-import { systemWait, type Wait } from '../../platform/clock.ts';
+import type { Wait } from '../../platform/clock.ts';
 import { createWorkQueue, QueueFull } from '../../platform/work-queue.ts';
 
 /**
@@ -27,7 +27,7 @@ export type Passwords = ReturnType<typeof createPasswords>;
  * `QueueFull` while too many wait. A test counts the calls of the library.
  */
 export function createPasswords(
-  { registry, wait = systemWait }: { readonly registry?: Registry; readonly wait?: Wait } = {},
+  { registry, wait }: { readonly registry?: Registry; readonly wait: Wait },
   { hash, verify } = argon2,
 ) {
   const queue = createWorkQueue(queueOptions);
@@ -35,7 +35,7 @@ export function createPasswords(
     try {
       return await queue.run(networkOf(asker), task);
     } catch (error) {
-      if (error instanceof QueueFull) await wait(refuseAfterMs * (0.5 + Math.random()));
+      if (error instanceof QueueFull) await wait(Math.round(refuseAfterMs * (0.5 + Math.random())));
       throw error;
     }
   }
