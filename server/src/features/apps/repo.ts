@@ -1,4 +1,4 @@
-import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
+import { defineWrites, OwnerGone, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
 import type { Picture, PictureType } from '../../platform/pictures.ts';
 import { audited } from '../audit/index.ts';
 
@@ -139,7 +139,7 @@ async function countOfOwner(tx: Tx, ownerId: string): Promise<number> {
     },
     [ownerId],
   );
-  if (owner?.suspended_at !== null) throw new Error(`there is no account ${ownerId}, or it is suspended`);
+  if (owner?.suspended_at !== null) throw new OwnerGone(`there is no account ${ownerId}, or it is suspended`);
   const row = await tx.get<{ count: number }>(
     'SELECT count(*) AS count FROM apps WHERE owner_id = $1 AND deleted_at IS NULL',
     [ownerId],

@@ -8,6 +8,7 @@ import { makeApp, makeCreator } from '../../../test/factories.ts';
 import { connect, parties, refresh } from '../../../test/oauth.ts';
 import { rowsWith } from '../../../test/rows-with.ts';
 import { execute } from '../../../test/sql.ts';
+import { OwnerGone } from '../../platform/db/database.ts';
 
 const address = '192.0.2.77';
 const userAgent = 'latemark browser';
@@ -95,8 +96,8 @@ test('an account that waits for its deletion, or is gone, gets no app and no san
   await leaving.ask(waiting.creatorId);
   await leaving.eraseNow(gone.creatorId);
   for (const { creatorId } of [waiting, gone]) {
-    await assert.rejects(makeApp(app.runtime, 'Latemark Bot', creatorId), /there is no account/);
-    await assert.rejects(sandbox.create(creatorId, 'Latemark'), /there is no account/);
+    await assert.rejects(makeApp(app.runtime, 'Latemark Bot', creatorId), OwnerGone);
+    await assert.rejects(sandbox.create(creatorId, 'Latemark'), OwnerGone);
   }
   assert.deepEqual(await rowsWith(app, 'Latemark'), []);
 });

@@ -1,4 +1,4 @@
-import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { defineWrites, OwnerGone, type Reader, type Tx } from '../../platform/db/database.ts';
 import { insertCreator, lockCreator } from '../accounts/index.ts';
 import { audited } from '../audit/index.ts';
 
@@ -38,7 +38,7 @@ async function insertSandbox(
 ): Promise<'added' | 'exists' | 'too_many'> {
   const developer = await lockCreator(tx, developerId);
   // Of one that is being deleted, the sandbox creators are gone already.
-  if (developer?.suspended_at !== null) throw new Error(`there is no account ${developerId}, or it is suspended`);
+  if (developer?.suspended_at !== null) throw new OwnerGone(`there is no account ${developerId}, or it is suspended`);
   const held = await sandboxesOf(tx, developerId);
   if (held.some(({ id }) => id === creator.id)) return 'exists';
   if (held.length >= most) return 'too_many';
