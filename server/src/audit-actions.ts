@@ -34,6 +34,7 @@ export const auditActions = {
   'grant.token_made': 'A developer made a token of their app for their own account or a sandbox creator',
   'grant.ended': 'An app, or one device of it, can no longer act for a creator',
   'grant.connected': 'An app exchanged a code for tokens',
+  'grant.reuse_detected': 'A used code or refresh token came back: its tokens were ended',
   'sandbox.created': 'A developer made a sandbox creator',
   'sandbox.removed': 'A developer removed a sandbox creator',
   'webhook.created': 'A webhook endpoint was registered',
@@ -54,8 +55,10 @@ export type AuditAction = keyof typeof auditActions;
 /** The write changes no account, app, grant or credential, or only by the clock. */
 const none = null;
 
-/** By module below features/, then by write. */
-export const auditedWrites: Readonly<Record<string, Readonly<Record<string, AuditAction | null>>>> = {
+type Actions = AuditAction | readonly AuditAction[] | null;
+
+/** By module below features/, then by write. Of several actions the result decides which it was. */
+export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Actions>>>> = {
   'accounts/repo.ts': {
     insertCreator: 'account.created',
     setPassword: 'account.password_changed',
@@ -142,10 +145,10 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Audi
     insertFirstKey: 'signing_key.created',
     deleteKeysRetiredBefore: none,
   },
-  'oauth/token/authorization-code.ts': { redeemCode: 'grant.connected' },
+  'oauth/token/authorization-code.ts': { redeemCode: ['grant.connected', 'grant.reuse_detected'] },
   'oauth/token/device-code.ts': { redeemDeviceCode: 'grant.connected' },
-  // A refresh is routine: apps refresh their tokens every hour.
-  'oauth/token/refresh-token.ts': { redeemRefreshToken: none },
+  // A refresh that succeeds is routine: apps refresh their tokens every hour.
+  'oauth/token/refresh-token.ts': { redeemRefreshToken: 'grant.reuse_detected' },
   'overlay/outcome-repo.ts': { recordOutcomes: none, approve: none, acknowledge: none, expire: none, replay: none },
   'rehearsal/repo.ts': {
     insertRehearsal: none,

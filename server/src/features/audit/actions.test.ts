@@ -4,7 +4,7 @@ import { until } from '../../../../sdk/test/until.ts';
 import { createAuthenticator } from '../../../test/authenticator.ts';
 import { runCommand } from '../../../test/cli-process.ts';
 import { basic } from '../../../test/factories.ts';
-import { exchange, post, redirectUri, revoke, tokensOf } from '../../../test/oauth.ts';
+import { connect, exchange, post, redirectUri, refresh, revoke, tokensOf } from '../../../test/oauth.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { createVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
@@ -151,6 +151,13 @@ test('every action leaves exactly one row, in the name of who did it, about whom
   await leaves(['grant.ended'], () => revoke(http, client, tokens.access_token));
   assert.deepEqual([newest[0]?.actor, newest[0]?.details], [clientId, { reason: 'app' }]);
   await leaves([], () => revoke(http, client, tokens.access_token));
+  await leaves(['grant.approved', 'grant.connected'], async () => {
+    tokens = await connect(app, { creatorId, username: 'mali' }, client);
+  });
+  await leaves([], () => refresh(http, client, tokens.refresh_token));
+  clock.advance(11_000);
+  await leaves(['grant.reuse_detected'], () => refresh(http, client, tokens.refresh_token));
+  assert.deepEqual([newest[0]?.actor, newest[0]?.creator_id, newest[0]?.client_id], [clientId, creatorId, clientId]);
 
   // A device, whose app is public: it proves itself by its code.
   const program = await runtime.apps.cliClientId();

@@ -11,7 +11,7 @@ type About<Args extends unknown[], Answer> = (
 ) => Subject | readonly Subject[] | false | undefined;
 
 export type AuditedFunction<Args extends unknown[], Answer> = WriteFunction<[origin: Origin, ...Args], Answer> & {
-  readonly action: AuditAction;
+  readonly actions: readonly AuditAction[];
 };
 
 /**
@@ -27,18 +27,32 @@ export function audited<Args extends unknown[], Answer>(
   change: WriteFunction<Args, Answer>,
   about: About<Args, Answer>,
 ): AuditedFunction<Args, Answer> {
+  return auditedAsOneOf([[action, about]], change);
+}
+
+/**
+ * A write whose result decides which action it was. At most one action has something that the change was about, because
+ * the row has the id of the origin.
+ */
+export function auditedAsOneOf<Args extends unknown[], Answer>(
+  abouts: readonly (readonly [AuditAction, About<Args, Answer>])[],
+  change: WriteFunction<Args, Answer>,
+): AuditedFunction<Args, Answer> {
+  const actions = abouts.map(([action]) => action);
   const run = async (tx: Tx, origin: Origin, ...args: Args): Promise<Answer> => {
     const answer = await change(tx, ...args);
-    const subjects = [about(answer, ...args) || []].flat();
-    const [first, ...more] = subjects;
-    if (first && more.length > 0) await insertEntries(tx, origin, action, subjects);
-    else if (first) await insertEntry(tx, origin, action, first);
+    for (const [action, about] of abouts) {
+      const subjects = [about(answer, ...args) || []].flat();
+      const [first, ...more] = subjects;
+      if (first && more.length > 0) await insertEntries(tx, origin, action, subjects);
+      else if (first) await insertEntry(tx, origin, action, first);
+    }
     return answer;
   };
   const { complete } = change;
-  if (!complete) return Object.assign(run, { action });
+  if (!complete) return Object.assign(run, { actions });
   return Object.assign(run, {
-    action,
+    actions,
     complete: (answer: Answer, _: Origin, ...args: Args) => complete(answer, ...args),
   });
 }

@@ -36,8 +36,8 @@ export interface Tx extends Reader {
  */
 export interface WriteFunction<Args extends unknown[], Answer> {
   (tx: Tx, ...args: Args): Promise<Answer>;
-  /** What the audit log calls it, if it leaves a row there (features/audit/audited.ts). */
-  readonly action?: string;
+  /** What the audit log may call it, if it leaves a row there (features/audit/audited.ts). */
+  readonly actions?: readonly string[];
   /**
    * Completes the answer after the commit, on the thread that ran the write: a signature, say, which takes long and needs
    * no transaction. If it throws, the caller gets the error although the write is recorded.

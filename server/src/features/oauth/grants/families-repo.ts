@@ -56,11 +56,13 @@ export async function insertRefreshToken(
   );
 }
 
-export async function endFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {
+/** Returns whether the family was live. */
+export async function endFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<boolean> {
   const grant = await publicGrantOf(tx, creatorId, familyId);
   if (grant) await lockGrant(tx, creatorId, grant.grantId);
-  await setEnded(tx, creatorId, familyId, now);
+  const hasEnded = await setEnded(tx, creatorId, familyId, now);
   if (grant) await updateDevices(tx, creatorId, grant.grantId, now);
+  return hasEnded;
 }
 
 export async function deleteFamily(tx: Tx, creatorId: string, familyId: string, now: number): Promise<void> {

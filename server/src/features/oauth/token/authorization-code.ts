@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
 import { hashSecret, sameText } from '../../../platform/secrets.ts';
-import { audited } from '../../audit/index.ts';
+import { auditedAsOneOf } from '../../audit/index.ts';
 import type { NewFamily } from '../grants/families-repo.ts';
 import { newFamily } from '../grants/refresh-tokens.ts';
 import { required } from './client.ts';
 import { OAuthError } from './errors.ts';
 import {
   aboutConnection,
+  aboutReuse,
   checkCreatorActive,
   checkGrantLives,
   checkUnused,
@@ -55,7 +56,13 @@ async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: Ne
 
 /** @public The writing thread finds it by this name. */
 export const writes = defineWrites(import.meta.url, {
-  redeemCode: audited('grant.connected', issuing(redeemCode), aboutConnection),
+  redeemCode: auditedAsOneOf(
+    [
+      ['grant.connected', aboutConnection],
+      ['grant.reuse_detected', aboutReuse],
+    ],
+    issuing(redeemCode),
+  ),
 });
 
 /**

@@ -161,6 +161,12 @@ export const aboutConnection = (redeemed: Redemption, { clientId }: Redeeming<un
     details: { scope: redeemed.scope },
   };
 
+/** For the audit log: a family that ended because its code or refresh token was used again. */
+export const aboutReuse = (redeemed: Redemption, { clientId }: Redeeming<unknown>, _: unknown): Subject | false =>
+  redeemed !== undefined &&
+  !('error' in redeemed) &&
+  redeemed.consumption === 'reused' && { creatorId: redeemed.creatorId, clientId };
+
 /** The authenticated app. */
 export type Client = Pick<AppRow, 'id' | 'public'>;
 

@@ -1,9 +1,11 @@
 import { defineWrites, type Tx } from '../../../platform/db/database.ts';
+import { audited } from '../../audit/index.ts';
 import { chaosHeader } from '../chaos.ts';
 import { newRefreshToken, refreshExpiry, refreshKey, repeatHash } from '../grants/refresh-tokens.ts';
 import { formatScopes, intersectScopes, knownScopes, parseScopes, type Scope } from '../scopes.ts';
 import { required } from './client.ts';
 import {
+  aboutReuse,
   type CheckResult,
   checkCreatorActive,
   defineGrantType,
@@ -63,7 +65,9 @@ async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: N
 }
 
 /** @public The writing thread finds it by this name. */
-export const writes = defineWrites(import.meta.url, { redeemRefreshToken: issuing(redeemRefreshToken) });
+export const writes = defineWrites(import.meta.url, {
+  redeemRefreshToken: audited('grant.reuse_detected', issuing(redeemRefreshToken), aboutReuse),
+});
 
 /**
  * The refresh_token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14).
@@ -91,8 +95,8 @@ export const refreshToken = defineGrantType({
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
   },
-  async write({ db, refreshLimit }, redeeming, next) {
-    const redeemed = await db.write(writes.redeemRefreshToken, redeeming, next);
+  async write({ db, origins, refreshLimit }, redeeming, next) {
+    const redeemed = await db.write(writes.redeemRefreshToken, origins.current(), redeeming, next);
     if (redeemed && 'countedFor' in redeemed && redeemed.consumption === 'consumed')
       refreshLimit.remember(next.key, { clientId: redeeming.clientId, countedFor: redeemed.countedFor });
     return redeemed;

@@ -14,6 +14,7 @@ import {
   refresh,
   tokensOf,
 } from '../../../../test/oauth.ts';
+import { signedInVisitor } from '../../../../test/visitor.ts';
 
 const day = 86_400_000;
 
@@ -78,6 +79,34 @@ test('security 15: RT1, RT2, RT3, then RT1 again: all of the family is dead', as
   // Only this family: another sign-in of the same app goes on.
   assert.equal((await callMe(http, elsewhere.access_token)).statusCode, 200);
   tokensOf(await refresh(http, client, elsewhere.refresh_token));
+});
+
+test('what ends a family by reuse is a row of the audit log, once, which the creator sees', async (t) => {
+  const { http, app, clock, creator, client, first } = await connected(t);
+  const { runtime } = app;
+  const rows = () => runtime.audit.list({ action: 'grant.reuse_detected' }, { limit: 100 });
+  const code = await approve(runtime, creator, client);
+  tokensOf(await exchange(http, client, code));
+  tokensOf(await refresh(http, client, first.refresh_token));
+  // Within the race window nothing has ended.
+  assertRefused(await exchange(http, client, code), 400, 'invalid_grant');
+  assertRefused(await refresh(http, client, first.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual(await rows(), []);
+  clock.advance(10_001);
+  for (const [count, reuse] of [
+    () => exchange(http, client, code),
+    () => refresh(http, client, first.refresh_token),
+  ].entries()) {
+    for (const answer of await Promise.all(Array.from({ length: 20 }, reuse)))
+      assertRefused(answer, 400, 'invalid_grant');
+    assertRefused(await reuse(), 400, 'invalid_grant');
+    assert.equal((await rows()).length, count + 1);
+  }
+  for (const { actor, creator_id, client_id } of await rows())
+    assert.deepEqual([actor, creator_id, client_id], [client.clientId, creator.creatorId, client.clientId]);
+  const visitor = await signedInVisitor(app, creator.creatorId);
+  assert.match((await visitor.get('/account/activity')).body, /A used code or refresh token of an app came back/);
+  assert.match((await visitor.get('/account/activity?lang=th')).body, /refresh token ของแอปที่ใช้ไปแล้วมาใช้ซ้ำ/);
 });
 
 test('the immediate predecessor is forgiven within the race window, while its successor is unused', async (t) => {

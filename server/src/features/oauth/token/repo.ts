@@ -4,9 +4,9 @@ import { endFamily, insertFamily, insertRefreshToken, type NewFamily } from '../
 
 /**
  * The result of consuming a code or a refresh token. `raced`: a concurrent request has consumed it. `reused`: it was
- * consumed earlier, and the write has ended its family.
+ * consumed earlier, and the write has ended its family. `ended`: it was consumed earlier, and its family had ended before.
  */
-export type Consumption = 'consumed' | 'raced' | 'reused';
+export type Consumption = 'consumed' | 'raced' | 'reused' | 'ended';
 
 /** An authorization code with the current state of its grant and creator. */
 export interface CodeRow {
@@ -66,8 +66,7 @@ export async function consumeCode(
     [creatorId, hash],
   );
   if (!used || isRace(used.used_at, now, raceMs)) return 'raced';
-  await endFamily(tx, creatorId, used.family_id, now);
-  return 'reused';
+  return (await endFamily(tx, creatorId, used.family_id, now)) ? 'reused' : 'ended';
 }
 
 /** A refresh token with the current state of its family, grant and creator. */
@@ -157,8 +156,7 @@ export async function rotateRefreshToken(tx: Tx, rotation: Rotation): Promise<Co
     return 'consumed';
   // A replaced token has no successor. Within the race window, whoever shows it made the same repeat at the same time.
   if (token && token.successor_used_at === null && isRace(token.used_at, now, raceMs)) return 'raced';
-  await endFamily(tx, creatorId, familyId, now);
-  return 'reused';
+  return (await endFamily(tx, creatorId, familyId, now)) ? 'reused' : 'ended';
 }
 
 interface UsedToken {
