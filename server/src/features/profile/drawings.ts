@@ -1,5 +1,6 @@
 import { networkOf } from '../../platform/addresses.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
+import { setNewest } from '../../platform/lru-map.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 
 /** Pictures that are drawn for one address, which are not those that it asks for: most are kept. */
@@ -20,9 +21,7 @@ export function createDrawings<T>({ take }: Pick<Limiter, 'take'>, maxKept: numb
   const pending = new Map<string, Promise<T>>();
 
   function keep(key: string, picture: T): T {
-    kept.delete(key);
-    kept.set(key, picture);
-    for (const [oldest] of kept) if (kept.size > maxKept) kept.delete(oldest);
+    setNewest(kept, key, picture, maxKept);
     return picture;
   }
 

@@ -11,6 +11,7 @@
  *   plays it.
  * - A tip is shown as it is now: one that was voided or erased since is not shown, or without its words.
  */
+import { setNewest } from '../../platform/lru-map.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Accounts } from '../accounts/index.ts';
 import type { Evening } from '../tips/index.ts';
@@ -70,10 +71,8 @@ export function createRehearsals({
       if (known && now - known.at < eveningsMs && now >= known.at) return known.evenings;
       const options = { since: now - oldestMs, before: now, silenceMs, longestMs, limit: maxEvenings };
       const evenings = tips.evenings(creatorId, options);
-      remembered.delete(creatorId);
-      remembered.set(creatorId, { at: now, evenings });
+      setNewest(remembered, creatorId, { at: now, evenings }, maxRemembered);
       evenings.catch(() => remembered.delete(creatorId));
-      for (const [oldest] of remembered) if (remembered.size > maxRemembered) remembered.delete(oldest);
       return evenings;
     },
 

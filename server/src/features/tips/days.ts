@@ -14,6 +14,7 @@
  * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred looks
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
+import { setNewest } from '../../platform/lru-map.ts';
 import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
@@ -106,15 +107,13 @@ export function createDays({ db, zone, queue, readHead }: DaysParts) {
   ): Promise<void> {
     const atLast = await voidedSince(db, creatorId, lastAt, maxSubtracted);
     const same = (await readHead(creatorId)).void_count === voids && atLast.length < maxSubtracted;
-    cache.delete(creatorId);
-    cache.set(creatorId, {
+    const cached = {
       voids,
       voidedAtLast: same ? new Set(atLast.map(({ sequence }) => sequence)) : undefined,
       lastAt,
       totals: new Map([...totals].sort(([a], [b]) => b - a).slice(0, maxCachedDays)),
-    });
-    const [oldest] = cache.keys();
-    if (cache.size > maxCachedCreators && oldest !== undefined) cache.delete(oldest);
+    };
+    setNewest(cache, creatorId, cached, maxCachedCreators);
   }
 
   /** What is cached and true for this head. */

@@ -7,6 +7,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { setNewest } from '../../platform/lru-map.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import * as alertRepo from './alert-repo.ts';
 import { type TipRow, toTip } from './repo.ts';
@@ -104,12 +105,10 @@ export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
             () => read(creatorId),
           )
         : read(creatorId);
-    known.delete(creatorId);
-    known.set(creatorId, { sequence, held });
+    setNewest(known, creatorId, { sequence, held }, maxCreators);
     held.catch(() => {
       if (known.get(creatorId)?.held === held) known.delete(creatorId);
     });
-    for (const [oldest] of known) if (known.size > maxCreators) known.delete(oldest);
     return held;
   }
 

@@ -1,3 +1,4 @@
+import { setNewest } from '../../../platform/lru-map.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { RefreshTokenRow } from './repo.ts';
 
@@ -27,11 +28,7 @@ export function createRefreshLimit(limiter: Platform['limiter'], accessTokenSeco
 
   return {
     remember(key: string, counted: Counted): void {
-      remembered.set(key, counted);
-      for (const oldest of remembered.keys()) {
-        if (remembered.size <= maxRemembered) break;
-        remembered.delete(oldest);
-      }
+      setNewest(remembered, key, counted, maxRemembered);
     },
 
     /** Once: a token that is shown again may be a used one. */
