@@ -7,10 +7,9 @@ import type { Wait } from '../../platform/clock.ts';
 import { createWorkQueue, QueueFull } from '../../platform/work-queue.ts';
 
 /**
- * So many at a time that a core is left for the event loop, and two threads of the pool's four for signatures: a hash takes
- * a core for 40 ms. A hundred wait for four seconds at most. As the queue takes turns between addresses, somebody at an
- * address of their own signs in within half of that although fifty others guess as fast as they can. Passkeys need no hash
- * and never wait here.
+ * So many at a time that a core is left for the event loop: a hash takes a core for 40 ms, on a thread of the pool. A
+ * hundred wait for four seconds at most. As the queue takes turns between addresses, somebody at an address of their own
+ * signs in within half of that although fifty others guess as fast as they can. Passkeys need no hash and never wait here.
  */
 const queueOptions = { atOnce: availableParallelism() > 2 ? 2 : 1, maxWaiting: 100 };
 

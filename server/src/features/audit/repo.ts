@@ -24,8 +24,8 @@ export const sharedRowMs: Partial<Record<AuditAction, number>> = { 'session.refu
 export const rowsPerDay = 500;
 
 /**
- * Who can get into the account, and who has taken all of it away. These are counted among themselves: whoever has filled
- * the day with other rows does not hide a sign-in of theirs in a row of the owner's.
+ * Actions that give access to an account, or take it away from its owner. They have a daily limit of their own: somebody
+ * who fills the limit with other rows cannot have a sign-in counted in the row of a sign-in of the owner.
  */
 const ofAccess: readonly AuditAction[] = [
   ...(['session.started', 'passkey.added', 'passkey.removed', 'recovery_codes.replaced'] as const),

@@ -60,7 +60,7 @@ const longestWaitMs = 2 * 86_400_000;
 
 /**
  * Moves the rest and the head, whose row is locked first, so that nothing is recorded meanwhile; then whatever else of
- * the creator would wait for the future. Answers whether the head was in the future.
+ * the creator would wait for the future. Returns whether the head was in the future.
  */
 async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boolean> {
   const { creatorId } = month;

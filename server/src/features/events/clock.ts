@@ -57,7 +57,7 @@ export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clo
 
     /**
      * Moves what a creator recorded in the future back to now. Order, sequences, totals and the bytes of events stay;
-     * the month is counted anew. Answers how far the head was ahead, 0 if it was not.
+     * the month is counted anew. Returns how far the head was ahead, 0 if it was not.
      */
     async repairClock(creatorId: string, head: { readonly last_at: number }): Promise<number> {
       const now = clock();

@@ -1,4 +1,4 @@
-/** The only change that is ever made to stored events: the words of a tip are erased. */
+/** The only change that is ever made to the body of a stored event: the words of a tip are erased. */
 import type { Tx } from '../../platform/db/database.ts';
 
 /** The name of a tip without words. */

@@ -128,7 +128,7 @@ const insertAboutSql = `INSERT INTO events (${eventColumns}, subject_id) VALUES 
 
 const traceValues = ({ trace }: PreparedEvent): Value[] => [trace?.clientId ?? null, trace?.traceparent ?? null];
 
-/** The JSON text that sockets, overlays and webhooks send. */
+/** The JSON text that sockets and webhooks send. Screens get a projection of it (projection.ts). */
 function eventBody(
   { id, type, test, replay, creatorId }: PreparedEvent,
   sequence: number | string,
@@ -232,8 +232,8 @@ export interface LocatedEvent extends StoredEvent {
 }
 
 /**
- * The event with an id, searched among so many that are not older than the id itself. An event is as old as its id, or a
- * little younger where the clock of another node is ahead.
+ * The event with an id, searched among up to `searched` events of all creators from `since` on, which lies a little before
+ * the time of the id: the event's time is read before its id is made. It is later where the clock of another node is ahead.
  */
 export function eventById(db: Reader, id: string, since: number, searched: number): Promise<LocatedEvent | undefined> {
   return db.get<LocatedEvent>(

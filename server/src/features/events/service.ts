@@ -41,7 +41,7 @@ export const anyEventTopic = 'events';
  *
  * - A change and its event commit together: the write that makes the change calls `appendEvent`.
  * - `sequence` counts up by one per creator, without gaps, in commit order.
- * - An event is stored once, as the text that is sent to every receiver.
+ * - An event is stored once, as the text that apps are sent. Screens get a projection of it.
  */
 export function createEventLog({
   db,

@@ -3,18 +3,18 @@ import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { setNewest } from '../../platform/lru-map.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 
-/** Pictures that are drawn for one address, which are not those that it asks for: most are kept. */
+/** How many pictures are drawn for one address. Those that come from the cache do not count. */
 const ofAddress = { limit: 120, windowMs: 60_000 };
 
 export interface Drawings<T> {
   /**
-   * Resolves to the kept picture of this key, or draws it for whoever asks. Rejects with a 429 page when too many were
-   * drawn for that address. Addresses that ask at the same time do not share a drawing, because its refusal is for one.
+   * Returns the cached picture of this key, or draws it. Rejects with a 429 page if too many were drawn for the address
+   * of `asker`. Two addresses that ask at the same time share no drawing: the limit of one must not refuse the other.
    */
   get(key: string, asker: string, draw: (network: string) => Promise<T>): Promise<T>;
 }
 
-/** Pictures of public pages, which anybody may ask for. Those asked for last are kept. */
+/** Pictures of public pages, which anybody may ask for. The cache evicts the one that was asked for least recently. */
 export function createDrawings<T>({ take }: Pick<Limiter, 'take'>, maxKept: number): Drawings<T> {
   const kept = new Map<string, T>();
   /** By address and key: requests of one address share a drawing. */

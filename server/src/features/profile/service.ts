@@ -149,8 +149,8 @@ export function createProfiles({ db, origins, clock, newId, accounts, pictures, 
       }),
 
     /**
-     * One from before pictures were encoded anew is so now: what it carries besides its pixels is shown to nobody.
-     * Returns nothing if the creator is suspended.
+     * An avatar that an older version stored as it was uploaded is encoded anew first, so that nobody gets the metadata of
+     * its file. Returns nothing if the creator is suspended.
      */
     async avatar(id: string) {
       const uploaded = await avatarInfo(db, id);

@@ -16,7 +16,7 @@ const colours: Readonly<Record<PageLook, { ground: string; text: string; muted: 
   market: { ground: '#2a0d12', text: '#fff3e2', muted: '#eec9b4', accent: '#ffd166' },
   garden: { ground: '#eef6e9', text: '#1b2e1c', muted: '#48604a', accent: '#1f7a43' },
 };
-/** Pictures of pages that are kept in memory, those asked for last. */
+/** So many pictures are cached. The one that was asked for least recently is evicted. */
 const maxKept = 100;
 
 export interface ShareCardsParts extends Pick<Platform, 'limiter'> {
@@ -26,7 +26,7 @@ export interface ShareCardsParts extends Pick<Platform, 'limiter'> {
 
 export type ShareCards = ReturnType<typeof createShareCards>;
 
-/** The pictures that chat apps show of public pages. Each is drawn once and kept until its page changes. */
+/** The pictures that chat apps show of public pages. A page that has changed gets another one. */
 export function createShareCards({ pictures, profiles, limiter }: ShareCardsParts) {
   const drawings = createDrawings<Uint8Array>(limiter, maxKept);
 

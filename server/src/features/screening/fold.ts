@@ -65,7 +65,7 @@ const saraAm = codeOf('ำ');
 
 /**
  * Two เ are one แ, a mark is written once, ำ may be written in two parts, also around a tone mark, and a vowel sign
- * stands before the tone mark. `unit` is Thai. Answers whether it needs no place of its own.
+ * stands before the tone mark. `unit` is Thai. Returns whether it was joined to a unit before it.
  */
 function joinThai(units: Unit[], unit: Unit): boolean {
   const before = units.at(-1);

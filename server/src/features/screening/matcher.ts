@@ -4,8 +4,8 @@
  * - A letter of a word matches itself, once or repeated: `fuuuck` is found, and `as` does not match `ass`.
  * - A word is found as a whole word, or anywhere if it begins or ends with `*`. Thai is always searched anywhere, because
  *   it has no spaces between words.
- * - Punctuation between letters is passed over. A space is only if the pieces are not all words themselves (`fu ck` and
- *   `f u c k` are found, `pen is` is not), or where the phrase has one.
+ * - Punctuation between letters is skipped. So is a space, where the phrase has one, or if the pieces between the spaces
+ *   are not all common words: `fu ck` and `f u c k` are found, `pen is` is not.
  * - Asterisks, dots and underscores may also stand for one letter each, if the first and the last letter are left:
  *   `d*ck`, `b***h`, `d.ck`. Dots only in a whole word of four letters or more, at least half of which are left.
  * - At least half of the letters found are letters: `a55` is a number, `a55hole` is not.
@@ -65,7 +65,7 @@ export function* createMatcher(lists: readonly WordList[]): Steps<Matcher> {
   };
 }
 
-/** What lies within none of the exceptions of its list. Both are in the order in which they begin. */
+/** The findings that lie within no exception of their list. Both arguments are sorted by `start`. */
 function outside(exceptions: readonly Finding[], found: readonly Finding[]): Finding[] {
   /** Of each list: where the exceptions end that have begun so far. */
   const ends = new Map<number, number>();

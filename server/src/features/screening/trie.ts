@@ -29,8 +29,8 @@ export function* createTrie<Word>(entries: readonly TrieEntry<Word>[]): Steps<Tr
   const childCount = new Uint16Array(most);
   const isEnd = new Uint8Array(most);
   const words = new Map<number, Word[]>();
-  // Those of a node stand side by side: the ones that end there, then those of each child. Of each node, in the order of
-  // the nodes: where its entries begin and end, and how many letters they share.
+  // Sorted, the entries below a node are a range: first the words that end at the node, then the range of each child.
+  // `begin` and `end` hold the range of each node, `depths` how many letters the entries of the range share.
   const sorted = [...entries].sort(byCodes);
   const [begin, end, depths] = [new Uint32Array(most), new Uint32Array(most), new Uint16Array(most)];
   end[0] = sorted.length;

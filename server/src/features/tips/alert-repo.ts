@@ -111,7 +111,7 @@ export async function tipsOfEvents(
   after: number,
   upTo: number,
 ): Promise<TipRow[] | undefined> {
-  // Only the event that a tip was recorded has no subject, or one that is about no tip.
+  // An event without a subject is the `tip.created` of a tip, whose id is in the body, or it is about no tip.
   const events = await db.all<{ subject_id: string | null; body: string | null }>(
     `SELECT subject_id, CASE WHEN subject_id IS NULL AND type = 'tip.created' THEN body END AS body FROM events
      WHERE creator_id = $1 AND sequence > $2 AND sequence <= $3`,

@@ -89,7 +89,7 @@ export interface DaysParts extends Pick<Platform, 'db' | 'zone'> {
   readonly readHead: (creatorId: string) => Promise<DaysHead>;
 }
 
-/** The total without those of the tips that it was summed with. */
+/** The total without the voided tips that it contains. */
 function subtract(total: PartialTotal, voided: readonly VoidedTip[]): PartialTotal {
   const own = voided.filter(({ createdAt }) => createdAt >= total.startsAt && createdAt < total.until);
   const minor = own.reduce((sum, { amountMinor }) => sum + amountMinor, 0);

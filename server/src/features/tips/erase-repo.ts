@@ -2,7 +2,7 @@
  * Erasing the words of a tip, for good. Invariants:
  *
  * - The words go from the tip, from its stored events and from the list of supporters in one write. Nothing else changes
- *   a stored event.
+ *   the body of a stored event.
  * - The amount stays: totals, goals and counts do not change.
  * - A tip without words is shown nowhere in public. An alert that was not shown yet is skipped.
  */

@@ -79,10 +79,12 @@ const pruneBatch = 500;
 const maxSkipped = 500;
 /** How many of the newest tips are searched for those whose alert still waits: more than are shown in a day. */
 const maxQueued = 5_000;
-/** How many of the newest tips are searched for those that may stand in public lists: the most if the first are too few. */
+/**
+ * How many of the newest tips are searched for those that may stand in public lists: `most` if too few of the `first` may.
+ */
 const searched = { first: 1000, most: 20_000 };
 
-/** How many tips one page of recorded ones may read, and how many at once after the first. */
+/** A page that leaves out voided tips reads at most so many tips, after its first read so many at once. */
 const maxPageRead = 1_000;
 const passedOverAtOnce = 100;
 
@@ -257,7 +259,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       return rows.map(repo.toTip);
     },
 
-    /** Who has tipped most today, this month or in all; the first is the first. */
+    /** Who has tipped most today, this month or in all, the highest total first. */
     top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
 
     /** The totals of the last `count` days, oldest first. */

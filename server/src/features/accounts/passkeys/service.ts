@@ -1,8 +1,8 @@
 /**
  * Passkeys (WebAuthn): signing in without a name and without a password.
  *
- * - A challenge is valid once, for five minutes, for one purpose, and only in the browser that requested it. A refused
- *   credential consumes it too.
+ * - A challenge is valid once, for five minutes, for one purpose, and only in the browser that requested it. A credential
+ *   that is refused after its challenge was read consumes it too. One that cannot be read, or is unknown, does not.
  * - The authenticator must verify its user (PIN, finger, face), because passkeys are the only factor.
  * - The relying party is the host of AUTH_URL. Credentials from any other origin are refused.
  * - An attestation is never looked at, and nothing that a browser names is asked for over the network.

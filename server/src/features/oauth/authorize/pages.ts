@@ -24,7 +24,7 @@ export interface AuthorizeParts extends Pick<Platform, 'vault' | 'clock' | 'limi
   readonly issuer: string;
 }
 
-/** The decision on an older consent page is not accepted: the page is shown again. */
+/** An approval on an older consent page is not accepted: the page is shown again. A denial is accepted on any. */
 const ticketMs = 3_600_000;
 
 /** Only the POST changes anything. It approves exactly what the consent page showed. */

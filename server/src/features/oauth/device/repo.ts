@@ -9,7 +9,7 @@ export interface DeviceRow {
   created_at: number;
   expires_at: number;
   decision: 'approved' | 'denied' | null;
-  /** Empty until somebody has decided, like the next two. */
+  /** Empty until somebody has decided; `grant_id` and `grant_scope` until somebody has approved. */
   creator_id: string;
   grant_id: string;
   grant_scope: string;
@@ -22,7 +22,7 @@ type NewDevice = Pick<DeviceRow, 'hash' | 'client_id' | 'scope' | 'address' | 'c
   readonly user_code_hash: string;
 };
 
-/** Returns false if another request has this code of people. */
+/** Returns false if another request has this user code. */
 async function insertDevice(tx: Tx, device: NewDevice): Promise<boolean> {
   const added = await tx.run(
     `INSERT INTO device_codes (hash, user_code_hash, client_id, scope, address, created_at, expires_at)
@@ -65,7 +65,10 @@ async function decide(tx: Tx, hash: string, decision: 'approved' | 'denied', cre
   return changed === 1;
 }
 
-/** The first decision counts. Returns whether this is it. The calling write must approve a grant, and then name it. */
+/**
+ * Approves the request of a device. Returns false if somebody has decided before. The calling write must then approve a
+ * grant, and name it by `setDeviceGrant`.
+ */
 export const claimDevice = (tx: Tx, hash: string, creatorId: string, now: number): Promise<boolean> =>
   decide(tx, hash, 'approved', creatorId, now);
 

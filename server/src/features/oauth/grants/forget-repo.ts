@@ -109,9 +109,9 @@ export function unsweptGrant(db: Reader, before: number): Promise<FamilyKey | un
 }
 
 /**
- * Removes an ended grant whose families are gone, unless it is the one that tells that this app once acted for the
- * creator: the last one that was used. So there is one at most of each app and creator. Its codes are gone: used ones
- * with their families, unused ones soon after they expired.
+ * Deletes an ended grant whose families are gone. The last grant that was used stays, because it tells that this app once
+ * acted for the creator; so at most one such grant of each app and creator is left. The codes of the grant are gone
+ * before: used ones with their families, unused ones soon after they expired.
  */
 async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void> {
   const grant = [creator_id, id];
@@ -128,7 +128,7 @@ async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void>
   await tx.run('UPDATE grants SET swept = 1 WHERE creator_id = $1 AND id = $2', grant);
 }
 
-/** Deletes up to `limit` codes that expired unused before `before`. Unknown codes are answered like expired ones. */
+/** Deletes up to `limit` codes that expired unused before `before`. An unknown code has the error of an expired one. */
 function forgetUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM authorization_codes WHERE (creator_id, hash) IN

@@ -5,14 +5,17 @@ import * as repo from './forget-repo.ts';
 
 /** Long enough to investigate an incident, and for a stolen token to give itself away. */
 const retentionMs = 30 * 86_400_000;
-/** An expired code is refused like an unknown one; for this long the app is told which of the two it was. */
+/** The error of an expired code is that of an unknown one. For this long its description says that the code has expired. */
 const unusedCodesRetentionMs = 3_600_000;
 const deleteBatch = 500;
 
 /** Called between two writes with the time that the last one took. */
 export type BetweenWrites = (tookMs: number) => Promise<void>;
 
-/** What the clock ends of grants, families, tokens, codes and apps. Whoever still shows it is refused as unknown. */
+/**
+ * Deletes grants, families, tokens, codes and apps some time after their end. A token or code that was deleted is refused
+ * as an unknown one.
+ */
 export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const { writes } = repo;
 

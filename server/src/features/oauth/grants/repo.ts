@@ -5,8 +5,8 @@ import { setDeviceGrant } from '../device/repo.ts';
 import { endDevice, insertFamily, isPublicApp, type NewFamily } from './families-repo.ts';
 
 /**
- * The writes that approve and end grants. A feature whose rows depend on grants implements them: each calls the function
- * of the same name below, then changes its own rows in the same transaction.
+ * The writes that approve and end grants. A feature whose rows depend on grants implements them: each calls
+ * `approveGrant` or `endGrant` below, then changes its own rows in the same transaction.
  */
 export interface GrantWrites {
   /** Returns the id of the live grant. */

@@ -1,8 +1,8 @@
 /**
- * JWTs signed with ES256 (RFC 7515) that only we read. This is our own code because there is so little to check: a token
- * that does not begin with the very header that we write is not ours, and claims are parsed after their signature was
- * verified. A library would verify on a thread of the pool, where a token waits for a core while passwords are hashed
- * (docs/decisions/own-token-signer.md).
+ * JWTs signed with ES256 (RFC 7515). Anybody can verify ours by the published keys; this server reads no others. The code
+ * is our own because there is so little to check: a token that does not begin with the very header that we write is not
+ * ours, and claims are parsed after their signature was verified. A library would verify on a thread of the pool, where a
+ * token waits for a core while passwords are hashed (docs/decisions/own-token-signer.md).
  */
 import { type KeyObject, sign, verify } from 'node:crypto';
 

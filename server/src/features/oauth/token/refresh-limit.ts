@@ -18,12 +18,12 @@ export type RefreshLimit = ReturnType<typeof createRefreshLimit>;
  * An app refreshes each family once in the life of an access token, so the limit is far above what even a hundred devices
  * need. It bounds the rotated tokens, which are kept for 30 days: 144,000 a day of one app and creator at the usual life.
  *
- * For whom a refresh counts is in the database. Of the newest tokens it is remembered, so that who refreshes often causes
- * no reads.
+ * The database says for whom a refresh counts. For the newest tokens the answer is cached, so that an app that refreshes
+ * often causes no reads.
  */
 export function createRefreshLimit(limiter: Platform['limiter'], accessTokenSeconds: number) {
   const rule = { limit: mostRefreshes, windowMs: Math.min(accessTokenSeconds, hour) * 1000 };
-  /** By the key of a refresh token that nobody has shown yet. The oldest is first. */
+  /** By the key of a refresh token that was not used yet. */
   const remembered = new Map<string, Counted>();
 
   return {
