@@ -130,12 +130,12 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
     applyAsked: none,
   },
   'live/repo.ts': { insertLink: 'moderator_link.created', deleteLink: 'moderator_link.revoked' },
-  'oauth/grants/forget-repo.ts': {
-    forgetRotated: none,
-    forgetFamily: none,
-    forgetGrant: none,
-    forgetUnusedCodes: none,
-    forgetApps: none,
+  'oauth/grants/prune-repo.ts': {
+    deleteRotatedTokens: none,
+    pruneFamily: none,
+    pruneGrant: none,
+    deleteUnusedCodes: none,
+    deleteUnusedApps: none,
   },
   'oauth/grants/app-end-repo.ts': { deleteApp: 'app.deleted', endGrantsOfApp: 'grant.ended' },
   'oauth/grants/repo.ts': { upsertLastUses: none },

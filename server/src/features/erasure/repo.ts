@@ -1,7 +1,7 @@
 /** Erasing the words of tips wherever they are stored, and erasures of all tips of a name. */
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 import type { EventPosition, PreparedEvent } from '../events/index.ts';
-import { forgetKnownName, nameKey } from '../screening/index.ts';
+import { nameKey, removeKnownName } from '../screening/index.ts';
 import { eraseTip } from '../tips/index.ts';
 import { forgetAnswers } from '../webhooks/index.ts';
 
@@ -13,7 +13,7 @@ async function eraseWords(tx: Tx, tipId: string, skipped: PreparedEvent): Promis
   const { creatorId } = skipped;
   const erased = await eraseTip(tx, tipId, skipped);
   if (!erased) return null;
-  await forgetKnownName(tx, creatorId, nameKey(erased.displayName ?? erased.name));
+  await removeKnownName(tx, creatorId, nameKey(erased.displayName ?? erased.name));
   await forgetAnswers(tx, creatorId, erased.eventIds);
   return { sequence: erased.sequence };
 }

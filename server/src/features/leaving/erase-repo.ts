@@ -13,7 +13,7 @@ const deleteSql = (table: string, owned: string): Sql => {
 };
 
 /**
- * Families and refresh tokens go by themselves (`forgetFamiliesOf`), the apps of an account by `deleteApp`, and the
+ * Families and refresh tokens go by themselves (`deleteFamiliesOf`), the apps of an account by `deleteApp`, and the
  * creator's own row goes last.
  */
 const apart = ['creators', 'families', 'refresh_tokens', 'apps'];

@@ -8,7 +8,7 @@ import * as repo from './erase-repo.ts';
 
 export interface EraseParts {
   readonly db: Database;
-  readonly grants: Pick<Grants, 'revoke' | 'announce' | 'forgetFamiliesOf' | 'deleteApp'>;
+  readonly grants: Pick<Grants, 'revoke' | 'announce' | 'deleteFamiliesOf' | 'deleteApp'>;
 }
 
 const batchRows = 200;
@@ -45,7 +45,7 @@ export function createErase({ db, grants }: EraseParts) {
       }
       // Open connections, also those of overlays.
       grants.announce(creatorId);
-      await grants.forgetFamiliesOf(creatorId, between);
+      await grants.deleteFamiliesOf(creatorId, between);
       let total = 0;
       for (const table of repo.tablesOfCreator)
         total += await inBatches(batchOf(table), between, (limit) =>

@@ -9,8 +9,8 @@ export type {
   ConnectedCreatorRow as ConnectedCreator,
   ConnectionRow as Connection,
 } from './grants/connections-repo.ts';
-export type { BetweenWrites } from './grants/forget.ts';
 export { createLastUsed, type LastUsed } from './grants/last-used.ts';
+export type { BetweenWrites } from './grants/prune.ts';
 export {
   type Approval,
   approveGrant,

@@ -1,5 +1,5 @@
 export { countChange } from './change-limit.ts';
 export { nameKey } from './fold.ts';
 export { screeningPages } from './pages.ts';
-export { addKnownName, forgetKnownName } from './repo.ts';
+export { addKnownName, removeKnownName } from './repo.ts';
 export { createScreening, type Screening } from './service.ts';

@@ -83,7 +83,7 @@ export async function addKnownName(tx: Tx, creatorId: string, name: string): Pro
 }
 
 /** New tips of this name are held again, where new names are. */
-export async function forgetKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
+export async function removeKnownName(tx: Tx, creatorId: string, name: string): Promise<void> {
   await tx.run('DELETE FROM known_names WHERE creator_id = $1 AND name IN ($2, $3)', [
     creatorId,
     name,

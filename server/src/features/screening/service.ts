@@ -50,17 +50,17 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
   let entries = 0;
 
   function remember(creatorId: string, cached: Cached): Cached {
-    forget(creatorId);
+    evict(creatorId);
     cache.set(creatorId, cached);
     entries += cached.size;
     for (const [oldest] of cache) {
       if (oldest === creatorId || (cache.size <= maxCreators && entries <= maxEntries)) break;
-      forget(oldest);
+      evict(oldest);
     }
     return cached;
   }
 
-  function forget(creatorId: string): void {
+  function evict(creatorId: string): void {
     entries -= cache.get(creatorId)?.size ?? 0;
     cache.delete(creatorId);
   }

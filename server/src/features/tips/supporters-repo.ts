@@ -121,14 +121,14 @@ async function openList(
     day_starts_at: Math.max(old.day_starts_at, dayStartsAt),
     month_starts_at: Math.max(old.month_starts_at, monthStartsAt),
   };
-  const over = [
+  const endedPeriods = [
     ...(found.time_zone === zone ? [] : ['all']),
     ...(list.month_starts_at === old.month_starts_at ? [] : ['month']),
     ...(list.day_starts_at === old.day_starts_at ? [] : ['day']),
   ];
-  for (const period of over)
+  for (const period of endedPeriods)
     await tx.run('DELETE FROM supporter_sums WHERE creator_id = $1 AND period = $2', [creatorId, period]);
-  if (over.length > 0)
+  if (endedPeriods.length > 0)
     await tx.run(
       `UPDATE supporter_lists SET time_zone = $2, day_starts_at = $3, month_starts_at = $4, created_at = $5, sequence = $6
        WHERE creator_id = $1`,

@@ -10,7 +10,7 @@ import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import * as appEnd from './app-end-repo.ts';
 import * as connections from './connections-repo.ts';
 import { deletedAppsInParts } from './deleted-apps.ts';
-import { type BetweenWrites, createForgetting } from './forget.ts';
+import { type BetweenWrites, createPruning } from './prune.ts';
 import { familyPartsOf, type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import type * as repo from './repo.ts';
 
@@ -222,6 +222,6 @@ export function createGrants(parts: GrantsParts) {
       return found;
     },
 
-    ...createForgetting({ db, clock }),
+    ...createPruning({ db, clock }),
   };
 }

@@ -161,7 +161,7 @@ test('a key of another form is invalid_request and uses nothing up', async (t) =
   tokensOf(await send(first.refresh_token, 'x'.repeat(255)));
 });
 
-test('replaced tokens are forgotten like rotated ones', async (t) => {
+test('replaced tokens are deleted like rotated ones', async (t) => {
   const { app, clock, first, send } = await connected(t);
   const { db, grants } = app.runtime;
   const count = async () => (await db.all('SELECT hash FROM refresh_tokens')).length;
@@ -174,7 +174,7 @@ test('replaced tokens are forgotten like rotated ones', async (t) => {
   tokensOf(await send(last.refresh_token));
 });
 
-test('a family with many replaced tokens is forgotten whole', async (t) => {
+test('a family with many replaced tokens is deleted whole', async (t) => {
   const { app, clock, creator, client, first, send } = await connected(t);
   const { db, grants } = app.runtime;
   for (let i = 0; i < 5; i++) tokensOf(await send(first.refresh_token, 'key'));

@@ -1,5 +1,5 @@
 /**
- * What is forgotten of grants, and when (contract: a rotated refresh token 30 days after its rotation, everything of a
+ * What is deleted of grants, and when (contract: a rotated refresh token 30 days after its rotation, everything of a
  * family 30 days after its end or expiry).
  *
  * - Each write removes a bounded number of rows, because a store can hold millions of them.
@@ -51,7 +51,7 @@ async function removeTokens(tx: Tx, tokens: readonly { hash: string }[]): Promis
 const rotated = inList('SELECT hash FROM refresh_tokens WHERE used_at IS NOT NULL AND hash IN');
 
 /** Removes those of these tokens that were rotated. */
-async function forgetRotated(tx: Tx, hashes: readonly string[]): Promise<void> {
+async function deleteRotatedTokens(tx: Tx, hashes: readonly string[]): Promise<void> {
   await removeTokens(tx, await tx.all(rotated, [JSON.stringify(hashes)]));
 }
 
@@ -61,7 +61,7 @@ export interface FamilyKey {
 }
 
 /** Families that ended or expired before this instant, the oldest first. */
-export function familiesOver(db: Reader, before: number, limit: number): Promise<FamilyKey[]> {
+export function familiesEndedBefore(db: Reader, before: number, limit: number): Promise<FamilyKey[]> {
   return db.all(
     `SELECT creator_id, id FROM families WHERE COALESCE(ended_at, expires_at) < $1
      ORDER BY COALESCE(ended_at, expires_at) LIMIT $2`,
@@ -82,7 +82,7 @@ export function familiesOfCreator(db: Reader, creatorId: string, limit: number):
 }
 
 /** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
-async function forgetFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
+async function pruneFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
   const tokens = await tx.all<{ hash: string }>(
     `WITH RECURSIVE chain (hash, successor_hash, place) AS (
        SELECT hash, successor_hash, 1 FROM refresh_tokens
@@ -113,7 +113,7 @@ export function unsweptGrant(db: Reader, before: number): Promise<FamilyKey | un
  * acted for the creator; so at most one such grant of each app and creator is left. The codes of the grant are gone
  * before: used ones with their families, unused ones soon after they expired.
  */
-async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void> {
+async function pruneGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void> {
   const grant = [creator_id, id];
   const used = await tx.run('DELETE FROM grant_uses WHERE creator_id = $1 AND grant_id = $2', grant);
   if (used === 0) {
@@ -129,7 +129,7 @@ async function forgetGrant(tx: Tx, { creator_id, id }: FamilyKey): Promise<void>
 }
 
 /** Deletes up to `limit` codes that expired unused before `before`. An unknown code has the error of an expired one. */
-function forgetUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
+function deleteUnusedCodes(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM authorization_codes WHERE (creator_id, hash) IN
        (SELECT creator_id, hash FROM authorization_codes WHERE used_at IS NULL AND expires_at < $1 LIMIT $2)`,
@@ -143,14 +143,14 @@ const deleteUnused = inList(
 );
 
 /** Removes those of these deleted apps that never acted for anybody. */
-async function forgetApps(tx: Tx, ids: readonly string[]): Promise<void> {
+async function deleteUnusedApps(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.run(deleteUnused, [JSON.stringify(ids)]);
 }
 
 export const writes = defineWrites(import.meta.url, {
-  forgetRotated,
-  forgetFamily,
-  forgetGrant,
-  forgetUnusedCodes,
-  forgetApps,
+  deleteRotatedTokens,
+  pruneFamily,
+  pruneGrant,
+  deleteUnusedCodes,
+  deleteUnusedApps,
 });

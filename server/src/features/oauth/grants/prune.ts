@@ -1,7 +1,7 @@
 import { timeText } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { deletedAppsInParts } from './deleted-apps.ts';
-import * as repo from './forget-repo.ts';
+import * as repo from './prune-repo.ts';
 
 /** Long enough to investigate an incident, and for a stolen token to give itself away. */
 const retentionMs = 30 * 86_400_000;
@@ -16,11 +16,11 @@ export type BetweenWrites = (tookMs: number) => Promise<void>;
  * Deletes grants, families, tokens, codes and apps some time after their end. A token or code that was deleted is refused
  * as an unknown one.
  */
-export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
+export function createPruning({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   const { writes } = repo;
 
   async function family(key: repo.FamilyKey): Promise<void> {
-    while (!(await db.write(writes.forgetFamily, key, deleteBatch, clock())));
+    while (!(await db.write(writes.pruneFamily, key, deleteBatch, clock())));
   }
 
   async function families(next: () => Promise<repo.FamilyKey[]>, between?: BetweenWrites): Promise<void> {
@@ -44,7 +44,7 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
         const rotated = tokens.filter(({ used_at }) => used_at !== null && used_at < before);
         if (rotated.length > 0)
           await db.write(
-            writes.forgetRotated,
+            writes.deleteRotatedTokens,
             rotated.map(({ hash }) => hash),
           );
         for (const token of tokens)
@@ -59,32 +59,32 @@ export function createForgetting({ db, clock }: Pick<Platform, 'db' | 'clock'>) 
     /** Families that ended or expired, then grants that ended. */
     async pruneEnded(): Promise<void> {
       const before = clock() - retentionMs;
-      await families(() => repo.familiesOver(db, before, deleteBatch));
+      await families(() => repo.familiesEndedBefore(db, before, deleteBatch));
       for (;;) {
         const grant = await repo.unsweptGrant(db, before);
         if (!grant) return;
         await families(() => repo.familiesOf(db, grant.creator_id, grant.id, deleteBatch));
-        await db.write(writes.forgetGrant, grant);
+        await db.write(writes.pruneGrant, grant);
       }
     },
 
     /** All families of a creator whose account is being deleted. */
-    forgetFamiliesOf: (creatorId: string, between?: BetweenWrites): Promise<void> =>
+    deleteFamiliesOf: (creatorId: string, between?: BetweenWrites): Promise<void> =>
       families(() => repo.familiesOfCreator(db, creatorId, deleteBatch), between),
 
     async pruneCodes(): Promise<void> {
       const before = clock() - unusedCodesRetentionMs;
-      while ((await db.write(writes.forgetUnusedCodes, before, deleteBatch)) > 0);
+      while ((await db.write(writes.deleteUnusedCodes, before, deleteBatch)) > 0);
     },
 
     async pruneApps(): Promise<void> {
       const before = clock() - retentionMs;
       for await (const deleted of deletedAppsInParts(db)) {
-        const over = deleted.filter(({ deleted_at, has_grants }) => deleted_at < before && !has_grants);
-        if (over.length > 0)
+        const unused = deleted.filter(({ deleted_at, has_grants }) => deleted_at < before && !has_grants);
+        if (unused.length > 0)
           await db.write(
-            writes.forgetApps,
-            over.map(({ id }) => id),
+            writes.deleteUnusedApps,
+            unused.map(({ id }) => id),
           );
       }
     },

@@ -28,30 +28,30 @@ async function setup(t: TestContext) {
   const { creator, client } = await parties(app);
   const count = async (table: string) =>
     Number((await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n ?? 0);
-  const forget = async () => {
+  const prune = async () => {
     await grants.pruneTokens();
     await grants.pruneEnded();
     await grants.pruneCodes();
     await grants.pruneApps();
   };
-  return { ...app, app, db, grants, creator, client, count, forget };
+  return { ...app, app, db, grants, creator, client, count, prune };
 }
 
 test('a year of refreshes keeps a month of tokens, and a reuse within it still ends the family', async (t) => {
-  const { http, app, clock, creator, client, count, forget } = await setup(t);
+  const { http, app, clock, creator, client, count, prune } = await setup(t);
   const first = await connect(app, creator, client);
   const history = [first];
   let most = 0;
   for (let passed = 3; passed < 360; passed += 3) {
     clock.advance(3 * day);
     history.push(tokensOf(await refresh(http, client, history.at(-1)?.refresh_token ?? '')));
-    if (passed % 9 === 0) await forget();
+    if (passed % 9 === 0) await prune();
     most = Math.max(most, await count('refresh_tokens'));
   }
   assert.ok(most <= 15, `${most} tokens`);
   assert.equal(await count('families'), 1);
   const newest = history.at(-1) ?? first;
-  // Forgotten: refused, and ends nothing.
+  // Deleted: refused, and ends nothing.
   assertRefused(await refresh(http, client, first.refresh_token), 400, 'invalid_grant');
   assert.equal((await callMe(http, newest.access_token)).statusCode, 200);
   assert.deepEqual((await introspect(http, client, newest.refresh_token)).json().active, true);
@@ -60,13 +60,13 @@ test('a year of refreshes keeps a month of tokens, and a reuse within it still e
   assertRefused(await refresh(http, client, newest.refresh_token), 400, 'invalid_grant');
   // The chain lost its first tokens and is still found to its last one.
   clock.advance(31 * day);
-  await forget();
+  await prune();
   assert.deepEqual([await count('refresh_tokens'), await count('families')], [0, 0]);
   assert.equal(await count('authorization_codes'), 0);
 });
 
 test('an idle family goes 30 days after its token expired, an ended one 30 days after its end, others stay', async (t) => {
-  const { http, app, clock, creator, client, count, forget } = await setup(t);
+  const { http, app, clock, creator, client, count, prune } = await setup(t);
   const idle = await connect(app, creator, client);
   const ended = await connect(app, creator, client);
   const rotated = tokensOf(await refresh(http, client, ended.refresh_token));
@@ -75,28 +75,28 @@ test('an idle family goes 30 days after its token expired, an ended one 30 days 
   let live = await connect(app, creator, client);
   const code = await approve(app.runtime, creator, client);
   clock.advance(30 * day - 1);
-  await forget();
+  await prune();
   assert.equal(await count('families'), 3);
   live = tokensOf(await refresh(http, client, live.refresh_token));
   clock.advance(2);
-  await forget();
+  await prune();
   assert.equal(await count('families'), 2);
   assertRefused(await refresh(http, client, rotated.refresh_token), 400, 'invalid_grant');
   assert.equal((await callMe(http, live.access_token)).statusCode, 200);
   assertRefused(await exchange(http, client, code), 400, 'invalid_grant');
   clock.advance(60 * day - 60_002);
   live = tokensOf(await refresh(http, client, live.refresh_token));
-  await forget();
+  await prune();
   assert.equal(await count('families'), 2, 'expired just now');
   clock.advance(30 * day + 60_001);
-  await forget();
+  await prune();
   assert.equal(await count('families'), 1);
   assertRefused(await refresh(http, client, idle.refresh_token), 400, 'invalid_grant');
   tokensOf(await refresh(http, client, live.refresh_token));
 });
 
 test('long chains are removed in pieces, also one that begins with a token of the older form', async (t) => {
-  const { http, app, db, clock, creator, client, count, forget, grants } = await setup(t);
+  const { http, app, db, clock, creator, client, count, prune, grants } = await setup(t);
   const { refresh_token } = await connect(app, creator, client);
   const old = newSecret('njr');
   await execute(db, 'UPDATE refresh_tokens SET hash = $2 WHERE hash = $1', [
@@ -128,11 +128,11 @@ test('long chains are removed in pieces, also one that begins with a token of th
   await grants.pruneEnded();
   assert.deepEqual([await count('refresh_tokens'), await count('families'), await count('grants')], [0, 0, 0]);
   assertRefused(await refresh(http, client, other.refresh_token), 400, 'invalid_grant');
-  await forget();
+  await prune();
 });
 
 test('of ended grants one is kept for each app that acted for a creator, and none that never did', async (t) => {
-  const { http, app, runtime, clock, creator, client, count, forget, grants } = await setup(t);
+  const { http, app, runtime, clock, creator, client, count, prune, grants } = await setup(t);
   for (let round = 0; round < 5; round++) {
     const { access_token } = await connect(app, creator, client);
     if (round % 2 === 0) assert.equal((await callMe(http, access_token)).statusCode, 200);
@@ -142,7 +142,7 @@ test('of ended grants one is kept for each app that acted for a creator, and non
   }
   assert.equal(await count('grants'), 5);
   clock.advance(30 * day);
-  await forget();
+  await prune();
   assert.equal(await count('grants'), 1);
   assert.deepEqual(
     (await grants.appsEver(creator.creatorId)).map(({ id }) => id),
@@ -150,8 +150,8 @@ test('of ended grants one is kept for each app that acted for a creator, and non
   );
 });
 
-test('a deleted app is forgotten at once if nobody connected it, after 30 days unless it acted for somebody', async (t) => {
-  const { http, app, runtime, clock, creator, count, forget, grants } = await setup(t);
+test('a deleted app is deleted at once if nobody connected it, after 30 days unless it acted for somebody', async (t) => {
+  const { http, app, runtime, clock, creator, count, prune, grants } = await setup(t);
   const add = () =>
     runtime.apps.add({ name: 'Goal Bot', redirectUris: ['https://app.example/callback'], ownerId: creator.creatorId });
   const before = await count('apps');
@@ -166,10 +166,10 @@ test('a deleted app is forgotten at once if nobody connected it, after 30 days u
   await runtime.webhooks.add(acted.clientId, { url: 'https://hooks.example/', types: null, description: null });
   await grants.deleteApp(creator.creatorId, acted.clientId);
   clock.advance(29 * day);
-  await forget();
+  await prune();
   assert.equal(await count('apps'), before + 2);
   clock.advance(2 * day);
-  await forget();
+  await prune();
   await runtime.webhooks.prune();
   assert.equal(await count('apps'), before + 1);
   assert.equal(await count('webhook_endpoints'), 0);
@@ -180,20 +180,20 @@ const numbered = (into: string, count: number, selected: string): string =>
   `INSERT INTO ${into} WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
    SELECT ${selected} FROM numbers`;
 
-test('whoever forgets the families of an account is called between two of them, to renew a lease', async (t) => {
+test('whoever deletes the families of an account is called between two of them, to renew a lease', async (t) => {
   const { app, grants, creator, client, count } = await setup(t);
   for (let i = 0; i < 3; i++) await connect(app, creator, client);
   const before = await count('families');
   const left: number[] = [];
-  await grants.forgetFamiliesOf(creator.creatorId, async () => void left.push(await count('families')));
+  await grants.deleteFamiliesOf(creator.creatorId, async () => void left.push(await count('families')));
   assert.deepEqual(
     left,
     Array.from({ length: before }, (_, i) => before - 1 - i),
   );
 });
 
-test('an ended grant is forgotten as quickly beside thousands of others of its creator', async (t) => {
-  const { app, db, clock, client, count, forget } = await setup(t);
+test('an ended grant is pruned as quickly beside thousands of others of its creator', async (t) => {
+  const { app, db, clock, client, count, prune } = await setup(t);
   const make = async (creatorId: string, grants: number, endedAt: number) => {
     const [id, family] = [`'grt_${endedAt}_' || i`, `'fam_${endedAt}_' || i`];
     const columns = 'grants (creator_id, id, client_id, scope, created_at, ended_at)';
@@ -207,17 +207,17 @@ test('an ended grant is forgotten as quickly beside thousands of others of its c
     await execute(db, numbered(families, grants, `'${creatorId}', ${family}, ${id}, '', 0, 0, ${endedAt}`));
   };
   /** Returns how long processors were busy. */
-  const forgetFifty = async (creatorId: string): Promise<number> => {
+  const pruneFifty = async (creatorId: string): Promise<number> => {
     await make(creatorId, 50, clock() - 31 * day);
     const before = process.cpuUsage();
-    await forget();
+    await prune();
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };
-  const few = await forgetFifty((await makeCreator(app.runtime)).creatorId);
+  const few = await pruneFifty((await makeCreator(app.runtime)).creatorId);
   const { creatorId } = await makeCreator(app.runtime);
   await make(creatorId, 20_000, clock() - day);
-  const many = await forgetFifty(creatorId);
+  const many = await pruneFifty(creatorId);
   assert.ok(many < 3 * few + 50, `${many} ms, and ${few} ms without others`);
   assert.equal(await count('grants'), 20_002, 'one is kept of each creator');
   assert.equal(await count('authorization_codes'), 20_000, 'a used code goes with its family');
@@ -261,5 +261,5 @@ test('thousands of deleted apps are looked through a part at a time', async (t) 
   const live = 'SELECT count(*) AS n FROM grants WHERE ended_at IS NULL';
   assert.equal(Number((await db.get<{ n: number }>(live))?.n), 0, 'the one that was left has ended');
   assert.ok((await iterationsOf(grants.pruneApps())) >= 6);
-  assert.equal(await count('apps'), before + 2_999, 'the one that nobody connected is forgotten');
+  assert.equal(await count('apps'), before + 2_999, 'the one that nobody connected is deleted');
 });
