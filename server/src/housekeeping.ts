@@ -18,7 +18,7 @@ export const jobs: Record<string, Job> = {
   'copy the database': { everyMs: minute / 6, run: ({ copies }) => copies?.tick() },
   // So that what was erased leaves the files within a minute.
   'truncate the log of the database': { everyMs: minute, run: ({ db }) => db.truncateLog?.() },
-  'seal anew with a new key': { everyMs: minute, run: ({ sealing }) => sealing.goOn() },
+  'seal anew with a new key': { everyMs: minute, run: ({ sealing }) => sealing.resume() },
   'check the clock': { everyMs: minute, run: reportClock },
   'forget ended tokens': { everyMs: minute, run: ({ tokens }) => tokens.sweep() },
   'prune signing keys': prunes(hour, ({ keys }) => keys.prune()),

@@ -3,8 +3,8 @@ import { hostname } from 'node:os';
 import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
 
-/** A node says this often that it lives, and reads which key seals if no hint told it before. */
-const everyMs = 15_000;
+/** A node writes its row this often, and reads which key seals if it missed the hint. */
+const heartbeatMs = 15_000;
 const topic = 'sealing';
 
 export type NodesParts = Pick<Platform, 'db' | 'hub' | 'log' | 'vault'>;
@@ -22,9 +22,9 @@ export function createNodes({ db, hub, log, vault }: NodesParts) {
     refresh,
     live: () => repo.liveNodes(db),
     /** Tells all nodes that another key seals. */
-    tell: () => hub.publish(topic, 'begun'),
+    announce: () => hub.publish(topic, 'begun'),
 
-    /** This process is a node from now on. Returns what ends that. */
+    /** Registers this process as a node. `close` removes it. */
     async join(): Promise<{ close(): Promise<void> }> {
       const node = {
         id: randomUUID(),
@@ -32,14 +32,14 @@ export function createNodes({ db, hub, log, vault }: NodesParts) {
         secret_keys: [vault.keyId, ...(vault.oldKeyId === undefined ? [] : [vault.oldKeyId])].join(' '),
       };
       let written: string | undefined;
-      const say = async () => {
+      const heartbeat = async () => {
         const sealing_key = vault.sealingKey() ?? '';
         await db.write(repo.writes.setNode, { ...node, sealing_key });
         written = sealing_key;
       };
-      const follow = async () => {
+      const refreshAndReport = async () => {
         await refresh();
-        if ((vault.sealingKey() ?? '') !== written) await say();
+        if ((vault.sealingKey() ?? '') !== written) await heartbeat();
         if (vault.sealingKey() === undefined)
           log.error(
             'SECRET_KEY was replaced. Start this node with the new one, and with the old one in SECRET_KEY_OLD.',
@@ -48,18 +48,19 @@ export function createNodes({ db, hub, log, vault }: NodesParts) {
       const tryTo = (step: () => Promise<void>) =>
         step().catch((err) => log.warn({ err }, 'this node could not tell which key it seals with'));
 
-      // First the row, then the look at the database: whoever begins a rotation finds this node, or is found by it.
-      await say();
-      await follow();
-      const timer = setInterval(() => void tryTo(() => say().then(follow)), everyMs).unref();
-      const endings = [
-        hub.subscribe(topic, () => void tryTo(follow)),
-        db.onExternalChange?.(() => void tryTo(follow)),
+      // The row is written before the sealing key is read: a rotation that begins meanwhile finds the row of this node, or
+      // this node reads its key.
+      await heartbeat();
+      await refreshAndReport();
+      const timer = setInterval(() => void tryTo(() => heartbeat().then(refreshAndReport)), heartbeatMs).unref();
+      const cleanups = [
+        hub.subscribe(topic, () => void tryTo(refreshAndReport)),
+        db.onExternalChange?.(() => void tryTo(refreshAndReport)),
         () => clearInterval(timer),
       ];
       return {
         async close() {
-          for (const end of endings) end?.();
+          for (const cleanup of cleanups) cleanup?.();
           await tryTo(() => db.write(repo.writes.deleteNode, node.id).then(() => {}));
         },
       };

@@ -59,7 +59,7 @@ const now = {
 };
 const withNow = (sql: (now: string) => string): Sql => ({ sqlite: sql(now.sqlite), postgres: sql(now.postgres) });
 
-/** A node that has said nothing for this long is dead. */
+/** A node without a heartbeat for this long is dead. */
 const liveMs = 60_000;
 
 const liveNodesSql = withNow(

@@ -133,8 +133,8 @@ test('a rotation that stopped in the middle needs the old key, and a server goes
   await assert.rejects(wrong.runtime.sealing.check(), /SECRET_KEY_OLD has another key than is needed/);
 
   // The first run seals the rest, the second finds nothing.
-  await next.runtime.sealing.goOn();
-  await next.runtime.sealing.goOn();
+  await next.runtime.sealing.resume();
+  await next.runtime.sealing.resume();
   assert.equal((await next.runtime.sealing.status()).complete, true);
   await assertNoneOpens(next.runtime, firstKey);
   await early.runtime.sealing.check();
@@ -224,8 +224,8 @@ test('a rotation back to an earlier key is not complete because the earlier one 
   assert.equal((await back.runtime.sealing.status()).complete, false);
   const alone = await buildApp(t, { ...store, ...after });
   await assert.rejects(alone.runtime.sealing.check(), /SECRET_KEY_OLD is needed: \d+ secrets/);
-  await back.runtime.sealing.goOn();
-  await back.runtime.sealing.goOn();
+  await back.runtime.sealing.resume();
+  await back.runtime.sealing.resume();
   assert.equal((await back.runtime.sealing.status()).complete, true);
   await assertNoneOpens(back.runtime, thirdKey);
   await alone.runtime.sealing.check();

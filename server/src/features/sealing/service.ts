@@ -5,8 +5,8 @@
  *   it is set, otherwise SECRET_KEY.
  * - A rotation begins when the database names SECRET_KEY. It is refused while a live node lacks one of the two keys, so
  *   whatever a node seals afterwards, all others can open.
- * - Then every sealed value is sealed anew, in small batches. A value names its key, so nothing else records how far
- *   this has come: the command, or the job of any server, goes on wherever a killed process has stopped.
+ * - Then every sealed value is sealed anew, in small batches. A value names its key, so no progress is recorded: when a
+ *   process is killed, the command or the job of any server continues with the values that are left.
  * - A value is replaced only if it is still the one that was read: what a user replaces meanwhile is kept.
  * - The rotation is complete when every live node seals with SECRET_KEY, its last write with the old key has ended, and
  *   a pass after that finds nothing to do.
@@ -31,13 +31,13 @@ class SealingError extends Error {
 
 interface Rotation {
   readonly complete: boolean;
-  /** Sealed values. */
+  /** How many sealed values there are. */
   readonly secrets: number;
-  /** Those that were sealed anew now. */
+  /** How many of them this pass has sealed anew. */
   readonly resealed: number;
-  /** Those that changed meanwhile, and are looked at again. */
+  /** Values that changed meanwhile. The next pass reads them again. */
   readonly changed: number;
-  /** Those that no configured key opens: table, column and id. */
+  /** Values that no configured key opens: table, column and id. */
   readonly unopened: readonly string[];
   /** Live nodes that do not seal with SECRET_KEY yet. */
   readonly behind: readonly string[];
@@ -48,7 +48,7 @@ type OnProgress = (done: number, total: number) => void;
 export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
   const { db, origins, vault } = parts;
   const nodes = createNodes(parts);
-  /** Since when, as far as this process knows, every live node seals with SECRET_KEY. */
+  /** When this process first saw that every live node seals with SECRET_KEY. */
   let agreedSince: number | undefined;
 
   async function* sealedValues(): AsyncGenerator<{ field: repo.SealedField; rows: repo.SealedRow[] }> {
@@ -105,7 +105,7 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     return { resealed, changed: values.length - resealed };
   }
 
-  /** Seals anew what is left, once through everything. The rotation must have begun. */
+  /** One pass through all sealed values: seals anew those that have another key. The rotation must have begun. */
   async function advance(onProgress: OnProgress = () => {}): Promise<Rotation> {
     const live = await nodes.live();
     const behind = live.filter(({ sealing_key }) => sealing_key !== vault.keyId).map(({ name }) => name);
@@ -128,7 +128,7 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     return { complete, secrets, resealed, changed, unopened, behind };
   }
 
-  /** Refuses keys with which this database cannot be used. Returns the key that seals. */
+  /** Throws if the configured keys cannot be used with this database. Returns the key that seals. */
   async function check(): Promise<string | undefined> {
     const { sealingKey, complete } = await nodes.refresh();
     if (sealingKey === undefined) {
@@ -150,7 +150,7 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     return sealingKey;
   }
 
-  /** The key was never replaced: with SECRET_KEY_OLD set, that one must be the one that has sealed. */
+  /** For a key that was never replaced: SECRET_KEY_OLD, if it is set, must be the key that values are sealed with. */
   async function checkFirst(): Promise<void> {
     if (vault.oldKeyId === undefined) return;
     for await (const { field, rows } of sealedValues())
@@ -172,14 +172,14 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
     /** Whether this process cannot seal, because SECRET_KEY was replaced by one that it does not have. */
     lacksKey: (): boolean => vault.sealingKey() === undefined,
 
-    /** From now on SECRET_KEY seals. Returns false if it did before. */
+    /** Makes SECRET_KEY the key that seals. Returns false if it is already. */
     async begin(): Promise<boolean> {
       if (vault.oldKeyId === undefined)
         throw new SealingError(
           'no_old_key',
           'SECRET_KEY_OLD is not set. Set SECRET_KEY to a new key and SECRET_KEY_OLD to the present one, on every node, and restart them.',
         );
-      // The key that was checked, and no other, is replaced: somebody else may begin a rotation meanwhile.
+      // Only the key that was checked is replaced: somebody else may begin a rotation meanwhile.
       const before = await check();
       if (before === vault.keyId) return false;
       const lacking = (await nodes.live()).filter(({ secret_keys }) => !hasBothKeys(secret_keys));
@@ -196,12 +196,12 @@ export function createSealing(parts: NodesParts & Pick<Platform, 'origins'>) {
         );
       }
       await nodes.refresh();
-      nodes.tell();
+      nodes.announce();
       return true;
     },
 
-    /** The job of a server: goes on with a rotation that has begun. */
-    async goOn(): Promise<void> {
+    /** The job of a server: continues a rotation that has begun. */
+    async resume(): Promise<void> {
       const { sealingKey, complete } = await nodes.refresh();
       if (vault.oldKeyId !== undefined && sealingKey === vault.keyId && !complete) await advance();
     },
