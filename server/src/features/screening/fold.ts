@@ -1,6 +1,6 @@
 /**
  * A text as the matcher reads it: letters without case, accents and invisible characters, in one script where they look
- * alike, each with its place in the original text. Invariants:
+ * alike, each with its position in the original text. Invariants:
  *
  * - Marks are dropped, except Thai vowels and tone marks, which make another word. A Thai mark is not repeated.
  * - Digits and signs that are read as letters are units of their own (`isLetter` is false).
@@ -15,7 +15,7 @@ export interface Unit extends FoldedUnit {
   readonly masks: number;
   /** All of them are asterisks or the like; a dot has other uses. */
   readonly isStarred: boolean;
-  /** The place in the original text. */
+  /** The position in the original text. */
   readonly start: number;
   readonly end: number;
 }

@@ -44,9 +44,9 @@ interface Word {
   readonly length: number;
 }
 
-/** Steps for each place of the text where a word may begin. */
+/** Steps for each position of the text at which a word may begin. */
 const maxSteps = 200;
-/** Steps for the whole text. Of a message of characters that stand for several letters each, every place gets fewer. */
+/** Steps for the whole text. Of a message of characters that stand for several letters each, every position gets fewer. */
 const maxStepsOfText = 255 * maxSteps;
 /** A shorter word may be spread out letter by letter only. */
 const shortWord = 4;
@@ -67,13 +67,13 @@ export function* createMatcher(lists: readonly WordList[]): Steps<Matcher> {
 
 /** The findings that lie within no exception of their list. Both arguments are sorted by `start`. */
 function outside(exceptions: readonly Finding[], found: readonly Finding[]): Finding[] {
-  /** Of each list: where the exceptions end that have begun so far. */
-  const ends = new Map<number, number>();
+  /** For each list: where the exceptions end that have begun so far. */
+  const exceptionEnd = new Map<number, number>();
   let at = 0;
   return found.filter(({ list, start, end }) => {
     for (let next = exceptions[at]; next && next.start <= start; next = exceptions[++at])
-      ends.set(next.list, Math.max(next.end, ends.get(next.list) ?? 0));
-    return end > (ends.get(list) ?? 0);
+      exceptionEnd.set(next.list, Math.max(next.end, exceptionEnd.get(next.list) ?? 0));
+    return end > (exceptionEnd.get(list) ?? 0);
   });
 }
 
@@ -123,7 +123,7 @@ interface Gap {
 /** A search through one text. */
 interface Search {
   readonly trie: WordTrie;
-  /** For each place. */
+  /** For each position. */
   readonly maxSteps: number;
   readonly units: readonly Unit[];
   /** Of the match that is tried. */
@@ -199,8 +199,8 @@ function visitMasked(state: Search, node: number, masks: number, next: number, d
 
 /** What does not depend on the word, but only on where the match begins and ends. */
 interface MatchEdges {
-  readonly begins: boolean;
-  readonly ends: boolean;
+  readonly startsAtBoundary: boolean;
+  readonly endsAtBoundary: boolean;
   /** No word is here: the match cuts a contraction or a syllable. */
   readonly isBroken: boolean;
 }
@@ -224,32 +224,35 @@ function noteMatches(state: Search, node: number, last: number, letters: number)
 }
 
 const edgesOf = (units: readonly Unit[], first: number, last: number): MatchEdges => ({
-  begins: isBoundary(units[first - 1], units[first]),
-  ends: isBoundary(units[last], units[last + 1]),
+  startsAtBoundary: isBoundary(units[first - 1], units[first]),
+  endsAtBoundary: isBoundary(units[last], units[last + 1]),
   isBroken: isContraction(units, first, last) || splitsSyllable(units, first, last),
 });
 
 function isMatch(state: Search, word: Word, last: number, letters: number, edges: MatchEdges): boolean {
   const { units, first, gaps, stars, dots } = state;
-  const { begins, ends, isBroken } = edges;
+  const { startsAtBoundary, endsAtBoundary, isBroken } = edges;
   if ((letters + stars) * 2 < word.length) return false;
-  if (!(begins || word.beginsAnywhere) || !(ends || word.endsAnywhere)) return false;
-  if (stars + dots > 0 && !isMasked(state, word, begins, ends)) return false;
+  if (!(startsAtBoundary || word.beginsAnywhere) || !(endsAtBoundary || word.endsAnywhere)) return false;
+  if (stars + dots > 0 && !isMasked(state, word, edges)) return false;
   if (isBroken) return false;
   const spread = gaps.filter(({ depth }) => !word.spaces.includes(depth)).map(({ at }) => at);
   if (spread.length === 0) return true;
   const pieces = piecesOf(units, first, last, spread);
-  if (pieces.every(isOneLetter) && pieces.length > 2) return begins || units[first]?.isThai === true;
-  return begins && ends && word.length >= shortWord && !pieces.every((piece) => commonWords.has(piece));
+  if (pieces.every(isOneLetter) && pieces.length > 2) return startsAtBoundary || units[first]?.isThai === true;
+  return (
+    startsAtBoundary && endsAtBoundary && word.length >= shortWord && !pieces.every((piece) => commonWords.has(piece))
+  );
 }
 
 /** Whether the word may be one with masked letters. Its last unit is a letter. */
-function isMasked({ units, first, dots }: Search, { length }: Word, begins: boolean, ends: boolean): boolean {
+function isMasked({ units, first, dots }: Search, { length }: Word, edges: MatchEdges): boolean {
+  const { startsAtBoundary, endsAtBoundary } = edges;
   const begin = units[first];
   if (!begin?.isLetter || length <= fewestLetters) return false;
-  if (dots > 0) return begins && ends && length >= shortWord;
-  if (begin.isThai) return begins || ends;
-  return length >= shortWord || (begins && ends);
+  if (dots > 0) return startsAtBoundary && endsAtBoundary && length >= shortWord;
+  if (begin.isThai) return startsAtBoundary || endsAtBoundary;
+  return length >= shortWord || (startsAtBoundary && endsAtBoundary);
 }
 
 /** A Thai letter may have marks. */

@@ -19,27 +19,27 @@ const numbers = /\p{Nd}(?:[\s.\-–()/*_|]{0,2}\p{Nd}){6,}/gu;
 /** What does not show, and what encloses a digit (a key of a keypad). */
 const dropped = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Me}]$/u;
 
-/** The text as it is read: plain letters and digits, without what does not show. `places` are those in the original. */
-function plain(text: string): { readonly read: string; readonly places: readonly number[] } {
+/** The text as it is read: plain letters and digits, without what does not show. `offsets` are those in the original. */
+function plain(text: string): { readonly read: string; readonly offsets: readonly number[] } {
   let read = '';
-  const places: number[] = [];
+  const offsets: number[] = [];
   let at = 0;
   for (const character of text) {
     const folded = dropped.test(character) ? '' : character.normalize('NFKC');
-    for (let i = 0; i < folded.length; i++) places.push(at);
+    for (let i = 0; i < folded.length; i++) offsets.push(at);
     read += folded;
     at += character.length;
   }
-  places.push(at);
-  return { read, places };
+  offsets.push(at);
+  return { read, offsets };
 }
 
 function spans(pattern: RegExp, hint: RegExp, text: string): Span[] {
   if (!hint.test(text)) return [];
-  const { read, places } = plain(text);
+  const { read, offsets } = plain(text);
   return [...read.matchAll(pattern)].map(({ index, 0: found }) => ({
-    start: places[index] ?? 0,
-    end: places[index + found.length] ?? text.length,
+    start: offsets[index] ?? 0,
+    end: offsets[index + found.length] ?? text.length,
   }));
 }
 

@@ -79,12 +79,12 @@ const maxAppsEver = 200;
 
 /** The apps of such grants, those that were registered last. Reads one index entry for each app, not all grants. */
 const appsOfGrants = (name: string, condition: string): string =>
-  `${name} (id, place) AS (
+  `${name} (id, depth) AS (
      SELECT MAX(client_id), 1 FROM grants WHERE creator_id = $1 AND ${condition}
      UNION ALL
      SELECT (SELECT MAX(client_id) FROM grants WHERE creator_id = $1 AND ${condition} AND client_id < ${name}.id),
-       place + 1
-     FROM ${name} WHERE ${name}.id IS NOT NULL AND place < $2
+       depth + 1
+     FROM ${name} WHERE ${name}.id IS NOT NULL AND depth < $2
    )`;
 
 /** The apps that the creator ever connected, by name: only these can have recorded tips. */

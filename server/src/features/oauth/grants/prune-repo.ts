@@ -84,12 +84,12 @@ export function familiesOfCreator(db: Reader, creatorId: string, limit: number):
 /** Removes a family with its code and up to `limit` of its tokens. Returns whether all of it is gone. */
 async function pruneFamily(tx: Tx, { creator_id, id }: FamilyKey, limit: number, now: number): Promise<boolean> {
   const tokens = await tx.all<{ hash: string }>(
-    `WITH RECURSIVE chain (hash, successor_hash, place) AS (
+    `WITH RECURSIVE chain (hash, successor_hash, depth) AS (
        SELECT hash, successor_hash, 1 FROM refresh_tokens
        WHERE creator_id = $1 AND family_id = $2 AND parent_hash IS NULL
        UNION ALL
-       SELECT r.hash, r.successor_hash, chain.place + 1 FROM chain
-       JOIN refresh_tokens r ON r.hash = chain.successor_hash WHERE chain.place < $3
+       SELECT r.hash, r.successor_hash, chain.depth + 1 FROM chain
+       JOIN refresh_tokens r ON r.hash = chain.successor_hash WHERE chain.depth < $3
      )
      SELECT hash FROM chain LIMIT $3`,
     [creator_id, id, limit],
