@@ -79,7 +79,7 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
         await services.erasure.stop();
         await platform.fetch.close();
         await services.lastUsed.flush();
-        await services.failures.flush().catch((err) => log.warn({ err }, 'failed requests of apps were not written'));
+        await services.failures.flush();
         await storage.close();
         log.flush();
       },

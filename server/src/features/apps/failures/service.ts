@@ -65,9 +65,7 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
   }
 
   function schedule(): void {
-    timer ??= setTimeout(() => {
-      flush().catch((err) => log.warn({ err }, 'failed requests of apps were not written'));
-    }, flushAfterMs).unref();
+    timer ??= setTimeout(flush, flushAfterMs).unref();
   }
 
   async function writeAll(): Promise<void> {
@@ -105,7 +103,7 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
 
   /** One at a time, so that rows are not written behind those that follow them. */
   function flush(): Promise<void> {
-    flushing = flushing.catch(() => {}).then(writeAll);
+    flushing = flushing.then(writeAll).catch((err) => log.warn({ err }, 'failed requests of apps were not written'));
     return flushing;
   }
 
@@ -120,7 +118,7 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
       schedule();
     },
 
-    /** Writes what waits: before the list is shown, and at shutdown. */
+    /** Writes what waits: before the list is shown, and at shutdown. A failure is logged, and no caller fails with it. */
     flush,
 
     /** Newest first. The number of those that are not listed stands at the end of its hour. */
