@@ -10,8 +10,8 @@ const batch = 500;
 const afterAllIds = '~';
 
 /**
- * Rows are in the order of the clocks that made them, so whoever follows the log looks again at the last minute each time,
- * for rows that commit late, and once a minute at the last hour, for rows of nodes whose clocks are behind.
+ * Rows are in the order of the clocks that made them, so whoever follows the log reads the last minute again each time,
+ * for rows that commit late, and once a minute the last hour, for rows of nodes whose clocks are behind.
  */
 const overlapMs = 60_000;
 const wideOverlapMs = 3_600_000;

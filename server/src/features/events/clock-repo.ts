@@ -71,7 +71,7 @@ async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boo
   await moveUntil(tx, creatorId, Number.MAX_SAFE_INTEGER, now);
   await recountMonths(tx, [month]);
   await recountGoals(tx, creatorId);
-  // The lists of supporters begin anew at the next look.
+  // The lists of supporters begin anew at the next read.
   for (const table of ['supporter_lists', 'supporter_sums'])
     await tx.run(`DELETE FROM ${table} WHERE creator_id = $1`, [creatorId]);
   for (const [table, column] of [

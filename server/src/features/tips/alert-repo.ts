@@ -61,7 +61,7 @@ interface Span {
 }
 
 /** When the tip so many after an instant was recorded, if there are so many. */
-export async function endOfPart(
+export async function endOfBatch(
   db: Reader,
   creatorId: string,
   from: number,

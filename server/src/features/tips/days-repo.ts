@@ -1,26 +1,26 @@
 import type { Reader } from '../../platform/db/database.ts';
 import type { EventPosition } from '../events/index.ts';
 
-const pieceSql = `
+const batchSql = `
 SELECT CAST(COALESCE(SUM(CASE WHEN voided_at IS NULL THEN amount_minor END), 0) AS BIGINT) AS "totalMinor",
   COUNT(CASE WHEN voided_at IS NULL THEN 1 END) AS count, COUNT(*) AS "read",
   COALESCE(MAX(created_at), 0) AS "createdAt", COALESCE(MAX(sequence), 0) AS sequence
 FROM (SELECT amount_minor, created_at, sequence, voided_at FROM tips
   WHERE creator_id = $1 AND (created_at, sequence) > ($2, $3) AND created_at < $4
-  ORDER BY created_at, sequence LIMIT $5) AS piece`;
+  ORDER BY created_at, sequence LIMIT $5) AS batch`;
 
 /**
  * The total of up to `limit` tips after a position and before an instant, how many it read with those that are voided,
  * and the position of the last of them. By `all`: PostgreSQL batches `get`, and this statement may be slow.
  */
-export async function sumPiece(
+export async function sumBatch(
   db: Reader,
   creatorId: string,
   after: EventPosition,
   before: number,
   limit: number,
-): Promise<PieceSum> {
-  const [sum] = await db.all<PieceSum>(pieceSql, [creatorId, after.createdAt, after.sequence, before, limit]);
+): Promise<BatchSum> {
+  const [sum] = await db.all<BatchSum>(batchSql, [creatorId, after.createdAt, after.sequence, before, limit]);
   return sum ?? { totalMinor: 0, count: 0, read: 0, ...after };
 }
 
@@ -39,7 +39,7 @@ export function voidedSince(db: Reader, creatorId: string, since: number, limit:
   );
 }
 
-interface PieceSum extends EventPosition {
+interface BatchSum extends EventPosition {
   readonly totalMinor: number;
   readonly count: number;
   readonly read: number;

@@ -132,7 +132,7 @@ test('security 42: a void is subtracted from its day, and no day is summed anew'
     [1700, 2],
     [1600, 1],
   ]);
-  assert.equal((await runtime.tips.days(creatorId, 1)).length, 1, 'a look at today forgets no other day');
+  assert.equal((await runtime.tips.days(creatorId, 1)).length, 1, 'a read of today evicts no other day');
   await Promise.all([voidTip(second), voidTip(newest), record(32)]);
   assert.deepEqual(await filled(), [
     [101, 1],
@@ -154,7 +154,7 @@ test('security 42: a void is subtracted from its day, and no day is summed anew'
   );
 });
 
-test(`days stay right to the satang while tips, voids and looks meet on two nodes (TEST_SEED=${seed})`, async (t) => {
+test(`days stay right to the satang while tips, voids and reads meet on two nodes (TEST_SEED=${seed})`, async (t) => {
   const node = await buildApp(t);
   const other = await buildApp(t, node.env);
   const { creatorId } = await makeCreator(node.runtime);

@@ -1,7 +1,7 @@
 /**
  * The totals of the newest days. Invariants:
  *
- * - A total is the sum of one range of the index by (creator, time), read in pieces. Each piece waits its turn among all
+ * - A total is the sum of one range of the index by (creator, time), read in batches. Each batch waits its turn among all
  *   reads of long histories.
  * - Time never runs backwards along a creator's events, so no tip is ever added before the newest event. The totals up
  *   to that event are cached, also for the day that is not over: a dashboard that refreshes at every tip sums only the
@@ -11,7 +11,7 @@
  *   voided since are subtracted. They are found by their time, which is not before the newest event of then. Unless they
  *   are exactly as many as the count has grown by, all is summed anew.
  * - A repair of the clock moves tips back, and the newest event with them: what was cached up to a later one is dropped.
- * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred looks
+ * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred reads
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
 import { setNewest } from '../../platform/lru-map.ts';
@@ -19,7 +19,7 @@ import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
-import { sumPiece, type VoidedTip, voidedSince } from './days-repo.ts';
+import { sumBatch, type VoidedTip, voidedSince } from './days-repo.ts';
 
 export interface DayTotal {
   readonly startsAt: number;
@@ -49,8 +49,8 @@ const maxCachedCreators = 500;
 /** As many as a dashboard shows. A widget that asks for today must not evict the others. */
 const maxCachedDays = 30;
 
-/** The most tips of one piece: about a millisecond. */
-const pieceSize = 2_000;
+/** The most tips of one batch: about a millisecond. */
+const batchSize = 2_000;
 
 /** After more voids all is summed anew. */
 const maxSubtracted = 500;
@@ -72,14 +72,14 @@ export async function sumBetween(
   const total = { totalMinor: 0, count: 0 };
   let after: EventPosition = { createdAt: from, sequence: 0 };
   for (let more = true; more; ) {
-    const piece = await queue.goOn(creatorId, async () => {
+    const batch = await queue.goOn(creatorId, async () => {
       await pause();
-      return sumPiece(db, creatorId, after, before, pieceSize);
+      return sumBatch(db, creatorId, after, before, batchSize);
     });
-    total.totalMinor += piece.totalMinor;
-    total.count += piece.count;
-    after = { createdAt: piece.createdAt, sequence: piece.sequence };
-    more = piece.read === pieceSize;
+    total.totalMinor += batch.totalMinor;
+    total.count += batch.count;
+    after = { createdAt: batch.createdAt, sequence: batch.sequence };
+    more = batch.read === batchSize;
   }
   return total;
 }

@@ -36,19 +36,19 @@ function recordReads(t: TestContext, { runtime: { db } }: TestApp): string[] {
   return read;
 }
 
-/** Each part of a reading of the history begins with one of these. */
-const partsOf = (read: readonly string[]): number => read.filter((sql) => sql.includes('OFFSET')).length;
+/** Each batch of a reading of the history begins with one of these. */
+const batchesOf = (read: readonly string[]): number => read.filter((sql) => sql.includes('OFFSET')).length;
 
-test('security 41: the held tips of a long history are read in parts, and once', async (t) => {
+test('security 41: the held tips of a long history are read in batches, and once', async (t) => {
   const app = await buildApp(t);
   const { tips, overlays } = app.runtime;
   const creatorId = await prepare(app);
   const read = recordReads(t, app);
   const ids = async () => (await tips.held(creatorId, 50)).map(({ id }) => id);
-  const looks = await Promise.all([ids(), ids(), ids()]);
+  const reads = await Promise.all([ids(), ids(), ids()]);
   const all = ['tip_1', 'tip_2000', 'tip_2001', 'tip_4000', 'tip_5000'];
-  assert.deepEqual(looks, [all, all, all]);
-  assert.equal(partsOf(read), 3, 'three parts, once for all looks');
+  assert.deepEqual(reads, [all, all, all]);
+  assert.equal(batchesOf(read), 3, 'three batches, once for all reads');
   read.length = 0;
   assert.equal(await tips.countHeld(creatorId), 5);
   assert.deepEqual(await tips.held(creatorId, 2).then((held) => held.map(({ id }) => id)), all.slice(0, 2));
@@ -57,7 +57,7 @@ test('security 41: the held tips of a long history are read in parts, and once',
   read.length = 0;
   assert.deepEqual(await ids(), ['tip_1', 'tip_2001', 'tip_4000', 'tip_5000']);
   assert.equal(await tips.countHeld(creatorId), 4);
-  assert.deepEqual([read.length, partsOf(read)], [1, 0], 'after an event only its tip is read');
+  assert.deepEqual([read.length, batchesOf(read)], [1, 0], 'after an event only its tip is read');
   const { db } = app.runtime;
   const explain = db.engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
   if (db.engine === 'postgres') await execute(db, 'ANALYZE tips');
@@ -67,7 +67,7 @@ test('security 41: the held tips of a long history are read in parts, and once',
   assert.match(plan, /tips_id/, plan);
 });
 
-test('whoever looks after a decision sees it, and a tip that came since', async (t) => {
+test('a read after a decision sees it, and a tip that came since', async (t) => {
   const app = await buildApp(t);
   const { tips, overlays, screening, erasure, db } = app.runtime;
   const creatorId = await prepare(app);
@@ -80,28 +80,28 @@ test('whoever looks after a decision sees it, and a tip that came since', async 
     const sql = `SELECT id FROM tips WHERE creator_id = $1 AND alert_status = 'held' ORDER BY created_at, sequence`;
     return (await db.all<{ id: string }>(sql, [creatorId])).map(({ id }) => id);
   };
-  const look = async (message: string) => {
+  const check = async (message: string) => {
     const held = (await tips.held(creatorId, 500)).map(({ id }) => id);
     assert.deepEqual([held, await tips.countHeld(creatorId)], [await stored(), held.length], message);
   };
-  await look('first');
+  await check('first');
   const read = recordReads(t, app);
   const [first, second, third] = [await record(), await record(), await record()];
-  await look('recorded');
+  await check('recorded');
   await overlays.approve(creatorId, 'tip_1');
-  await look('approved');
+  await check('approved');
   await Promise.all([overlays.reject(creatorId, first), tips.held(creatorId, 5), record(), tips.held(creatorId, 5)]);
-  await look('rejected while others look');
+  await check('rejected while others read');
   await tips.void(creatorId, second, { clientId: null, reason: null });
-  await look('voided');
+  await check('voided');
   await erasure.one(creatorId, third);
-  await look('erased');
+  await check('erased');
   await overlays.approve(creatorId, await record());
-  await look('recorded and approved between two looks');
+  await check('recorded and approved between two reads');
   app.clock.advance(25 * 3_600_000);
   await overlays.skipHeld();
-  await look('held too long');
-  assert.equal(partsOf(read), 0);
+  await check('held too long');
+  assert.equal(batchesOf(read), 0);
 });
 
 test('a list of more held tips than are kept is filled up when those are decided', async (t) => {
@@ -111,17 +111,17 @@ test('a list of more held tips than are kept is filled up when those are decided
   await makeManyTips(app.runtime, creatorId, 1_100);
   await execute(app.runtime.db, `UPDATE tips SET alert_status = 'held' WHERE creator_id = $1`, [creatorId]);
   const read = recordReads(t, app);
-  const look = async (decided: number) => {
+  const check = async (decided: number) => {
     const held = await tips.held(creatorId, 500);
     assert.deepEqual([held.length, held[0]?.id, held.at(-1)?.id], [500, `tip_${decided + 1}`, `tip_${decided + 500}`]);
     assert.equal(await tips.countHeld(creatorId), 1_100 - decided);
   };
-  await look(0);
+  await check(0);
   for (let decided = 0; decided < 510; decided += 1) {
     await overlays.reject(creatorId, `tip_${decided + 1}`);
-    if (decided % 100 === 99) await look(decided + 1);
+    if (decided % 100 === 99) await check(decided + 1);
   }
-  assert.equal(partsOf(read), 1);
-  await look(510);
-  assert.equal(partsOf(read), 2, 'the history is read again');
+  assert.equal(batchesOf(read), 1);
+  await check(510);
+  assert.equal(batchesOf(read), 2, 'the history is read again');
 });

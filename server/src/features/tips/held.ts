@@ -1,8 +1,8 @@
 /**
  * The held tips of a creator. No index has them by creator, because each held tip would then write a page more, so the last
- * two days of the history are read, in parts. Nothing becomes held, and nothing is decided about a held tip, without an
- * event of the creator's log. So what was read once is kept, and of later events only their tips are read: whoever looks
- * after a decision sees it, and a look does not cost more in a long history.
+ * two days of the history are read, in batches. Nothing becomes held, and nothing is decided about a held tip, without an
+ * event of the creator's log. So what was read once is cached, and of later events only their tips are read: a read after
+ * a decision sees the decision, and costs no more in a long history.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
@@ -31,8 +31,8 @@ interface Held {
 
 /** A tip is held for a day, and a little longer until a job skips it. */
 const longestHoldMs = 48 * 3_600_000;
-/** How many tips one part has, held or not. */
-const partSize = 2_000;
+/** How many tips one batch has, held or not. */
+const batchSize = 2_000;
 const maxListed = 500;
 /** How many tips are kept, so that the history is read again only when so many of them are decided that a list lacks some. */
 const maxKept = 2 * maxListed;
@@ -44,10 +44,10 @@ const maxCreators = 20;
 export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
   const known = new Map<string, { readonly sequence: number; readonly held: Promise<Held> }>();
 
-  /** Returns where the next part begins, if there is one. */
-  async function readPart(creatorId: string, from: number, { tips, sequences }: Held): Promise<number | undefined> {
-    const end = await alertRepo.endOfPart(db, creatorId, from, partSize);
-    // Beyond `from` even if more tips than a part has are of this very time.
+  /** Returns where the next batch begins, if there is one. */
+  async function readBatch(creatorId: string, from: number, { tips, sequences }: Held): Promise<number | undefined> {
+    const end = await alertRepo.endOfBatch(db, creatorId, from, batchSize);
+    // Beyond `from` even if more tips than a batch has are of this very time.
     const next = end === undefined ? undefined : Math.max(end, from + 1);
     const span = { from, before: next ?? Number.MAX_SAFE_INTEGER };
     const found = await alertRepo.heldSequences(db, creatorId, span);
@@ -59,12 +59,12 @@ export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
 
   async function read(creatorId: string): Promise<Held> {
     const held: Held = { tips: [], sequences: new Set() };
-    let next = await readPart(creatorId, clock() - longestHoldMs, held);
+    let next = await readBatch(creatorId, clock() - longestHoldMs, held);
     while (next !== undefined) {
       const from = next;
       next = await queue.goOn(creatorId, async () => {
         await nextIteration();
-        return readPart(creatorId, from, held);
+        return readBatch(creatorId, from, held);
       });
     }
     return held;
@@ -93,7 +93,7 @@ export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
     return tips.length < Math.min(maxListed, sequences.size) ? read(creatorId) : held;
   }
 
-  /** Looks at the same time share one reading. */
+  /** Those who ask at the same time share one reading. */
   async function heldOf(creatorId: string): Promise<Held> {
     const sequence = await sequenceOf(creatorId);
     const before = known.get(creatorId);

@@ -1,13 +1,13 @@
 /**
  * What each supporter has tipped: today, this month and in all. Invariants:
  *
- * - A creator's list counts the tips up to its position, which is moved only when somebody looks: recording a tip writes
- *   nothing here. Whoever looks first moves the position to the newest tip.
+ * - A creator's list counts the tips up to its position, which is moved only when the list is read: recording a tip writes
+ *   nothing here. The first read after a tip moves the position to the newest tip.
  * - A tip at or before the position that leaves or enters the list (a void, an approval) changes the sums in the same
  *   write. Both this and the move lock the row of the list first, so a tip is counted once. A list is made under the
  *   lock of the creator's head, which such a write holds already.
  * - Names that are spelled in two ways and look the same are one supporter (platform/db/canonical.ts).
- * - The list's day and month never go back, and tips after its day are not counted yet: a later look begins their day.
+ * - The list's day and month never go back, and tips after its day are not counted yet: a later read begins their day.
  */
 import { withCanonical } from '../../platform/db/canonical.ts';
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
@@ -54,7 +54,7 @@ export function topSupporters(db: Reader, creatorId: string, period: Period, lim
   );
 }
 
-/** The calendar at the time of a look. */
+/** The calendar at the time of a read. */
 export interface Today {
   readonly zone: string;
   readonly dayStartsAt: number;

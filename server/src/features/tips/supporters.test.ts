@@ -68,7 +68,7 @@ test('names that differ in their spelling only are one supporter, and what is sh
   assert.equal((await top('day')).length, 2);
 });
 
-test('the day’s and the month’s lists begin anew in the platform’s zone, whoever looks when', async (t) => {
+test('the day’s and the month’s lists begin anew in the platform’s zone, whoever reads when', async (t) => {
   const { clock, record, takeBack, top } = await open(t);
   clock.set('2026-10-30T16:59:59.999Z'); // the 30th in Bangkok
   await record('Ann', 1);
@@ -77,7 +77,7 @@ test('the day’s and the month’s lists begin anew in the platform’s zone, w
   assert.deepEqual(await top('day'), [['Ann', 200, 1]]);
   assert.deepEqual(await top('month'), [['Ann', 300, 2]]);
   clock.set('2026-10-31T16:59:59.999Z');
-  await record('Bee', 4); // nobody looks before midnight
+  await record('Bee', 4); // nobody reads before midnight
   clock.set('2026-10-31T17:00:00.000Z');
   assert.deepEqual(await top('day'), []);
   assert.deepEqual(await top('month'), []);
@@ -97,7 +97,7 @@ test('the day’s and the month’s lists begin anew in the platform’s zone, w
   assert.deepEqual(await top('month'), []);
 });
 
-test('a long history is counted at the first look, and by all who look at once', async (t) => {
+test('a long history is counted at the first read, and once for all who read at once', async (t) => {
   const { runtime, creatorId, top, record } = await open(t);
   await makeManyTips(runtime, creatorId, 2_500);
   const lists = await Promise.all(Array.from({ length: 8 }, () => top('all')));
@@ -106,7 +106,7 @@ test('a long history is counted at the first look, and by all who look at once',
   assert.deepEqual((await top('all'))[0], ['TIP 1', 10_101, 2]);
 });
 
-test('a list that nobody looks at costs a tip nothing', async (t) => {
+test('a list that nobody reads costs a tip nothing', async (t) => {
   const { runtime, record, top } = await open(t);
   const written = async () => (await runtime.db.all('SELECT name FROM supporter_sums')).length;
   await record('Bee', 4);
@@ -117,7 +117,7 @@ test('a list that nobody looks at costs a tip nothing', async (t) => {
   assert.equal(await written(), 3);
 });
 
-test('a look that finds nothing new writes nothing', async (t) => {
+test('a read that finds nothing new writes nothing', async (t) => {
   const { runtime, record, top } = await open(t);
   await record('Ann', 5);
   await top('all');
@@ -136,7 +136,7 @@ test('another time zone counts days and months anew', async (t) => {
   assert.equal((await tokyo.runtime.tips.top(creatorId, 'day', 10))[0]?.totalMinor, 500);
 });
 
-test('lists stay exact while tips and voids come and many look at once', async (t) => {
+test('lists stay exact while tips and voids come and many read at once', async (t) => {
   const { record, takeBack, top, clock } = await open(t);
   const expected = new Map<string, number>();
   const work: Promise<unknown>[] = [];

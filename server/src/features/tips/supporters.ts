@@ -20,7 +20,7 @@ const batchSize = 1_000;
 
 /** The supporters who have tipped most (supporters-repo.ts). */
 export function createSupporters({ db, zone, queue, asOf }: SupportersParts) {
-  /** The moves of a list that are in progress, one for each creator: all that look at once wait for the same. */
+  /** The moves of a list that are in progress, one for each creator: all who read at once wait for the same. */
   const moving = new Map<string, Promise<void>>();
 
   async function todayOf(creatorId: string): Promise<repo.Today> {
@@ -46,7 +46,7 @@ export function createSupporters({ db, zone, queue, asOf }: SupportersParts) {
 
   async function move(creatorId: string): Promise<void> {
     if (await isCurrent(creatorId, await todayOf(creatorId))) return;
-    // A move that began earlier may have missed the newest tip, so the list is looked at again after it.
+    // A move that began earlier may have missed the newest tip, so the list is read again after it.
     await moving.get(creatorId)?.catch(() => {});
     const own = moving.get(creatorId) ?? moveToNewest(creatorId);
     moving.set(creatorId, own);

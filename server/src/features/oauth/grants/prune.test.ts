@@ -241,7 +241,7 @@ test('of the apps that a creator ever connected the latest are listed, live ones
   assert.deepEqual(listed, [...latest('a'), ...latest('b')]);
 });
 
-test('thousands of deleted apps are looked through a part at a time', async (t) => {
+test('thousands of deleted apps are read a batch at a time', async (t) => {
   const { db, clock, grants, creator, count } = await setup(t);
   const before = await count('apps');
   const apps = 'apps (id, name, redirect_uris, secret_hash, created_at, deleted_at)';

@@ -1,6 +1,6 @@
 import { timeText } from '../../../platform/ids.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { deletedAppsInParts } from './deleted-apps.ts';
+import { deletedAppsInBatches } from './deleted-apps.ts';
 import * as repo from './prune-repo.ts';
 
 /** Long enough to investigate an incident, and for a stolen token to give itself away. */
@@ -79,7 +79,7 @@ export function createPruning({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
 
     async pruneApps(): Promise<void> {
       const before = clock() - retentionMs;
-      for await (const deleted of deletedAppsInParts(db)) {
+      for await (const deleted of deletedAppsInBatches(db)) {
         const unused = deleted.filter(({ deleted_at, has_grants }) => deleted_at < before && !has_grants);
         if (unused.length > 0)
           await db.write(

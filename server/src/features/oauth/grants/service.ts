@@ -9,7 +9,7 @@ import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
 import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
 import * as appEnd from './app-end-repo.ts';
 import * as connections from './connections-repo.ts';
-import { deletedAppsInParts } from './deleted-apps.ts';
+import { deletedAppsInBatches } from './deleted-apps.ts';
 import { type BetweenWrites, createPruning } from './prune.ts';
 import { familyPartsOf, type NewFamilyParts, newFamily } from './refresh-tokens.ts';
 import type * as repo from './repo.ts';
@@ -202,7 +202,7 @@ export function createGrants(parts: GrantsParts) {
 
     /** Ends the grants of deleted apps that a process has left, because it was killed. */
     async endGrantsOfDeletedApps(): Promise<void> {
-      for await (const deleted of deletedAppsInParts(db))
+      for await (const deleted of deletedAppsInBatches(db))
         for (const { id, has_live_grants } of deleted) if (has_live_grants) await endGrantsOf(id, origins.clock);
     },
 
