@@ -7,7 +7,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { seed, seeded } from '../../../sdk/test/seeded.ts';
 import { until } from '../../../sdk/test/until.ts';
 import { readConfig } from '../../src/config.ts';
-import { everything } from '../../src/features/tips/index.ts';
+import { allTips } from '../../src/features/tips/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createRuntime, type Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
@@ -70,7 +70,7 @@ async function untilAll(runtime: Runtime, creatorId: string, wanted: string, ids
   await until(
     () => `all alerts are ${wanted}; there are ${others.join()}`,
     async () => {
-      const { tips } = await runtime.tips.page(creatorId, everything, null, 100);
+      const { tips } = await runtime.tips.page(creatorId, allTips, null, 100);
       const asked = tips.filter(({ id }) => !ids || ids.includes(id));
       others = asked.map(({ alert }) => alert.status).filter((status) => status !== wanted);
       return others.length === 0;

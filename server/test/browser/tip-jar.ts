@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { until } from '../../../sdk/test/until.ts';
 import { readConfig } from '../../src/config.ts';
-import { everything } from '../../src/features/tips/index.ts';
+import { allTips } from '../../src/features/tips/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { freePort, startServer } from '../server-process.ts';
@@ -142,7 +142,7 @@ export async function visit(
 }
 
 export async function tipsOf({ runtime }: TipJar, creatorId: string) {
-  return (await runtime.tips.page(creatorId, everything, null, 100)).tips;
+  return (await runtime.tips.page(creatorId, allTips, null, 100)).tips;
 }
 
 /** Connects by the real pages of the server, in whatever language. */

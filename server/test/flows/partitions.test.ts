@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import pg from 'pg';
-import { everything } from '../../src/features/tips/index.ts';
+import { allTips } from '../../src/features/tips/index.ts';
 import { buildApp, onNodes } from '../build-app.ts';
 import { makePair } from '../factories.ts';
 
@@ -42,7 +42,7 @@ test('history that is split by time, as the guide says, is recorded, read, repla
     made.push((await record(key)).tip.id);
     assert.equal((await record(key)).replayed, true);
   }
-  const { tips } = await app.runtime.tips.page(creatorId, everything, null, 10);
+  const { tips } = await app.runtime.tips.page(creatorId, allTips, null, 10);
   assert.deepEqual(tips.map(({ id }) => id).reverse(), made);
   const counts = await app.runtime.db.all<{ part: string; n: number }>(
     'SELECT CAST(tableoid::regclass AS TEXT) AS part, COUNT(*) AS n FROM tips GROUP BY 1 ORDER BY 1',

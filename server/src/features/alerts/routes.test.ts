@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Answer, type ApiCase, apiTable, guardCases } from '../../../test/api-cases.ts';
 import type { TestApp } from '../../../test/build-app.ts';
 import type { Pair } from '../../../test/factories.ts';
-import { everything } from '../tips/index.ts';
+import { allTips } from '../tips/index.ts';
 
 /** A test alert is an event, and nothing else. */
 async function onlyAnEvent(answer: Answer, { runtime }: TestApp, { creatorId }: Pair): Promise<void> {
@@ -14,7 +14,7 @@ async function onlyAnEvent(answer: Answer, { runtime }: TestApp, { creatorId }: 
   const stats = await runtime.tips.stats(creatorId);
   assert.equal(stats.all_time.count, 0);
   assert.equal(stats.current_month.count, 0);
-  assert.deepEqual((await runtime.tips.page(creatorId, everything, null, 10)).tips, []);
+  assert.deepEqual((await runtime.tips.page(creatorId, allTips, null, 10)).tips, []);
 }
 
 const sent = (name: string, given: Partial<ApiCase>, expected: object): ApiCase => ({

@@ -13,7 +13,7 @@ import { changesTotals } from '../events/index.ts';
 import { limits } from '../oauth/index.ts';
 import { testWords } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
-import { everything, type Tips } from '../tips/index.ts';
+import { allTips, type Tips } from '../tips/index.ts';
 import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
 import { homeView } from './home-views.ts';
 import { homeWords } from './home-words.ts';
@@ -65,7 +65,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     const [totals, days, page, connected] = await Promise.all([
       tips.stats(creatorId),
       tips.days(creatorId, chartedDays),
-      tips.page(creatorId, everything, null, latestTips),
+      tips.page(creatorId, allTips, null, latestTips),
       connections.list(creatorId),
     ]);
     const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');

@@ -4,7 +4,7 @@ import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { createVisitor, signedInVisitor, type Visitor } from '../../../test/visitor.ts';
-import { everything } from '../tips/index.ts';
+import { allTips } from '../tips/index.ts';
 
 const day = (date: string) => `2026-11-${date}T05:00:00.000Z`;
 
@@ -42,7 +42,7 @@ test('a search finds what was asked for and nothing else', async (t) => {
     ...{ creatorId: other.creatorId, app: null, amount: 150.5 },
     ...{ name: 'NOT MINE', displayName: 'สมชาย', message: 'great stream' },
   });
-  const [late] = (await app.runtime.tips.page(pair.creatorId, everything, null, 1)).tips;
+  const [late] = (await app.runtime.tips.page(pair.creatorId, allTips, null, 1)).tips;
   await app.runtime.tips.void(pair.creatorId, late?.id ?? '', { clientId: null, reason: null });
   const visitor = await signedInVisitor(app, pair.creatorId);
   const all = history.map(({ name }) => name).reverse();

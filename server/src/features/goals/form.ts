@@ -6,7 +6,7 @@ import { readMoney } from '../../platform/web/format.ts';
 import type { Zone } from '../../platform/zone.ts';
 import type { Goal } from '../events/index.ts';
 import type { GoalChange, GoalInput } from './service.ts';
-import type { GoalsT } from './words.ts';
+import type { GoalWords } from './words.ts';
 
 const names = ['title', 'target', 'starts', 'ends'] as const;
 /** The fields as typed. */
@@ -34,7 +34,7 @@ export const changeForm = ({ title, target_minor }: Goal): TypedChange => ({
   target: target_minor % 100 === 0 ? String(target_minor / 100) : (target_minor / 100).toFixed(2),
 });
 
-export function parseChange(typed: TypedChange, t: GoalsT): GoalChange | { wrong: Wrong } {
+export function parseChange(typed: TypedChange, t: GoalWords): GoalChange | { wrong: Wrong } {
   const title = typed.title.trim();
   const targetMinor = readMoney(typed.target) ?? 0;
   const wrong: Wrong = {};
@@ -44,7 +44,7 @@ export function parseChange(typed: TypedChange, t: GoalsT): GoalChange | { wrong
   return Object.keys(wrong).length > 0 ? { wrong } : { title, targetMinor };
 }
 
-export function parseGoal(typed: Typed, now: number, zone: Zone, t: GoalsT): GoalInput | { wrong: Wrong } {
+export function parseGoal(typed: Typed, now: number, zone: Zone, t: GoalWords): GoalInput | { wrong: Wrong } {
   const change = parseChange(typed, t);
   const startsAt = typed.starts.trim() === '' ? now : zone.instant(typed.starts.trim());
   const endsAt = typed.ends.trim() === '' ? null : zone.instant(typed.ends.trim());

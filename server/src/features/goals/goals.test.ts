@@ -9,7 +9,7 @@ import { makeManyTips } from '../../../test/many-tips.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { createIds } from '../../platform/ids.ts';
 import { Goal } from '../events/index.ts';
-import { everything } from '../tips/index.ts';
+import { allTips } from '../tips/index.ts';
 import { createGoals } from './service.ts';
 
 const minute = 60_000;
@@ -274,7 +274,7 @@ test('a repair of the clock counts goals and lists of supporters anew', async (t
   const head = await app.runtime.events.head(creatorId);
   assert.equal(await app.runtime.events.repairClock(creatorId, head ?? { last_at: 0 }), 2 * day);
   assert.deepEqual([await raised(), await top()], [[500], [500]]);
-  const [voided] = (await tips.page(creatorId, everything, null, 1)).tips;
+  const [voided] = (await tips.page(creatorId, allTips, null, 1)).tips;
   assert.equal(voided?.voided_at, new Date(now).toISOString());
   clock.advance(1);
   await record(7);

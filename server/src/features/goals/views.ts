@@ -18,7 +18,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { Goal } from '../events/index.ts';
 import { changeForm, maxTitle, type Typed, type TypedChange, type Wrong } from './form.ts';
-import { type GoalsT, goalWords } from './words.ts';
+import { type GoalWords, goalWords } from './words.ts';
 
 export interface GoalsView {
   readonly lang: Lang;
@@ -51,7 +51,7 @@ export function goalsView(o: GoalsView): Html {
 /** Whole percents. 99.9 % is not yet all of it. */
 const percentOf = ({ raised_minor, target_minor }: Goal): number => Math.floor((raised_minor * 100) / target_minor);
 
-function goalCard(goal: Goal, o: GoalsView, t: GoalsT): Html {
+function goalCard(goal: Goal, o: GoalsView, t: GoalWords): Html {
   const { reached_at: reachedAt, starts_at: startsAt, ends_at: endsAt } = goal;
   const time = (at: string) => o.times.time(new Date(at), o.lang);
   const begun = Date.parse(startsAt) <= o.now;
@@ -77,7 +77,7 @@ function goalCard(goal: Goal, o: GoalsView, t: GoalsT): Html {
   return card({ title: displayName(goal.title), body, actions });
 }
 
-function changeFold(goal: Goal, { csrf, changing }: GoalsView, t: GoalsT): Html {
+function changeFold(goal: Goal, { csrf, changing }: GoalsView, t: GoalWords): Html {
   const failed = changing?.id === goal.id ? changing : undefined;
   const typed = failed?.typed ?? changeForm(goal);
   const of = (name: keyof TypedChange) => ({
@@ -94,14 +94,14 @@ function changeFold(goal: Goal, { csrf, changing }: GoalsView, t: GoalsT): Html 
   return fold({ summary: t('change'), body, open: failed !== undefined });
 }
 
-const removal = (goal: Goal, { csrf }: GoalsView, t: GoalsT): Html =>
+const removal = (goal: Goal, { csrf }: GoalsView, t: GoalWords): Html =>
   confirm({
     summary: t('remove'),
     text: t('removeText'),
     action: buttonForm({ action: `${home}/${goal.id}/delete`, csrf, label: t('removeConfirm'), kind: 'danger' }),
   });
 
-function goalFields({ typed, wrong }: GoalsView, t: GoalsT): Html {
+function goalFields({ typed, wrong }: GoalsView, t: GoalWords): Html {
   const of = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
   const length = String(maxTitle);
   return html`
@@ -114,7 +114,7 @@ function goalFields({ typed, wrong }: GoalsView, t: GoalsT): Html {
 <div class="actions">!${button(t('save'))}</div>`;
 }
 
-function endedTable(o: GoalsView, t: GoalsT): Html {
+function endedTable(o: GoalsView, t: GoalWords): Html {
   return table({
     caption: t('ended'),
     columns: [

@@ -100,4 +100,4 @@ export const goalWords = messages({
   },
 });
 
-export type GoalsT = ReturnType<typeof goalWords>;
+export type GoalWords = ReturnType<typeof goalWords>;

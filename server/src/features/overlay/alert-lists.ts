@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { type EventLog, type ScreenedAlert, shownWords } from '../events/index.ts';
-import { type AlertStatus, everything, type Tip, type Tips } from '../tips/index.ts';
+import { type AlertStatus, allTips, type Tip, type Tips } from '../tips/index.ts';
 import type { OverlayRow } from './repo.ts';
 import { ageLimit } from './settings.ts';
 
@@ -66,7 +66,7 @@ export function createAlertLists({ events, tips, clock, row }: AlertListsParts) 
       const head = await events.head(creatorId);
       const [stored, { tips: newest }] = await Promise.all([
         events.after(creatorId, Math.max(0, (head?.sequence ?? 0) - recentEvents), recentEvents),
-        tips.page(creatorId, everything, null, limit),
+        tips.page(creatorId, allTips, null, limit),
       ]);
       const known = new Map(newest.map((tip) => [tip.id, tip]));
       const shown = stored

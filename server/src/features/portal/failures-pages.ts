@@ -3,7 +3,7 @@ import { validationFailed } from '../../platform/http/http-error.ts';
 import { badge, card, emptyState, heading, linkButton, rows } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
-import { type AppRow, type FailureLine, type FailurePosition, type Failures, mostAnHour } from '../apps/index.ts';
+import { type AppRow, type FailureEntry, type FailurePosition, type Failures, mostAnHour } from '../apps/index.ts';
 import { failuresWords as words } from './failures-words.ts';
 import type { View } from './views.ts';
 
@@ -35,12 +35,12 @@ export function failuresPages(scope: FastifyInstance, { pages, failures, viewOf,
     const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
     const before = readPosition(request.query.before);
     await failures.flush();
-    const { lines, next } = await failures.page(app.id, before, pageSize);
+    const { entries, next } = await failures.page(app.id, before, pageSize);
     const view = viewOf(request, reply);
     return pages.show(request, reply, {
       title: words(view.lang)('title'),
       nav: 'developers',
-      body: failuresPage(view, app, lines, { next, isFirst: before === null }),
+      body: failuresPage(view, app, entries, { next, isFirst: before === null }),
     });
   });
 }
@@ -57,7 +57,7 @@ function readPosition(before: unknown): FailurePosition | null {
 function failuresPage(
   view: View,
   app: AppRow,
-  lines: readonly FailureLine[],
+  entries: readonly FailureEntry[],
   { next, isFirst }: { next: FailurePosition | null; isFirst: boolean },
 ): Html {
   const t = words(view.lang);
@@ -66,34 +66,34 @@ function failuresPage(
     intro: t('intro'),
     actions: linkButton(t('back', { app: app.name }), `/developers/apps/${app.id}`),
   });
-  if (lines.length === 0 && isFirst)
+  if (entries.length === 0 && isFirst)
     return html`!${top}!${emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText') })}`;
   const older = next ? linkButton(t('older'), `${pathOf(app)}?before=${next.at}.${next.id}`) : '';
   const paging = html`!${isFirst ? '' : linkButton(t('newest'), pathOf(app))}!${older}`;
   const meaning = html`<p><a href="/docs/errors">${t('meaning')}</a></p>`;
-  const list = rows(lines.map((line) => lineView(view, line)));
+  const list = rows(entries.map((entry) => entryView(view, entry)));
   return html`!${top}!${card({ body: html`!${meaning}!${list}`, actions: paging })}`;
 }
 
-function lineView({ lang, times }: View, line: FailureLine): Parameters<typeof rows>[0][number] {
+function entryView({ lang, times }: View, entry: FailureEntry): Parameters<typeof rows>[0][number] {
   const t = words(lang);
-  if ('hour' in line) {
-    const count = new Intl.NumberFormat('en').format(line.more);
+  if ('hour' in entry) {
+    const count = new Intl.NumberFormat('en').format(entry.more);
     return {
       title: html`${t('more', { count })}`,
       text: html`${t('moreText', { most: mostAnHour })}`,
-      aside: html`<span>${t('from')} !${times.time(new Date(line.hour), lang)}</span>`,
+      aside: html`<span>${t('from')} !${times.time(new Date(entry.hour), lang)}</span>`,
     };
   }
-  const names: (string | null)[] = JSON.parse(line.fields);
+  const names: (string | null)[] = JSON.parse(entry.fields);
   const fields = names.map((name) =>
     name === null ? html` ${t('wholeBody')}` : html` <code translate="no">${name}</code>`,
   );
   return {
-    title: html`<code class="address" translate="no">${line.method} ${line.path}</code>`,
-    text: html`!${badge(`${line.status} ${line.code}`, line.status >= 500 ? 'error' : 'warn')}
+    title: html`<code class="address" translate="no">${entry.method} ${entry.path}</code>`,
+    text: html`!${badge(`${entry.status} ${entry.code}`, entry.status >= 500 ? 'error' : 'warn')}
 !${names.length > 0 ? html`<span>${t('fields')}!${fields}</span>` : ''}
-<span>${t('requestId')} <code translate="no">${line.id}</code></span>`,
-    aside: times.time(new Date(line.at), lang),
+<span>${t('requestId')} <code translate="no">${entry.id}</code></span>`,
+    aside: times.time(new Date(entry.at), lang),
   };
 }

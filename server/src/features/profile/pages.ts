@@ -28,7 +28,7 @@ export interface ProfilePagesParts extends Pick<Platform, 'limiter'> {
 
 const avatarBytes = 5_000_000;
 /** After a full queue, in seconds: the queue is short, and a picture takes a second or two. */
-const retryAfter = { 'retry-after': '5' };
+const retryHeaders = { 'retry-after': '5' };
 /** QR codes that are kept in memory, of a few kilobytes each. */
 const maxCodes = 500;
 const pictureWords = {
@@ -169,4 +169,4 @@ const pictureHeaders = {
 
 /** Too many pictures wait, or one took too long. */
 const busy = (error: unknown): unknown =>
-  error instanceof QueueFull || error instanceof PictureError ? new PageError(429, { headers: retryAfter }) : error;
+  error instanceof QueueFull || error instanceof PictureError ? new PageError(429, { headers: retryHeaders }) : error;

@@ -10,7 +10,7 @@ import { connect, listen, range, socketToken } from '../../../test/sockets.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { textFor } from '../../platform/db/statement.ts';
 import { allScopes } from '../oauth/index.ts';
-import { everything } from '../tips/index.ts';
+import { allTips } from '../tips/index.ts';
 import { createRehearsalWorker } from './index.ts';
 import { stepsAfter } from './repo.ts';
 import { createViewers } from './viewers.ts';
@@ -438,7 +438,7 @@ test('of a sandbox creator apps get each alert too, as test and replay, and tota
   const page = await openOverlay(t, address, await runtime.overlays.key(creatorId));
   const [before, { tips }] = await Promise.all([
     runtime.tips.stats(creatorId),
-    runtime.tips.page(creatorId, everything, null, 10),
+    runtime.tips.page(creatorId, allTips, null, 10),
   ]);
   await runtime.rehearsals.start(creatorId, { from: evening, to: evening + hour }, 60);
   await worker().idle();
@@ -460,7 +460,7 @@ test('of a sandbox creator apps get each alert too, as test and replay, and tota
   assert.deepEqual(page.events, ['tip.created', 'tip.created', 'tip.created'], 'by its own frames, once');
   const { as_of: _, ...totals } = await runtime.tips.stats(creatorId);
   assert.deepEqual({ ...totals, as_of: before.as_of }, before);
-  assert.deepEqual((await runtime.tips.page(creatorId, everything, null, 10)).tips, tips);
+  assert.deepEqual((await runtime.tips.page(creatorId, allTips, null, 10)).tips, tips);
 });
 
 test('a sandbox creator rehearses 2,000 alerts at a time, and all of a developer 5,000 in ten minutes', async (t) => {

@@ -3,7 +3,7 @@ import type { Steps } from '../../platform/pauses.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { isLongEnough } from './matcher.ts';
 import { type Action, actions, type HoldRules, limits, matches, type RuleList } from './rules.ts';
-import type { T } from './words.ts';
+import type { ScreeningWords } from './words.ts';
 
 /** What is wrong, by field. */
 export type Wrong = Readonly<Record<string, string>>;
@@ -90,9 +90,10 @@ export function* isTooMuch(entries: readonly string[]): Steps<boolean> {
 /** An entry may be as long as the form. */
 const parts = /.{1,100}/gsu;
 
-export const tooMuch = (t: T): string => t('tooManyWords', { count: limits.words, letters: limits.letters });
+export const tooMuch = (t: ScreeningWords): string =>
+  t('tooManyWords', { count: limits.words, letters: limits.letters });
 
-export function* parseList(typed: TypedList, t: T): Steps<Omit<RuleList, 'id'> | { wrong: Wrong }> {
+export function* parseList(typed: TypedList, t: ScreeningWords): Steps<Omit<RuleList, 'id'> | { wrong: Wrong }> {
   const [words, except] = [entriesOf(typed.words), entriesOf(typed.except)];
   if (yield* isTooMuch([...words, ...except])) return { wrong: { words: tooMuch(t) } };
   const match = matches.find((each) => each === typed.match);
@@ -110,7 +111,7 @@ export function* parseList(typed: TypedList, t: T): Steps<Omit<RuleList, 'id'> |
   return { title: typed.title, words, except, match, action };
 }
 
-function* wordsError(words: readonly string[], t: T): Steps<string | undefined> {
+function* wordsError(words: readonly string[], t: ScreeningWords): Steps<string | undefined> {
   const bad: string[] = [];
   for (const word of words) {
     yield;
@@ -123,7 +124,7 @@ function* wordsError(words: readonly string[], t: T): Steps<string | undefined> 
 
 export function parseHold(
   typed: TypedHold,
-  t: T,
+  t: ScreeningWords,
 ): { hold: HoldRules; links: Action | 'allow'; numbers: Action | 'allow' } | { wrong: Wrong } {
   const fromMinor = typed.fromAmount === '' ? null : toMinor(typed.fromAmount);
   const choices = [...actions, 'allow'] as const;
@@ -138,7 +139,7 @@ export function parseHold(
   return { hold: { everything: typed.everything, newNames: typed.newNames, fromMinor }, links, numbers };
 }
 
-export function* parseNames(typed: string, t: T): Steps<readonly string[] | { wrong: Wrong }> {
+export function* parseNames(typed: string, t: ScreeningWords): Steps<readonly string[] | { wrong: Wrong }> {
   const names = entriesOf(typed);
   const tooMany =
     names.length > limits.names ||

@@ -12,7 +12,7 @@ import { limits, type RuleList, type Rules } from './rules.ts';
 import type { Screening } from './service.ts';
 import { starterLists } from './starter-lists.ts';
 import { home, type ScreeningView, screeningView } from './views.ts';
-import { screeningWords, type T } from './words.ts';
+import { type ScreeningWords, screeningWords } from './words.ts';
 
 export interface ScreeningPagesParts {
   readonly pages: Pages;
@@ -131,14 +131,14 @@ const listAddress = (id: string): string => `${home}?list=${id}#list-${id}`;
 const hasList = (lists: readonly RuleList[], id: string): boolean => lists.some((list) => list.id === id);
 
 /** The id of a starter list is its kind: it can be taken over once, also after it was changed. */
-function newList(kind: string, t: T): RuleList {
+function newList(kind: string, t: ScreeningWords): RuleList {
   const list = { match: 'words', action: 'mask' } as const;
   if (kind === 'english') return { id: kind, ...list, title: t('englishTitle'), ...starterLists.english };
   if (kind === 'thai') return { id: kind, ...list, title: t('thaiTitle'), ...starterLists.thai };
   return { id: randomUUID(), ...list, title: t('newTitle'), words: [], except: [] };
 }
 
-function* sizeProblem(lists: readonly RuleList[], t: T): Steps<string | undefined> {
+function* sizeProblem(lists: readonly RuleList[], t: ScreeningWords): Steps<string | undefined> {
   if (lists.length > limits.lists) return t('tooManyLists', { count: limits.lists });
   const entries = lists.flatMap(({ words, except }) => [...words, ...except]);
   return (yield* isTooMuch(entries)) ? tooMuch(t) : undefined;

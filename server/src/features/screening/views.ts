@@ -19,7 +19,7 @@ import type { Lang } from '../../platform/web/i18n.ts';
 import { type TypedHold, type TypedList, type TypedText, toTypedList, type Wrong } from './form.ts';
 import { actions, type RuleList, type Rules } from './rules.ts';
 import type { Reason, Verdict } from './screen.ts';
-import { screeningWords, type T } from './words.ts';
+import { type ScreeningWords, screeningWords } from './words.ts';
 
 export const home = '/dashboard/screening';
 
@@ -51,9 +51,9 @@ export function screeningView(o: ScreeningView): Html {
 !${tryCard(o, t)}`;
 }
 
-const save = (t: T): Html => html`<div class="actions">!${button(t('save'))}</div>`;
+const save = (t: ScreeningWords): Html => html`<div class="actions">!${button(t('save'))}</div>`;
 
-function holdCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: T): Html {
+function holdCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: ScreeningWords): Html {
   const { hold, links, numbers } = rules;
   const stored: TypedHold = { ...hold, fromAmount: inBaht(hold.fromMinor), links, numbers };
   const values = typed?.hold ?? stored;
@@ -85,7 +85,7 @@ function holdCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: T): Html
 
 const inBaht = (minor: number | null): string => (minor === null ? '' : String(minor / 100));
 
-function listsCard(o: ScreeningView, t: T): Html {
+function listsCard(o: ScreeningView, t: ScreeningWords): Html {
   const { lists } = o.rules;
   const kinds = (['english', 'thai', 'empty'] as const).filter((kind) => !lists.some(({ id }) => id === kind));
   const add = kinds.map((kind) =>
@@ -100,7 +100,7 @@ function listsCard(o: ScreeningView, t: T): Html {
 
 const addLabels = { english: 'takeEnglish', thai: 'takeThai', empty: 'addEmpty' } as const;
 
-function listFold(o: ScreeningView, list: RuleList, t: T): Html {
+function listFold(o: ScreeningView, list: RuleList, t: ScreeningWords): Html {
   const typed = o.typed?.list?.id === list.id ? o.typed.list : undefined;
   const open = typed !== undefined || o.open === list.id;
   return html`
@@ -113,7 +113,7 @@ function listFold(o: ScreeningView, list: RuleList, t: T): Html {
 </details>`;
 }
 
-function listForm(o: ScreeningView, list: RuleList, typed: TypedList | undefined, t: T): Html {
+function listForm(o: ScreeningView, list: RuleList, typed: TypedList | undefined, t: ScreeningWords): Html {
   const values = typed ?? toTypedList(list);
   const wrong = typed ? (o.wrong ?? {}) : {};
   const shared = (name: keyof TypedList) => ({
@@ -151,7 +151,7 @@ function listForm(o: ScreeningView, list: RuleList, typed: TypedList | undefined
   return html`<div class="list-body">!${form({ action: `${home}/lists/${list.id}`, csrf: o.csrf, body })}!${remove}</div>`;
 }
 
-function namesCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: T): Html {
+function namesCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: ScreeningWords): Html {
   const value = typed?.names ?? rules.blockedNames.join('\n');
   const error = typed?.names === undefined ? undefined : wrong.names;
   const body = html`!${textArea({ name: 'names', label: t('names'), value, error, rows: 5 })}!${save(t)}`;
@@ -163,7 +163,7 @@ function namesCard({ rules, typed, wrong = {}, csrf }: ScreeningView, t: T): Htm
   });
 }
 
-function tryCard({ typed, wrong = {}, tried, csrf }: ScreeningView, t: T): Html {
+function tryCard({ typed, wrong = {}, tried, csrf }: ScreeningView, t: ScreeningWords): Html {
   const values = typed?.text ?? { name: '', message: '', amount: '100' };
   const errors = typed?.text ? wrong : {};
   const body = html`
@@ -183,7 +183,7 @@ function tryCard({ typed, wrong = {}, tried, csrf }: ScreeningView, t: T): Html 
 
 const tones: Record<Verdict['status'], Tone> = { queued: 'ok', held: 'warn', blocked: 'error' };
 
-function result({ verdict, name, message }: NonNullable<ScreeningView['tried']>, t: T): Html {
+function result({ verdict, name, message }: NonNullable<ScreeningView['tried']>, t: ScreeningWords): Html {
   const { status, shown, reasons } = verdict;
   const words = shown ?? { name, message };
   const hidden = words.message === null && message !== null && message !== '';
@@ -197,7 +197,7 @@ function result({ verdict, name, message }: NonNullable<ScreeningView['tried']>,
   return html`<div role="status">!${definitions([...facts, [t('because'), because]])}</div>`;
 }
 
-function reasonText(reason: Reason, t: T): string {
+function reasonText(reason: Reason, t: ScreeningWords): string {
   switch (reason.kind) {
     case 'list':
       return t('becauseList', { title: reason.title, action: t(reason.action) });

@@ -166,4 +166,4 @@ export const screeningWords = messages({
   },
 });
 
-export type T = ReturnType<typeof screeningWords>;
+export type ScreeningWords = ReturnType<typeof screeningWords>;

@@ -2,7 +2,7 @@ export { approveAlert, expireAlerts, replayAlert, settleAlert } from './alert-re
 export { csvHead, csvLines } from './csv.ts';
 export type { DayTotal } from './days.ts';
 export { eraseTip } from './erase-repo.ts';
-export { everything, parseBound } from './range.ts';
+export { allTips, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields, tipRequest } from './schemas.ts';
 export type { TipFilter } from './search.ts';

@@ -14,7 +14,7 @@ export interface Selection extends Range {
 }
 
 /** All tips. */
-export const everything: Selection = { from: null, to: null, status: null };
+export const allTips: Selection = { from: null, to: null, status: null };
 
 /**
  * Reads `YYYY-MM-DD` (the whole day in the platform's time zone) or RFC 3339 with an offset.

@@ -5,7 +5,7 @@ import { assertExactly } from '../../../test/assert-exactly.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
-import { everything } from './range.ts';
+import { allTips } from './range.ts';
 import { TipPage } from './schemas.ts';
 
 async function record(
@@ -283,7 +283,7 @@ test('paging returns each older tip exactly once while tips arrive', async (t) =
     await record(app, pair, [1, 2, 3, 4]);
     app.clock.advance(i % 3);
   }
-  const first = await app.runtime.tips.page(pair.creatorId, everything, null, 100);
+  const first = await app.runtime.tips.page(pair.creatorId, allTips, null, 100);
   const seen: string[] = [];
   let cursor = '';
   do {

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { createPauses } from '../../platform/pauses.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { EventPosition } from '../events/index.ts';
-import { everything, type Selection } from './range.ts';
+import { allTips, type Selection } from './range.ts';
 import { isSelected, sourceType, type TipRow, tipsPage, toTip } from './repo.ts';
 import type { Tip } from './schemas.ts';
 
@@ -128,7 +128,7 @@ export function createSearch({ db, queue }: SearchParts) {
   };
 }
 
-const anyTip: TipFilter = { ...everything, text: '', minMinor: null, maxMinor: null, source: null };
+const anyTip: TipFilter = { ...allTips, text: '', minMinor: null, maxMinor: null, source: null };
 const keptBack: readonly string[] = ['held', 'skipped'];
 
 const toTips = (rows: readonly TipRow[]): Tip[] => rows.map(toTip);

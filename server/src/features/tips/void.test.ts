@@ -6,7 +6,7 @@ import { makePair, type Pair } from '../../../test/factories.ts';
 import { assertLedger } from '../../../test/ledger.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
-import { everything } from './range.ts';
+import { allTips } from './range.ts';
 import type { TipPage } from './schemas.ts';
 
 const day = 86_400_000;
@@ -284,7 +284,7 @@ test('security 41: a page of recorded tips passes over few voided ones, and its 
   assert.equal(pages, 4);
   const found = await runtime.tips.search(
     pair.creatorId,
-    { ...everything, status: 'recorded', text: 'TIP 60', minMinor: null, maxMinor: null, source: null },
+    { ...allTips, status: 'recorded', text: 'TIP 60', minMinor: null, maxMinor: null, source: null },
     null,
     50,
   );

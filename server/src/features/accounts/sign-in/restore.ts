@@ -24,7 +24,7 @@ export interface RestoreParts {
 const path = '/login/restore';
 const ticketMs = 10 * 60_000;
 
-interface Ticket {
+interface RestoreTicket {
   readonly creatorId: string;
   readonly until: number;
 }
@@ -38,7 +38,7 @@ export function restorePages(scope: FastifyInstance, { pages, accounts, vault, c
 
   scope.post(path, async (request, reply) => {
     const t = entryWords(pages.lang(request));
-    const ticket = openField<Ticket>(vault, contextOf(request, reply), formText(request, 'ticket'));
+    const ticket = openField<RestoreTicket>(vault, contextOf(request, reply), formText(request, 'ticket'));
     const restored = ticket !== undefined && ticket.until > clock() && (await restore(ticket.creatorId));
     const flash = restored
       ? ({ tone: 'ok', text: t('kept') } as const)
@@ -54,7 +54,7 @@ export function restorePages(scope: FastifyInstance, { pages, accounts, vault, c
     const ticket = sealField(vault, contextOf(request, reply), {
       creatorId,
       until: clock() + ticketMs,
-    } satisfies Ticket);
+    } satisfies RestoreTicket);
     const [before = '', after = ''] = t('leavingText', { date: '{date}' }).split('{date}');
     const body = card({
       body: html`

@@ -30,11 +30,11 @@ interface WaitingHour extends FailedHour {
   rows: FailureRow[];
 }
 
-/** A line of the list: a request, or how many more failed in an hour. */
-export type FailureLine = FailureRow | { readonly hour: number; readonly more: number };
+/** An entry of the list: a request, or how many more failed in an hour. */
+export type FailureEntry = FailureRow | { readonly hour: number; readonly more: number };
 
 export interface FailurePage {
-  readonly lines: readonly FailureLine[];
+  readonly entries: readonly FailureEntry[];
   readonly next: FailurePosition | null;
 }
 
@@ -132,8 +132,8 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
       const rows = found.slice(0, limit);
       const last = found.length > limit ? rows.at(-1) : undefined;
       const own = hours.filter(({ hour }) => hour <= from.at && (last === undefined || hour > last.at));
-      const lines = [...rows, ...own].sort((a, b) => timeOf(b) - timeOf(a));
-      return { lines, next: last ? { at: last.at, id: last.id } : null };
+      const entries = [...rows, ...own].sort((a, b) => timeOf(b) - timeOf(a));
+      return { entries, next: last ? { at: last.at, id: last.id } : null };
     },
 
     async prune(): Promise<void> {
@@ -143,4 +143,4 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
   };
 }
 
-const timeOf = (line: FailureLine): number => ('hour' in line ? line.hour : line.at);
+const timeOf = (entry: FailureEntry): number => ('hour' in entry ? entry.hour : entry.at);

@@ -12,7 +12,7 @@ import { formTargets, responseUrl } from './answer.ts';
 import { type AuthorizeRequest, checkAuthorize } from './checks.ts';
 import { authorizeSchema } from './document.ts';
 import { AuthorizeError, Unredirectable } from './errors.ts';
-import { hashOfApp, openTicket, sealTicket, type Ticket, ticketQuery } from './ticket.ts';
+import { type ConsentTicket, hashOfApp, openTicket, sealTicket, ticketQuery } from './ticket.ts';
 import { consentPage } from './views.ts';
 import { words } from './words.ts';
 
@@ -108,7 +108,7 @@ function checkDecision(decision: string, authorization: AuthorizeRequest): void 
 }
 
 /** Shows the page again if it is outdated. */
-function checkUpToDate(ticket: Ticket, authorization: AuthorizeRequest, now: number): void {
+function checkUpToDate(ticket: ConsentTicket, authorization: AuthorizeRequest, now: number): void {
   if (ticket.app !== hashOfApp(authorization.app) || ticket.shownAt + ticketMs < now)
     throw new Redirect(`/oauth/authorize?${ticketQuery(ticket)}`);
 }

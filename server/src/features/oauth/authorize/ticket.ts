@@ -8,7 +8,7 @@ import type { AuthorizeRequest } from './checks.ts';
  * The content of a consent page, sealed into its form: an approval is for exactly that content, in the same session.
  * The server stores nothing of a request before its approval.
  */
-export interface Ticket {
+export interface ConsentTicket {
   readonly clientId: string;
   /** A hash of what the page tells of the app. */
   readonly app: string;
@@ -22,7 +22,7 @@ export interface Ticket {
 const context = (sessionId: string): string => `consent:${sessionId}`;
 
 export function sealTicket(vault: Vault, sessionId: string, request: AuthorizeRequest, now: number): string {
-  const ticket: Ticket = {
+  const ticket: ConsentTicket = {
     clientId: request.app.id,
     app: hashOfApp(request.app),
     redirectUri: request.redirectUri,
@@ -35,14 +35,14 @@ export function sealTicket(vault: Vault, sessionId: string, request: AuthorizeRe
 }
 
 /** Returns nothing for a forged ticket, or for one of another session. */
-export const openTicket = (vault: Vault, sessionId: string, sealed: string): Ticket | undefined =>
-  openField<Ticket>(vault, context(sessionId), sealed);
+export const openTicket = (vault: Vault, sessionId: string, sealed: string): ConsentTicket | undefined =>
+  openField<ConsentTicket>(vault, context(sessionId), sealed);
 
 export const hashOfApp = ({ name, description, homepage_url, privacy_url, logo_id }: AppRow): string =>
   hash('sha256', JSON.stringify([name, description, homepage_url, privacy_url, logo_id]), 'base64url');
 
 /** The parameters of the original request. */
-export function ticketQuery(ticket: Ticket): URLSearchParams {
+export function ticketQuery(ticket: ConsentTicket): URLSearchParams {
   const query = new URLSearchParams({
     client_id: ticket.clientId,
     redirect_uri: ticket.redirectUri,

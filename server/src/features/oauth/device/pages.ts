@@ -27,7 +27,7 @@ export interface DevicePagesParts extends Pick<Platform, 'vault' | 'limiter'> {
 }
 
 /** What a page showed. An approval is for exactly that, in the same session. */
-interface Ticket {
+interface DeviceTicket {
   readonly hash: string;
   readonly clientId: string;
   readonly scope: string;
@@ -68,7 +68,7 @@ export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): vo
 
   scope.post('/device/decision', async (request, reply) => {
     const session = pages.requireSession(request);
-    const ticket = openField<Ticket>(vault, context(session.id), formText(request, 'request'));
+    const ticket = openField<DeviceTicket>(vault, context(session.id), formText(request, 'request'));
     if (!ticket) throw new PageError(403);
     const decision = formText(request, 'decision');
     if (decision !== 'approve' && decision !== 'deny') throw new PageError(400);
@@ -115,7 +115,7 @@ export function devicePages(scope: FastifyInstance, parts: DevicePagesParts): vo
       app.owner_id === null ? undefined : accounts.byId(app.owner_id),
       grants.isConnected(session.creatorId, app.id),
     ]);
-    const ticket: Ticket = {
+    const ticket: DeviceTicket = {
       hash: device.hash,
       clientId: app.id,
       scope: device.scope,

@@ -18,7 +18,7 @@ import {
   issuing,
   loadAndCheck,
   type ReadSteps,
-  type Redeeming,
+  type RedeemInput,
   type Refusal,
   redeem,
 } from './grant-type.ts';
@@ -45,9 +45,9 @@ const readSteps: ReadSteps<CodeExchange, CodeRow> = {
   ],
 };
 
-async function redeemCode(tx: Tx, redeeming: Redeeming<CodeExchange>, family: NewFamily) {
-  const { now, raceMs } = redeeming;
-  return redeem(tx, redeeming, {
+async function redeemCode(tx: Tx, input: RedeemInput<CodeExchange>, family: NewFamily) {
+  const { now, raceMs } = input;
+  return redeem(tx, input, {
     ...readSteps,
     consume: (tx, code) => consumeCode(tx, code, family, now, raceMs),
     issue: (code) => ({ grantId: code.grant_id, familyId: family.familyId, scope: issuedScope(code) }),
@@ -88,12 +88,12 @@ export const authorizationCode = defineGrantType({
     redirectUri: required(body, 'redirect_uri'),
     verifier: readVerifier(body.code_verifier),
   }),
-  precheck: (db, redeeming) => loadAndCheck(db, redeeming, readSteps),
+  precheck: (db, input) => loadAndCheck(db, input, readSteps),
   create(parts, now) {
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };
   },
-  write: ({ db, origins }, ...redeeming) => db.write(writes.redeemCode, origins.current(), ...redeeming),
+  write: ({ db, origins }, ...args) => db.write(writes.redeemCode, origins.current(), ...args),
 });
 
 /** RFC 7636, section 4.1 */

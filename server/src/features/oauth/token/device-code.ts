@@ -14,7 +14,7 @@ import {
   invalidGrant,
   issuedScope,
   issuing,
-  type Redeeming,
+  type RedeemInput,
   type Refusal,
   redeem,
 } from './grant-type.ts';
@@ -25,9 +25,9 @@ interface Poll {
   readonly hash: string;
 }
 
-async function redeemDeviceCode(tx: Tx, redeeming: Redeeming<Poll>, family: NewFamily) {
-  const { now } = redeeming;
-  return redeem(tx, redeeming, {
+async function redeemDeviceCode(tx: Tx, input: RedeemInput<Poll>, family: NewFamily) {
+  const { now } = input;
+  return redeem(tx, input, {
     load: (tx, { hash }) => deviceByHash(tx, hash),
     checks: [checkNotExpired, checkNotDenied, checkApproved, checkGrantLives, checkCreatorActive],
     consume: (tx, device) => consumeDevice(tx, device, family, now),
@@ -70,7 +70,7 @@ export const deviceCode = defineGrantType({
     const { family, refreshToken } = newFamily(parts, now);
     return { refreshToken, values: family };
   },
-  write: ({ db, origins }, ...redeeming) => db.write(writes.redeemDeviceCode, origins.current(), ...redeeming),
+  write: ({ db, origins }, ...args) => db.write(writes.redeemDeviceCode, origins.current(), ...args),
 });
 
 function checkNotExpired({ expires_at }: DeviceRow, _: Poll, now: number): Refusal | undefined {

@@ -53,17 +53,17 @@ interface Steps<Field extends string, Request, New> extends Documentation {
   /** For what an app asks for again and again until it is there: refuses by a read, so that waiting writes nothing. */
   wait?(parts: TokenParts, request: Request, clientId: string): Promise<Refusal | undefined>;
   /** What `redeem` checks first, by a read. Left out where `wait` or `limit` refuses the same. */
-  precheck?(db: Reader, redeeming: Redeeming<Request>): Promise<CheckResult<unknown>>;
+  precheck?(db: Reader, input: RedeemInput<Request>): Promise<CheckResult<unknown>>;
   /** Counts what is expected to succeed, and refuses it over a limit. Runs for every client, before the write. */
-  limit?(parts: TokenParts, redeeming: Redeeming<Request>): Promise<CheckResult<unknown>>;
+  limit?(parts: TokenParts, input: RedeemInput<Request>): Promise<CheckResult<unknown>>;
   /** The new refresh token, and what the write needs of it. */
   create(parts: NewFamilyParts, now: number): { readonly refreshToken: string; readonly values: New };
   /** Load → checks → consume, in one write whose function calls `redeem`. */
-  write(parts: TokenParts, redeeming: Redeeming<Request>, values: New): Promise<Redemption>;
+  write(parts: TokenParts, input: RedeemInput<Request>, values: New): Promise<Redemption>;
 }
 
 /** The request of an authenticated app, with what its write needs to know. */
-export interface Redeeming<Request> {
+export interface RedeemInput<Request> {
   readonly request: Request;
   readonly clientId: string;
   readonly now: number;
@@ -114,7 +114,7 @@ export type CheckResult<Loaded> = { readonly loaded: Loaded } | Refusal | undefi
 
 export async function loadAndCheck<Request, Loaded extends { readonly client_id: string }>(
   db: Reader,
-  { request, clientId, now }: Redeeming<Request>,
+  { request, clientId, now }: RedeemInput<Request>,
   { load, checks }: ReadSteps<Request, Loaded>,
 ): Promise<CheckResult<Loaded>> {
   const loaded = await load(db, request);
@@ -131,10 +131,10 @@ export async function redeem<
   Request,
   Loaded extends { readonly client_id: string; readonly creator_id: string },
   Issued extends Issue,
->(tx: Tx, redeeming: Redeeming<Request>, steps: WriteSteps<Request, Loaded, Issued>): Promise<Redemption<Issued>> {
-  const found = await loadAndCheck(tx, redeeming, steps);
+>(tx: Tx, input: RedeemInput<Request>, steps: WriteSteps<Request, Loaded, Issued>): Promise<Redemption<Issued>> {
+  const found = await loadAndCheck(tx, input, steps);
   if (!found || 'error' in found) return found;
-  const { request } = redeeming;
+  const { request } = input;
   const { loaded } = found;
   const consumption = await steps.consume(tx, loaded);
   return { ...steps.issue(loaded, request), creatorId: loaded.creator_id, consumption };
@@ -142,9 +142,9 @@ export async function redeem<
 
 /** The write function of a grant type, whose answer has the access token, unless it consumed nothing. */
 export function issuing<Request, New, Issued extends Issue>(
-  redeem: (tx: Tx, redeeming: Redeeming<Request>, values: New) => Promise<Redemption<Issued>>,
-): WriteFunction<[redeeming: Redeeming<Request>, values: New], Redemption<Issued>> {
-  const complete = (redeemed: Redemption<Issued>, { signing, clientId, now }: Redeeming<Request>) => {
+  redeem: (tx: Tx, input: RedeemInput<Request>, values: New) => Promise<Redemption<Issued>>,
+): WriteFunction<[input: RedeemInput<Request>, values: New], Redemption<Issued>> {
+  const complete = (redeemed: Redemption<Issued>, { signing, clientId, now }: RedeemInput<Request>) => {
     if (!redeemed || 'error' in redeemed || redeemed.consumption !== 'consumed') return redeemed;
     return { ...redeemed, access: signToken(signing, { ...redeemed, clientId }, now) };
   };
@@ -152,7 +152,11 @@ export function issuing<Request, New, Issued extends Issue>(
 }
 
 /** For the audit log: the tokens that were issued. */
-export const aboutConnection = (redeemed: Redemption, { clientId }: Redeeming<unknown>, _: unknown): Subject | false =>
+export const aboutConnection = (
+  redeemed: Redemption,
+  { clientId }: RedeemInput<unknown>,
+  _: unknown,
+): Subject | false =>
   redeemed !== undefined &&
   !('error' in redeemed) &&
   redeemed.consumption === 'consumed' && {
@@ -162,7 +166,7 @@ export const aboutConnection = (redeemed: Redemption, { clientId }: Redeeming<un
   };
 
 /** For the audit log: a family that ended because its code or refresh token was used again. */
-export const aboutReuse = (redeemed: Redemption, { clientId }: Redeeming<unknown>, _: unknown): Subject | false =>
+export const aboutReuse = (redeemed: Redemption, { clientId }: RedeemInput<unknown>, _: unknown): Subject | false =>
   redeemed !== undefined &&
   !('error' in redeemed) &&
   redeemed.consumption === 'reused' && { creatorId: redeemed.creatorId, clientId };
@@ -193,11 +197,11 @@ export function defineGrantType<Field extends string, Request, New>(steps: Steps
         if (waiting) throw toError(waiting);
         const signing = await parts.tokens.signing('access');
         const now = clock();
-        const redeeming = { request, clientId, now, raceMs, signing };
-        if (steps.limit) requireFound(await steps.limit(parts, redeeming), credential);
-        if (client.public === 1 && steps.precheck) requireFound(await steps.precheck(db, redeeming), credential);
+        const input = { request, clientId, now, raceMs, signing };
+        if (steps.limit) requireFound(await steps.limit(parts, input), credential);
+        if (client.public === 1 && steps.precheck) requireFound(await steps.precheck(db, input), credential);
         const { refreshToken, values } = steps.create(familyPartsOf(client, parts), now);
-        const redeemed = requireFound(await steps.write(parts, redeeming, values), credential);
+        const redeemed = requireFound(await steps.write(parts, input, values), credential);
         if (redeemed.consumption === 'reused') grants.announce(redeemed.creatorId);
         if (!redeemed.access) throw new OAuthError('invalid_grant', `The ${credential} has been used.`);
         return toTokenResponse(redeemed.access, refreshToken, redeemed.scope);

@@ -13,7 +13,7 @@ import {
   issuing,
   loadAndCheck,
   type ReadSteps,
-  type Redeeming,
+  type RedeemInput,
   type Refusal,
   redeem,
   type TokenParts,
@@ -40,9 +40,9 @@ const readSteps: ReadSteps<Refresh, RefreshTokenRow> = {
   checks: [checkNotRevoked, checkNotPaused, checkUnusedOrRepeat, checkNotExpired, checkCreatorActive, checkScope],
 };
 
-async function redeemRefreshToken(tx: Tx, redeeming: Redeeming<Refresh>, next: NextToken) {
-  const { request, now, raceMs } = redeeming;
-  return redeem(tx, redeeming, {
+async function redeemRefreshToken(tx: Tx, input: RedeemInput<Refresh>, next: NextToken) {
+  const { request, now, raceMs } = input;
+  return redeem(tx, input, {
     ...readSteps,
     consume: (tx, token) =>
       rotateRefreshToken(tx, {
@@ -95,10 +95,10 @@ export const refreshToken = defineGrantType({
     const { token, key } = newRefreshToken(now);
     return { refreshToken: token, values: { key, idleMs } };
   },
-  async write({ db, origins, refreshLimit }, redeeming, next) {
-    const redeemed = await db.write(writes.redeemRefreshToken, origins.current(), redeeming, next);
+  async write({ db, origins, refreshLimit }, input, next) {
+    const redeemed = await db.write(writes.redeemRefreshToken, origins.current(), input, next);
     if (redeemed && 'countedFor' in redeemed && redeemed.consumption === 'consumed')
-      refreshLimit.remember(next.key, { clientId: redeeming.clientId, countedFor: redeemed.countedFor });
+      refreshLimit.remember(next.key, { clientId: input.clientId, countedFor: redeemed.countedFor });
     return redeemed;
   },
 });
@@ -106,14 +106,14 @@ export const refreshToken = defineGrantType({
 /** A refused refresh uses nothing up. A second use is never refused here, because it has to end the family. */
 async function checkAndCount(
   { db, refreshLimit }: TokenParts,
-  redeeming: Redeeming<Refresh>,
+  input: RedeemInput<Refresh>,
 ): Promise<CheckResult<RefreshTokenRow | Counted>> {
-  const known = refreshLimit.recall(redeeming.request.key);
-  const isKnown = known?.clientId === redeeming.clientId;
+  const known = refreshLimit.recall(input.request.key);
+  const isKnown = known?.clientId === input.clientId;
   if (isKnown && !(await refuseAboveLimit(refreshLimit, known.countedFor))) return { loaded: known };
-  const found = await loadAndCheck(db, redeeming, readSteps);
+  const found = await loadAndCheck(db, input, readSteps);
   if (!found || 'error' in found) return found;
-  if (checkUnusedOrRepeat(found.loaded, redeeming.request, redeeming.now) === 'used') return found;
+  if (checkUnusedOrRepeat(found.loaded, input.request, input.now) === 'used') return found;
   return (await refuseAboveLimit(refreshLimit, countedFor(found.loaded))) ?? found;
 }
 

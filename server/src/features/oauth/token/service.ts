@@ -35,14 +35,14 @@ export function createTokenEndpoint(given: TokenEndpointParts) {
   const introspectAccess = async (clientId: string, token: string): Promise<Introspection | undefined> => {
     const claims = await tokens.verify('access', token);
     if (typeof claims === 'string' || claims.clientId !== clientId) return undefined;
-    const now = await access(claims);
-    if (now?.paused) return undefined;
+    const current = await access(claims);
+    if (current?.paused) return undefined;
     return (
-      now && {
+      current && {
         active: true,
-        scope: formatScopes(now.scopes),
+        scope: formatScopes(current.scopes),
         client_id: clientId,
-        username: now.creator.username,
+        username: current.creator.username,
         token_type: 'Bearer',
         exp: claims.expiresAt / 1000,
         iat: claims.issuedAt / 1000,

@@ -259,8 +259,8 @@ test('the list of failed requests says that it was chaos', async (t) => {
   const { failures } = app.runtime;
   const codes = async (): Promise<string[]> => {
     await failures.flush();
-    const { lines } = await failures.page(pair.clientId, null, 10);
-    return lines.flatMap((line) => ('code' in line ? [line.code] : []));
+    const { entries } = await failures.page(pair.clientId, null, 10);
+    return entries.flatMap((entry) => ('code' in entry ? [entry.code] : []));
   };
   await until('it is listed', async () => (await codes()).length > 0);
   assert.deepEqual(await codes(), ['token_expired (chaos)']);
