@@ -10,7 +10,7 @@
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { toTip } from '../../server/src/features/tips/repo.ts';
 import { toTimestamp } from '../../server/src/platform/clock.ts';
 import { createIds } from '../../server/src/platform/ids.ts';
@@ -87,7 +87,7 @@ async function fill(file: string, { tips, creators, events = false, onProgress, 
       db.exec('COMMIT');
       onProgress?.(done);
       // So that an interruption is heard.
-      await nextTurn();
+      await nextIteration();
       signal?.throwIfAborted();
     }
     for (const head of heads) insert.head(head, from + spanMs);

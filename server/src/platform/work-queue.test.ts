@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createWorkQueue, QueueFull } from './work-queue.ts';
 
 test('work runs so many at once, the rest in order of arrival, and one too many is refused', async () => {
@@ -10,7 +10,7 @@ test('work runs so many at once, the rest in order of arrival, and one too many 
   const task = (number: number) => async () => {
     running += 1;
     most = Math.max(most, running);
-    await nextTurn();
+    await nextIteration();
     running -= 1;
     order.push(number);
     if (number === 1) throw new RangeError('its own failure');
@@ -35,7 +35,7 @@ test('owners take turns, and a full queue refuses the newest of whoever has the 
   async function add(queue: typeof run, name: string): Promise<void> {
     const begin = async () => {
       order.push(name);
-      await nextTurn();
+      await nextIteration();
     };
     await queue(name.charAt(0), begin).catch((error) => {
       assert.ok(error instanceof QueueFull);
@@ -53,10 +53,10 @@ test('owners take turns, and a full queue refuses the newest of whoever has the 
 
 test('security 41: however much of one owner goes on, another is not refused', async () => {
   const { run, goOn } = createWorkQueue({ atOnce: 1, maxWaiting: 3 });
-  const going = Array.from({ length: 20 }, () => goOn('many', () => nextTurn()));
-  const asked = [run('one', () => nextTurn()), run('two', () => nextTurn())];
+  const going = Array.from({ length: 20 }, () => goOn('many', () => nextIteration()));
+  const asked = [run('one', () => nextIteration()), run('two', () => nextIteration())];
   await assert.rejects(
-    run('three', () => nextTurn()),
+    run('three', () => nextIteration()),
     QueueFull,
   );
   await Promise.all([...going, ...asked]);
@@ -83,20 +83,20 @@ test('security 41: one owner has so many slots, and the others stay free althoug
   // The slot of the one who is done stays free for the next.
   ends.pop()?.();
   await one;
-  await nextTurn();
+  await nextIteration();
   assert.deepEqual(running, ['many', 'many']);
   const others = [add('other'), add('last')];
   assert.deepEqual(running, ['many', 'many', 'other']);
   // Of those who wait the next has the slot: of the many, then the last.
   ends.shift()?.();
-  await nextTurn();
+  await nextIteration();
   assert.deepEqual(running.toSorted(), ['many', 'many', 'other']);
   ends.shift()?.();
-  await nextTurn();
+  await nextIteration();
   assert.deepEqual(running.toSorted(), ['last', 'many', 'other']);
   while (ends.length > 0) {
     ends.shift()?.();
-    await nextTurn();
+    await nextIteration();
   }
   await Promise.all([...many, ...others]);
   const nobodys = Array.from({ length: 3 }, () => add('nobody'));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { ConnectionSlots, Limiter, LimitRule, LimitVerdict } from '../../src/platform/limiter/limiter.ts';
 
 export interface LimiterUnderTest {
@@ -210,7 +210,7 @@ export function connectionSlotsConformance(
           held += 1;
           granted += 1;
           highest = Math.max(highest, held);
-          for (let turns = 1 + (i % 4); turns > 0; turns--) await nextTurn();
+          for (let turns = 1 + (i % 4); turns > 0; turns--) await nextIteration();
           held -= 1;
           slots.release(key);
         }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import * as argon2 from '@node-rs/argon2';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
@@ -109,7 +109,7 @@ test('security 37: before an address’s turn at most one hash of each other add
         () => (verified += 1),
         () => (refused += 1),
       );
-      await nextTurn();
+      await nextIteration();
     }
   });
   await until('the queue of hashes is full', () => refused > 0 && verified > 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
@@ -51,7 +51,7 @@ test('security 41: looks at once sum a long history once, and are answered in tu
     );
     let most = 0;
     for (let before = 0; statuses.length < looks; before = statuses.length) {
-      await Promise.race([nextTurn(), answers]);
+      await Promise.race([nextIteration(), answers]);
       most = Math.max(most, statuses.length - before);
     }
     assert.deepEqual(new Set(statuses), new Set([200]));
@@ -103,7 +103,7 @@ test('security 41: searches and exports read two at a time; when too many wait t
     if (!String(args[0]).includes('FROM tips')) return all(...args);
     running += 1;
     most = Math.max(most, running);
-    await nextTurn();
+    await nextIteration();
     running -= 1;
     return all(...args);
   });
@@ -128,7 +128,7 @@ test('security 41: texts that cost much to compare or to write let others run be
   for (const url of [noHit, '/dashboard/tips.csv']) {
     let [iterations, done] = [0, false];
     const answer = other.get(url).finally(() => (done = true));
-    for (; !done; iterations += 1) await nextTurn();
+    for (; !done; iterations += 1) await nextIteration();
     assert.equal((await answer).statusCode, 200);
     assert.ok(iterations >= 500, `${url}: ${iterations} iterations of the event loop for 500 tips`);
   }

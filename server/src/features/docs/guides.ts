@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { type LinkTo, type Markdown, type RenderOptions, renderMarkdown } from './markdown.ts';
@@ -72,7 +72,7 @@ export async function readGuides({
     const markdown = renderMarkdown(source, { ...options, otherIds, linkTo: linkAmong(names) });
     const title = markdown.headings.find(({ level }) => level === 1)?.text ?? name;
     guides.push({ ...markdown, name, lang, title });
-    await yieldToOthers();
+    await nextIteration();
   }
   return guides;
 }

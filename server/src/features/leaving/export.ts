@@ -3,7 +3,7 @@
  * that a new table is a part of it without a change here. It is read in small batches while it is sent: memory does not
  * grow with the history, and other requests run between two batches.
  */
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Value } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -37,7 +37,7 @@ export function createExport({ db, origins, clock, zone, tips }: ExportParts) {
     for (;;) {
       const rows = await queue.goOn(creatorId, async () => {
         const read = await nextRows(db, table, columns, creatorId, last, limit);
-        await yieldToOthers();
+        await nextIteration();
         return read;
       });
       if (rows.length > 0) yield rows;

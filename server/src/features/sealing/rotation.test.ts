@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, onNodes, storageSettings } from '../../../test/build-app.ts';
 import { runCommand } from '../../../test/cli-process.ts';
@@ -242,7 +242,7 @@ test('of two operators who begin at nearly the same moment, with different keys,
       await buildApp(t, { ...store, SECRET_KEY: thirdKey, SECRET_KEY_OLD: firstKey }),
     ];
     const first = Promise.allSettled([one.runtime.sealing.begin()]);
-    for (let turn = 0; turn < later; turn++) await nextTurn();
+    for (let turn = 0; turn < later; turn++) await nextIteration();
     const second = Promise.allSettled([two.runtime.sealing.begin()]);
     const begun = [...(await first), ...(await second)];
     assert.deepEqual(begun.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], `${later} turns later`);

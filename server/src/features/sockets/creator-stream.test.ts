@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { until } from '../../../../sdk/test/until.ts';
 import { range } from '../../../test/sockets.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
@@ -38,7 +38,7 @@ function setUp() {
         const page = log
           .slice(after, after + limit)
           .map((sequence) => ({ sequence, type: 'tip.created', body: '{}', screened: null }));
-        await nextTurn();
+        await nextIteration();
         return answer(page).finally(() => (reads.now -= 1));
       },
     },
@@ -168,7 +168,7 @@ test('of many who read a long log again a few read at once, and one of another a
   const one = join('one');
   await stream.start(one.subscriber, 500);
   // Looked at in each iteration: the others go on.
-  while (one.seen.length < 500) await nextTurn();
+  while (one.seen.length < 500) await nextIteration();
   const sent = many.reduce((sum, { seen }) => sum + seen.length, 0);
   assert.ok(sent < 10_000, `${sent} of 50,000 events were sent to the others before`);
   await until('all have', () => many.every(({ seen }) => seen.length === 1_000));
@@ -227,7 +227,7 @@ test('security 41: of a thousand live subscribers a part gets an event before ot
   stream.wake(1);
   let most = 0;
   for (let before = 0; before < joined.length; ) {
-    await nextTurn();
+    await nextIteration();
     const now = got();
     most = Math.max(most, now - before);
     // What comes meanwhile follows, also to those who leave or join.

@@ -13,7 +13,7 @@
  * - Live subscribers get what was read a part of them at a time; the next events are read after the last part.
  * - A failed read loses nothing: the next hint, or the sweep, reads from the same position.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { WorkQueue } from '../../platform/work-queue.ts';
 import type { RawEvent } from '../events/index.ts';
 import type { Welcome } from './connection.ts';
@@ -139,7 +139,7 @@ export class CreatorStream {
         await this.#sendToLive(encoded);
         if (page.length < pageSize) continue;
         this.#readAgain = true;
-        await nextTurn();
+        await nextIteration();
       }
     } finally {
       this.#reading = false;
@@ -150,7 +150,7 @@ export class CreatorStream {
   async #sendToLive(events: EncodedEvents): Promise<void> {
     const subscribers = [...this.#live];
     for (let from = 0; from < subscribers.length; from += sentAtOnce) {
-      if (from > 0) await nextTurn();
+      if (from > 0) await nextIteration();
       this.#send(events, subscribers.slice(from, from + sentAtOnce));
     }
   }

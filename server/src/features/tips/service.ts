@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ApiError, validationFailed } from '../../errors.ts';
 import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -229,7 +229,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
         if (!last || batch.length < wanted) return { tips: rows.map(repo.toTip), next: null };
         read += batch.length;
         next = cursorAt(last);
-        await yieldToOthers();
+        await nextIteration();
       }
       return { tips: rows.map(repo.toTip), next };
     },

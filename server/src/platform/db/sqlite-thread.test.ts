@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextIteration } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { until } from '../../../../sdk/test/until.ts';
 import { addUntilRefused, execute, writes } from '../../../test/sql.ts';
@@ -73,10 +73,10 @@ test('a group is answered while the answers of the next one, in the same commit,
   const { gate: begin, release: releaseBegin } = makeGate(t);
   const { gate: complete, release: releaseComplete } = makeGate(t);
   const before = db.write(writes.runAtGate, begin, insert, [0]);
-  await nextTurn();
+  await nextIteration();
   const group = Array.from({ length: groupSize }, (_, n) => add(db, n));
   const next = db.write(writes.runThenWaitAtGate, complete, insert, [groupSize]);
-  await nextTurn();
+  await nextIteration();
   releaseBegin();
   await before;
   assert.deepEqual(await Promise.all(group), Array(groupSize).fill(1));
@@ -185,7 +185,7 @@ test('a thread that starts while the database is locked waits as long as its cal
   await assert.rejects(add(db, 1), StorageUnavailable);
   assert.ok(stopwatch() < 4_000);
   const waiting = add(db, 2);
-  await nextTurn();
+  await nextIteration();
   unlock();
   await waiting;
   assert.equal(await count(db), 1);
@@ -212,7 +212,7 @@ test('a write has moved the version of its tables before it is answered', { time
     });
     // So the version was asked for in the very iteration in which the answer comes.
     while (!answered) {
-      await nextTurn(undefined, { signal: t.signal });
+      await nextIteration(undefined, { signal: t.signal });
       db.version(['things']);
     }
     await write;

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextIteration } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { until } from '../../../../sdk/test/until.ts';
 import { databaseConformance } from '../../../test/conformance/database.ts';
@@ -114,7 +114,7 @@ describe('SQLite', () => {
       db.write(
         inThisThread(async (tx) => {
           await tx.run(insert, [2]);
-          await nextTurn();
+          await nextIteration();
           late = tx.run(insert, [3]);
           await late;
         }),
@@ -196,7 +196,7 @@ describe('SQLite', () => {
     assert.notEqual(db.version(['things']), things);
     const after = db.version(['things']);
     await db.get('SELECT id FROM things');
-    await nextTurn();
+    await nextIteration();
     assert.equal(db.version(['things']), after);
     for (const sql of ['UPDATE things SET id = id', 'DELETE FROM things', 'REPLACE INTO things (id) VALUES (3)']) {
       const before = db.version(['things']);

@@ -1,5 +1,5 @@
 /** What an app made of its faults: which calls it repeated rightly, what it lost and what it recorded twice. */
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Reader } from '../../../platform/db/database.ts';
 import { type ChaosKind, chaosKinds } from './decide.ts';
 import { type ChaosRow, mostFaults, type Pair } from './repo.ts';
@@ -64,7 +64,7 @@ export function createReports({ db }: { readonly db: Reader }) {
       for (const tip of batch)
         if (tip.client_id === clientId && last.has(wordsOf(tip))) last.set(wordsOf(tip), tip.sequence);
       position = batch.length === batchSize ? batch.at(-1) : undefined;
-      await yieldToOthers();
+      await nextIteration();
     }
     return tips.filter((tip) => (last.get(wordsOf(tip)) ?? 0) > tip.sequence);
   }
