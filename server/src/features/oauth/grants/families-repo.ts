@@ -73,6 +73,7 @@ export async function deleteFamily(tx: Tx, creatorId: string, familyId: string, 
 }
 
 interface EndedDevice {
+  readonly familyId: string;
   readonly grantId: string;
   readonly clientId: string;
   /** False if it had ended before. */
@@ -95,7 +96,7 @@ export async function endDevice(
   const hasEnded = await setEnded(tx, creatorId, familyId, now);
   const connected = await updateDevices(tx, creatorId, grantId, now);
   const isLast = connected === 0 && !(await hasUnusedCode(tx, creatorId, grantId, now));
-  return { ...grant, hasEnded, isLast };
+  return { ...grant, familyId, hasEnded, isLast };
 }
 
 async function setEnded(tx: Tx, creatorId: string, familyId: string, now: number): Promise<boolean> {

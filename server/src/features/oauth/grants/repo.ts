@@ -121,22 +121,27 @@ export interface EndedGrant {
 
 /** Ends a live grant, if there is one. Its families, codes and sockets are checked against it and so end with it. */
 export async function endGrant(tx: Tx, { creatorId, grant, reason, now }: GrantEnd): Promise<EndedGrant | undefined> {
-  let [column, id]: [string, string | undefined] =
-    'clientId' in grant ? ['client_id', grant.clientId] : ['id', undefined];
-  if ('grantId' in grant) id = grant.grantId;
-  if ('familyId' in grant) {
-    const device = await endDevice(tx, creatorId, grant.familyId, now);
-    if (device?.isLast === false)
-      return device.hasEnded ? { clientId: device.clientId, scope: '', device: grant.familyId } : undefined;
-    id = device?.grantId;
-  }
-  if (id === undefined) return undefined;
+  const device = 'familyId' in grant ? await endDevice(tx, creatorId, grant.familyId, now) : undefined;
+  if (device?.isLast === false)
+    return device.hasEnded ? { clientId: device.clientId, scope: '', device: device.familyId } : undefined;
+  const target = targetOf(grant, device?.grantId);
+  if (!target) return undefined;
   const row = await tx.get<{ client_id: string; scope: string }>(
     `UPDATE grants SET ended_at = $3, ended_reason = $4
-     WHERE creator_id = $1 AND ${column} = $2 AND ended_at IS NULL RETURNING client_id, scope`,
-    [creatorId, id, now, reason],
+     WHERE creator_id = $1 AND ${target.column} = $2 AND ended_at IS NULL RETURNING client_id, scope`,
+    [creatorId, target.id, now, reason],
   );
   return row && { clientId: row.client_id, scope: row.scope };
+}
+
+/** The column by which the grant is found, and its value; nothing if there is no such family of a public app. */
+function targetOf(
+  grant: GrantEnd['grant'],
+  grantOfFamily: string | undefined,
+): { readonly column: 'client_id' | 'id'; readonly id: string } | undefined {
+  if ('clientId' in grant) return { column: 'client_id', id: grant.clientId };
+  const id = 'grantId' in grant ? grant.grantId : grantOfFamily;
+  return id === undefined ? undefined : { column: 'id', id };
 }
 
 export interface LastUse {
