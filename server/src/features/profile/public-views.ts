@@ -56,11 +56,12 @@ function channelLine({ type, url, note }: Profile['tip_channels'][number], t: Pr
 
 /** What chat apps show of a link to the page (Open Graph). */
 export function previewTags({ profile }: PublicPage, address: string, t: ProfileWords): Html {
+  const description = displayText(profile.bio ?? t('shareText'), { length: 200, breaks: 0 });
   const tags: [property: string, content: string][] = [
     ['og:type', 'profile'],
     ['og:site_name', 'Namjai'],
     ['og:title', displayText(t('shareTitle', { name: profile.display_name }))],
-    ['og:description', displayText(profile.bio ?? t('shareText'), { length: 200, breaks: 0 })],
+    ['og:description', description],
     ['og:url', address],
     ['og:image', `${address}/card.png`],
     ['og:image:type', 'image/png'],
@@ -69,7 +70,7 @@ export function previewTags({ profile }: PublicPage, address: string, t: Profile
     ['profile:username', profile.username],
   ];
   return html`
-<meta name="description" content="${tags[3]?.[1]}">
+<meta name="description" content="${description}">
 <meta name="twitter:card" content="summary_large_image">
 <link rel="canonical" href="${address}">
 !${tags.map(([property, content]) => html`<meta property="${property}" content="${content}">`)}`;

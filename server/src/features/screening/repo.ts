@@ -29,27 +29,21 @@ export function rulesOf(db: Reader, creatorId: string): Promise<RulesRow | undef
 
 /**
  * Saves rules that were read at `version`, and makes them the next version: a tip that was screened by the old ones is
- * screened anew. Returns nothing if others were saved meanwhile.
+ * screened anew. Returns false if others were saved meanwhile.
  */
-async function saveRules(
-  tx: Tx,
-  creatorId: string,
-  version: number,
-  rules: string,
-  now: number,
-): Promise<number | null> {
-  const head = await tx.get<{ version: number }>(
+async function saveRules(tx: Tx, creatorId: string, version: number, rules: string, now: number): Promise<boolean> {
+  const changed = await tx.run(
     `UPDATE creator_heads SET screening_version = screening_version + 1
-     WHERE creator_id = $1 AND screening_version = $2 RETURNING screening_version AS version`,
+     WHERE creator_id = $1 AND screening_version = $2`,
     [creatorId, version],
   );
-  if (!head) return null;
+  if (changed === 0) return false;
   await tx.run(
     `INSERT INTO screening_rules (creator_id, rules, updated_at) VALUES ($1, $2, $3)
      ON CONFLICT (creator_id) DO UPDATE SET rules = excluded.rules, updated_at = excluded.updated_at`,
     [creatorId, rules, now],
   );
-  return head.version;
+  return true;
 }
 
 /** Names of tips that were shown before new names are held. */

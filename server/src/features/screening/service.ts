@@ -147,7 +147,7 @@ export function createScreening({ db, clock, recentNames }: ScreeningParts) {
           learnt = true;
         }
         const json = JSON.stringify(changed);
-        saved = (await db.write(repo.writes.saveRules, creatorId, version, json, clock())) !== null;
+        saved = await db.write(repo.writes.saveRules, creatorId, version, json, clock());
       }
     },
 
