@@ -54,6 +54,13 @@ export function createTimes(timeZone: string): Times {
   };
 }
 
+/** A translated sentence in which the date is markup. `sentence` is given what stands for it. */
+export function dated(sentence: (date: string) => string, date: Html): Html {
+  const placeholder = '{date}';
+  const [before = '', after = ''] = sentence(placeholder).split(placeholder);
+  return html`${before}!${date}${after}`;
+}
+
 /** So many texts of each format are remembered: those of the last days and tips stand on every page. */
 const maxRemembered = 500;
 

@@ -10,7 +10,7 @@ import {
   written,
   writtenName,
 } from '../../../platform/web/blocks.ts';
-import type { Times } from '../../../platform/web/format.ts';
+import { dated, type Times } from '../../../platform/web/format.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
 import type { AuditRow } from '../../audit/index.ts';
@@ -69,8 +69,8 @@ function what(t: Words, { action, app_name, details }: AuditRow): Html {
 function when(t: Words, { lang, times }: ActivityView, { at, last_at, times: count }: AuditRow): Html {
   const first = times.time(new Date(at), lang);
   if (count === 1) return first;
-  const [before = '', after = ''] = t('times', { count, date: '{date}' }).split('{date}');
-  return html`<div>!${first}<br>${before}!${times.time(new Date(last_at), lang)}${after}</div>`;
+  const last = times.time(new Date(last_at), lang);
+  return html`<div>!${first}<br>!${dated((date) => t('times', { count, date }), last)}</div>`;
 }
 
 function who(t: Words, { creatorId }: ActivityView, { actor, actor_app_name }: AuditRow): Html {

@@ -11,6 +11,7 @@ import {
   written,
   writtenName,
 } from '../../../platform/web/blocks.ts';
+import { dated } from '../../../platform/web/format.ts';
 import { buttonForm, field, form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import { activityPath } from '../activity/views.ts';
@@ -91,10 +92,10 @@ function passkeyRow({ t, csrf, recent, time }: View, passkey: PasskeyRow) {
   const used =
     passkey.last_used_at === null
       ? html`${t('passkeyUnused')}`
-      : dated(t('passkeyUsed', { date: datePlaceholder }), time(passkey.last_used_at));
+      : dated((date) => t('passkeyUsed', { date }), time(passkey.last_used_at));
   return {
     title: writtenName(passkey.name),
-    text: html`!${dated(t('passkeyAdded', { date: datePlaceholder }), time(passkey.created_at))} · !${used}`,
+    text: html`!${dated((date) => t('passkeyAdded', { date }), time(passkey.created_at))} · !${used}`,
     aside: html`!${fold({ summary: t('rename'), body: rename })}!${recent ? remove : ''}`,
   };
 }
@@ -161,15 +162,7 @@ function sessionRow({ t, csrf, time }: View, session: SessionRow, current: boole
   const end = buttonForm({ action, csrf, label: t('endSession'), kind: 'plain' });
   return {
     title: written(deviceOf(session.user_agent) || t('unknownDevice')),
-    text: html`!${dated(t('signedInAt', { date: datePlaceholder }), time(session.signed_in_at))} ${t(`method_${method}`)}<br>!${dated(t('lastSeen', { date: datePlaceholder }), time(session.last_seen_at))}${session.address === '' ? '' : ` · ${session.address}`}`,
+    text: html`!${dated((date) => t('signedInAt', { date }), time(session.signed_in_at))} ${t(`method_${method}`)}<br>!${dated((date) => t('lastSeen', { date }), time(session.last_seen_at))}${session.address === '' ? '' : ` · ${session.address}`}`,
     aside: current ? badge(t('thisSession'), 'ok') : end,
   };
-}
-
-/** A placeholder in a translated sentence for the date, which is markup. */
-const datePlaceholder = '{date}';
-
-function dated(sentence: string, date: Html): Html {
-  const [before = '', after = ''] = sentence.split(datePlaceholder);
-  return html`${before}!${date}${after}`;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import { button, card } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
-import type { Times } from '../../../platform/web/format.ts';
+import { dated, type Times } from '../../../platform/web/format.ts';
 import { form } from '../../../platform/web/forms.ts';
 import { html } from '../../../platform/web/html.ts';
 import { openField, sealField } from '../../../platform/web/sealed-field.ts';
@@ -55,11 +55,11 @@ export function restorePages(scope: FastifyInstance, { pages, accounts, vault, c
       creatorId,
       until: clock() + ticketMs,
     } satisfies RestoreTicket);
-    const [before = '', after = ''] = t('leavingText', { date: '{date}' }).split('{date}');
+    const until = times.time(new Date(delete_at ?? clock()), lang);
     const body = card({
       body: html`
         <h1>${t('leaving')}</h1>
-        <p class="intro">${before}!${times.time(new Date(delete_at ?? clock()), lang)}${after}</p>
+        <p class="intro">!${dated((date) => t('leavingText', { date }), until)}</p>
         !${form({
           action: path,
           csrf: pages.csrf(request, reply),
