@@ -5,6 +5,9 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
+/** Later than every instant, and a number that SQL and JSON hold exactly. */
+export const endOfTime: number = Number.MAX_SAFE_INTEGER;
+
 /** A monotonic clock in milliseconds that all threads of a process share. */
 export const steadyMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 

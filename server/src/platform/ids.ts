@@ -65,6 +65,9 @@ export function idOf(prefix: IdPrefix, ms: number, bits: Uint8Array): string {
 /** Sorts after all ids made before this millisecond, and before all others. */
 export const firstId = (prefix: IdPrefix, ms: number): string => `${prefix}_${timeText(ms)}`;
 
+/** Sorts after all ids. */
+export const afterAllIds = '~';
+
 /** The first ten of the 26 characters: 50 bits, of which two are zero and 48 are the time. Sorts by time. */
 export function timeText(ms: number): string {
   let text = '';

@@ -1,13 +1,10 @@
 import { toTimestamp } from '../../platform/clock.ts';
-import { firstId } from '../../platform/ids.ts';
+import { afterAllIds, firstId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import * as repo from './repo.ts';
 
 const keptMs = 365 * 86_400_000;
 const batch = 500;
-
-/** Sorts after all ids. */
-const afterAllIds = '~';
 
 /**
  * Rows are in the order of the clocks that made them, so whoever follows the log reads the last minute again each time,

@@ -1,3 +1,4 @@
+import { endOfTime } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
@@ -27,7 +28,7 @@ const leftAfterMs = 60_000;
 const tipsPerStep = 1_000;
 /** How many tips are erased at once. Each locks its creator's head, so more would only occupy connections. */
 const atOnce = 4;
-const newest = { createdAt: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER };
+const newest = { createdAt: endOfTime, sequence: Number.MAX_SAFE_INTEGER };
 
 export function createErasure({ db, hub, clock, newId, log, events, tips }: ErasureParts) {
   const { writes } = repo;

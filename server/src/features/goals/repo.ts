@@ -1,9 +1,7 @@
 /** Goals are changed under the lock of the creator's head (events/goals-repo.ts), so that no tip is missed. */
+import { endOfTime } from '../../platform/clock.ts';
 import { defineWrites, OwnerGone, type Reader, type Tx } from '../../platform/db/database.ts';
 import { appendReached, type GoalRow, goalColumns, type PreparedEvent } from '../events/index.ts';
-
-/** Later than every instant. */
-const endOfTime = Number.MAX_SAFE_INTEGER;
 
 export function openGoals(db: Reader, creatorId: string, now: number): Promise<GoalRow[]> {
   return db.all<GoalRow>(

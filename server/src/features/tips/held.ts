@@ -5,7 +5,7 @@
  * a decision sees the decision, and costs no more in a long history.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, endOfTime } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { setNewest } from '../../platform/lru-map.ts';
 import type { WorkQueue } from '../../platform/work-queue.ts';
@@ -49,7 +49,7 @@ export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
     const end = await alertRepo.endOfBatch(db, creatorId, from, batchSize);
     // Beyond `from` even if more tips than a batch has are of this very time.
     const next = end === undefined ? undefined : Math.max(end, from + 1);
-    const span = { from, before: next ?? Number.MAX_SAFE_INTEGER };
+    const span = { from, before: next ?? endOfTime };
     const found = await alertRepo.heldSequences(db, creatorId, span);
     for (const sequence of found) sequences.add(sequence);
     if (found.length > 0 && tips.length < maxKept)

@@ -1,4 +1,4 @@
-import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
+import { endOfTime, toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
 import { defineWrites, type PostgresStatement, type Reader, type Tx, type Value } from '../../platform/db/database.ts';
 import {
   addToGoals,
@@ -46,9 +46,6 @@ export function creatorOfTip(db: Reader, id: string): Promise<{ creator_id: stri
   return db.get<{ creator_id: string }>('SELECT creator_id FROM tips WHERE id = $1', [id]);
 }
 
-/** Later than every instant. */
-const endOfTime = 9_007_199_254_740_991;
-
 const pageSql = (condition: string): string => `
 SELECT ${columns} FROM tips
 WHERE creator_id = $1 AND created_at >= $2 AND (created_at, sequence) < ($3, $4) AND sequence < $4${condition}
@@ -70,7 +67,7 @@ export function tipsPage(
   before: EventPosition | null,
   limit: number,
 ): Promise<TipRow[]> {
-  const start = before ?? { createdAt: to ?? endOfTime, sequence: endOfTime };
+  const start = before ?? { createdAt: to ?? endOfTime, sequence: Number.MAX_SAFE_INTEGER };
   return db.all<TipRow>(pages[status === 'voided' ? status : 'all'], [
     creatorId,
     from ?? 0,

@@ -3,7 +3,7 @@
  * commit, and those that are left soon after it.
  */
 import { defineWrites, type Tx } from '../../platform/db/database.ts';
-import { createIds } from '../../platform/ids.ts';
+import { afterAllIds, createIds } from '../../platform/ids.ts';
 import { lockCreator } from '../accounts/index.ts';
 import { appOfOwner } from '../apps/index.ts';
 import { audited } from '../audit/index.ts';
@@ -17,7 +17,6 @@ import {
   type GrantWrites,
 } from '../oauth/index.ts';
 import { cancelPending, deliveriesOfCreator } from './delivery/cancel-repo.ts';
-import { afterAllIds } from './delivery/repo.ts';
 import { insertNotice } from './endpoints/delivery-log-repo.ts';
 import { type EndpointRow, endpointsOf } from './endpoints/repo.ts';
 

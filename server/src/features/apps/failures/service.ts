@@ -8,6 +8,7 @@
  * - What waits to be written is bounded. Failures of yet more apps at once are not recorded.
  * - While the storage is unavailable they wait; a crash loses those of the last seconds.
  */
+import { endOfTime } from '../../../platform/clock.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type FailedHour, type FailurePosition, type FailureRow, failuresOf, unlistedHours, writes } from './repo.ts';
 
@@ -124,7 +125,7 @@ export function createFailures({ db, clock, log }: Pick<Platform, 'db' | 'clock'
     /** Newest first. The number of those that are not listed stands at the end of its hour. */
     async page(clientId: string, before: FailurePosition | null, limit: number): Promise<FailurePage> {
       const since = clock() - keptMs;
-      const from = before ?? { at: Number.MAX_SAFE_INTEGER, id: '' };
+      const from = before ?? { at: endOfTime, id: '' };
       const [found, hours] = await Promise.all([
         failuresOf(db, clientId, since, from, limit + 1),
         unlistedHours(db, clientId, since),

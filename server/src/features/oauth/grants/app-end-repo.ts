@@ -3,6 +3,7 @@
  * batches. Those that a process did not come to are found by `deletedApps`.
  */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { afterAllIds } from '../../../platform/ids.ts';
 import { deleteApp as setDeleted } from '../../apps/index.ts';
 import { audited } from '../../audit/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
@@ -16,9 +17,6 @@ async function deleteApp(tx: Tx, ownerId: string, clientId: string, now: number)
 }
 
 const reason: GrantEndReason = 'app_deleted';
-
-/** Sorts after all ids. */
-const afterAllIds = '~';
 
 /**
  * Ends up to `limit` live grants of a deleted app. Returns their creators. The ids are a range: PostgreSQL may run a

@@ -1,3 +1,4 @@
+import { afterAllIds } from '../../../platform/ids.ts';
 import type { Origin } from '../../../platform/origin.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { hashSecret, newSecret } from '../../../platform/secrets.ts';
@@ -38,9 +39,6 @@ export const accessTopic = 'access';
 
 /** The spec: five minutes after issue. */
 const codeLifeMs = 5 * 60_000;
-
-/** Sorts after all ids. */
-const afterAllIds = '~';
 
 /** Grants that end in one write. Each leaves a row in the audit log. */
 const endBatch = 100;

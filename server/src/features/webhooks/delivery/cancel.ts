@@ -5,8 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
+import { afterAllIds } from '../../../platform/ids.ts';
 import { deliveriesOfCreator, endpointsWithoutGrant, writes } from './cancel-repo.ts';
-import { afterAllIds } from './repo.ts';
 
 const pauseMs = 5;
 

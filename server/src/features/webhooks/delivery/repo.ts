@@ -1,5 +1,6 @@
 /** The SQL that leases and settles deliveries. */
 import { defineWrites, type Sql, type Tx } from '../../../platform/db/database.ts';
+import { afterAllIds } from '../../../platform/ids.ts';
 import { audited } from '../../audit/index.ts';
 import { aboutDisabled, type DisabledEndpoint, disableEndpoint } from './disable-repo.ts';
 
@@ -237,9 +238,6 @@ export async function restartListenerTimeout(tx: Tx, endpointId: string, now: nu
     now + closedListenerMs,
   ]);
 }
-
-/** Sorts after every id. */
-export const afterAllIds = '~';
 
 export function deleteDeliveries(tx: Tx, endpointId: string, before: string, limit: number): Promise<number> {
   return tx.run(

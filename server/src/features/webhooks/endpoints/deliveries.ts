@@ -1,10 +1,10 @@
 import { ApiError, validationFailed } from '../../../errors.ts';
 import { toTimestamp, toTimestampOrNull } from '../../../platform/clock.ts';
-import { firstId, timeOfId } from '../../../platform/ids.ts';
+import { afterAllIds, firstId, timeOfId } from '../../../platform/ids.ts';
 import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { createWorkQueue } from '../../../platform/work-queue.ts';
-import { afterAllIds, type DeliveryStatus } from '../delivery/repo.ts';
+import type { DeliveryStatus } from '../delivery/repo.ts';
 import * as repo from './delivery-log-repo.ts';
 import type { EndpointRow } from './repo.ts';
 import type { Delivery, Replay } from './schemas.ts';

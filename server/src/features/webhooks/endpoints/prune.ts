@@ -9,8 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
-import { firstId } from '../../../platform/ids.ts';
-import { afterAllIds } from '../delivery/repo.ts';
+import { afterAllIds, firstId } from '../../../platform/ids.ts';
 import { deliveryBefore } from './delivery-log-repo.ts';
 import * as repo from './prune-repo.ts';
 
