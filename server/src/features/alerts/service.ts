@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
-import { type Alert, creatorGone, type EventLog, type EventTrace, type ScreenedAlert } from '../events/index.ts';
-import type { ScreenTip } from '../tips/index.ts';
+import type { Alert, EventLog, EventTrace, ScreenedAlert } from '../events/index.ts';
+import { type ScreenTip, writeScreened } from '../tips/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
 
@@ -23,22 +23,20 @@ export interface NewAlert {
 export type Alerts = ReturnType<typeof createAlerts>;
 
 export function createAlerts({ db, events, screen, newId, overlaysConnected }: AlertsParts) {
-  /** `refused` is the version of rules whose verdict the write has refused. */
   async function append(
     { creatorId, trace }: NewAlert,
     unsent: Omit<Alert, 'created_at'>,
-    refused?: number,
   ): Promise<{ alert: Alert; sequence: number; held: boolean }> {
     const { name, display_name: displayName, message, amount_minor: amountMinor } = unsent;
-    const { status, shown, version } = await screen(creatorId, { name, displayName, message, amountMinor }, refused);
-    const words = shown ?? { name: displayName ?? name, message };
-    const screened: ScreenedAlert | null =
-      status === 'queued' && !shown ? null : { held: status !== 'queued', ...words };
-    const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened, trace });
-    const done = await db.write(writes.appendAlert, event, unsent, version);
-    if (done !== 'rules_changed') return { ...done, held: screened?.held ?? false };
-    if (version === refused) throw creatorGone();
-    return append({ creatorId, trace }, unsent, version);
+    const unscreened = { name, displayName, message, amountMinor };
+    return writeScreened(screen, creatorId, unscreened, async ({ status, shown, version }) => {
+      const held = status !== 'queued';
+      const words = shown ?? { name: displayName ?? name, message };
+      const screened: ScreenedAlert | null = held || shown ? { held, ...words } : null;
+      const event = events.prepare({ creatorId, type: 'alert.test', test: true, screened, trace });
+      const done = await db.write(writes.appendAlert, event, unsent, version);
+      return done === 'rules_changed' ? done : { ...done, held };
+    });
   }
 
   return {

@@ -6,6 +6,6 @@ export { allTips, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
 export { type AlertStatus, type Tip, type TipRules, tipFields, tipRequest } from './schemas.ts';
 export type { TipFilter } from './search.ts';
-export { createTips, type ScreenTip, type Tips } from './service.ts';
+export { createTips, type ScreenTip, type Tips, writeScreened } from './service.ts';
 export type { Evening } from './showable.ts';
 export { type Period, periods } from './supporters-repo.ts';

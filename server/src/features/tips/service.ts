@@ -1,18 +1,14 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ApiError, validationFailed } from '../../errors.ts';
-import { toTimestamp } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
 import { creatorGone, type EventLog, type EventTrace, readStoredTip } from '../events/index.ts';
-import * as alertRepo from './alert-repo.ts';
-import type { Cursor } from './cursor.ts';
 import { createDays, type DayTotal, sumBetween } from './days.ts';
 import { createErased } from './erased.ts';
 import { createHeld } from './held.ts';
-import type { Selection } from './range.ts';
+import { createReads, noTip } from './reads.ts';
 import * as repo from './repo.ts';
-import type { HoldReason, Tip, TipStats } from './schemas.ts';
+import type { HoldReason, Tip } from './schemas.ts';
 import { createSearch, tipsPerUnit } from './search.ts';
 import { createShowable } from './showable.ts';
 import { createSupporters } from './supporters.ts';
@@ -65,31 +61,32 @@ export interface Voider {
   readonly trace?: EventTrace | undefined;
 }
 
-export interface TipHistory extends alertRepo.Decision {
-  readonly tip: Tip;
-  /** Of the event that has told of the tip. */
-  readonly sequence: number;
-}
-
 /** An app can void a tip for this long. */
 const voidableMs = 90 * 86_400_000;
 const keyLifeMs = 24 * 3_600_000;
 const pruneBatch = 500;
-/** Far more than a person skips; whoever skips more by a script learns of the others from the event log alone. */
-const maxSkipped = 500;
-/** How many of the newest tips are searched for those whose alert still waits: more than are shown in a day. */
-const maxQueued = 5_000;
-/**
- * How many of the newest tips are searched for those that may stand in public lists: `most` if too few of the `first` may.
- */
-const searched = { first: 1000, most: 20_000 };
-
-/** A page that leaves out voided tips reads at most so many tips, after its first read so many at once. */
-const maxPageRead = 1_000;
-const passedOverAtOnce = 100;
 
 /** Reading of long histories on this node: two at once, and so many that wait. */
 const historyReads = { atOnce: 2, maxWaiting: 30 };
+
+/**
+ * Screens the words of a tip or a test alert and writes them, again and again while the rules change in between: `write`
+ * refuses a verdict of other rules than those that it finds.
+ */
+export async function writeScreened<Done>(
+  screen: ScreenTip,
+  creatorId: string,
+  unscreened: UnscreenedTip,
+  write: (screened: Screened) => Promise<Done | 'rules_changed'>,
+): Promise<Done> {
+  for (let refused: number | undefined; ; ) {
+    const screened = await screen(creatorId, unscreened, refused);
+    const done = await write(screened);
+    if (done !== 'rules_changed') return done;
+    if (screened.version === refused) throw creatorGone();
+    refused = screened.version;
+  }
+}
 
 export function createTips({ db, events, screen, clock, newId, zone }: TipsParts) {
   const queue = createWorkQueue(historyReads);
@@ -110,21 +107,6 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     return tip_count + void_count;
   }
 
-  /** Screens a tip and writes it, again and again while the rules change in between. */
-  async function recordScreened<Done>(
-    input: NewTip,
-    amountMinor: number,
-    write: (screened: Screened) => Promise<Done | 'rules_changed'>,
-  ): Promise<Done> {
-    for (let refused: number | undefined; ; ) {
-      const screened = await screen(input.creatorId, { ...input, amountMinor }, refused);
-      const done = await write(screened);
-      if (done !== 'rules_changed') return done;
-      if (screened.version === refused) throw creatorGone();
-      refused = screened.version;
-    }
-  }
-
   /** Records a completed tip, or returns the tip that the first use of its idempotency key recorded. */
   async function recordAsJson(input: NewTip): Promise<{ id: string; json: string; replayed: boolean }> {
     const id = newId('tip');
@@ -136,7 +118,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       amountMinor,
       trace: input.trace,
     });
-    const done = await recordScreened(input, amountMinor, (screened) =>
+    const done = await writeScreened(screen, input.creatorId, { ...input, amountMinor }, (screened) =>
       db.write(repo.writes.recordTip, event, newRow(id, amountMinor, input, screened), key, screened.version),
     );
     if ('fingerprint' in done) {
@@ -149,6 +131,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
   }
 
   return {
+    ...createReads({ db, zone, headOf }),
     ...createSearch({ db, queue }),
     ...createErased(db),
     ...createShowable({ db, queue }),
@@ -165,19 +148,6 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     async record(input: NewTip): Promise<{ tip: Tip; replayed: boolean }> {
       const { json, replayed } = await recordAsJson(input);
       return { tip: JSON.parse(json), replayed };
-    },
-
-    async byId(creatorId: string, id: string): Promise<Tip> {
-      const row = await repo.tipById(db, creatorId, id);
-      if (!row) throw noTip();
-      return repo.toTip(row);
-    },
-
-    /** A tip with the sequence of the event that reported it. */
-    async withSequence(creatorId: string, id: string): Promise<{ tip: Tip; sequence: number }> {
-      const row = await repo.tipById(db, creatorId, id);
-      if (!row) throw noTip();
-      return { tip: repo.toTip(row), sequence: row.sequence };
     },
 
     /** Takes a tip back, for good. A repeat returns the tip as it was voided first. */
@@ -203,62 +173,6 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
       }
     },
 
-    /**
-     * One page, newest first, and the cursor of the next one. A page of recorded tips has fewer than `limit` if it would
-     * have to pass over too many voided ones.
-     */
-    async page(
-      creatorId: string,
-      selection: Selection,
-      before: Cursor | null,
-      limit: number,
-    ): Promise<{ tips: Tip[]; next: Cursor | null }> {
-      const cursorAt = (row: repo.TipRow): Cursor => ({
-        ...selection,
-        createdAt: row.created_at,
-        sequence: row.sequence,
-      });
-      const rows: repo.TipRow[] = [];
-      let next = before;
-      for (let read = 0; read < maxPageRead; ) {
-        const wanted = read === 0 ? limit + 1 : passedOverAtOnce;
-        const batch = await repo.tipsPage(db, creatorId, selection, next, wanted);
-        rows.push(...batch.filter((row) => repo.isSelected(row, selection)));
-        const [end, last] = [rows[limit - 1], batch.at(-1)];
-        if (end && rows.length > limit) return { tips: rows.slice(0, limit).map(repo.toTip), next: cursorAt(end) };
-        if (!last || batch.length < wanted) return { tips: rows.map(repo.toTip), next: null };
-        read += batch.length;
-        next = cursorAt(last);
-        await nextIteration();
-      }
-      return { tips: rows.map(repo.toTip), next };
-    },
-
-    async stats(creatorId: string): Promise<TipStats> {
-      const { head, asOf } = await headOf(creatorId);
-      const month = zone.month(asOf);
-      const current = head.month === month.key;
-      return {
-        currency: 'THB',
-        timezone: zone.name,
-        all_time: totals(head.total_minor, head.tip_count),
-        current_month: {
-          month: month.key,
-          starts_at: toTimestamp(month.startsAt),
-          ends_at: toTimestamp(month.endsAt),
-          ...totals(current ? head.month_total_minor : 0, current ? head.month_tip_count : 0),
-        },
-        as_of: toTimestamp(asOf),
-      };
-    },
-
-    /** The newest tips that may stand in public lists. */
-    async latest(creatorId: string, limit: number): Promise<Tip[]> {
-      const near = await repo.latestListed(db, creatorId, limit, searched.first);
-      const rows = near.length < limit ? await repo.latestListed(db, creatorId, limit, searched.most) : near;
-      return rows.map(repo.toTip);
-    },
-
     /** Who has tipped most today, this month or in all, the highest total first. */
     top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
 
@@ -271,50 +185,12 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     /** The total of the tips of [from, before) that are not voided. It may read a long history. */
     sum: (creatorId: string, from: number, before: number) => sumBetween({ db, queue }, creatorId, from, before),
 
-    /** The sequence of the newest tip recorded before this instant; 0 if there is none. */
-    newestBefore: async (creatorId: string, before: number): Promise<number> =>
-      (await repo.newestBefore(db, creatorId, before))?.sequence ?? 0,
-
-    anyQueued: (creatorId: string, from: number, before: number): Promise<boolean> =>
-      alertRepo.anyQueued(db, creatorId, from, before),
-
-    /** The newest tips whose alert was skipped. */
-    skippedSince: async (creatorId: string, since: number): Promise<string[]> =>
-      (await alertRepo.skippedSince(db, creatorId, since, maxSkipped)).map(({ id }) => id),
-
-    shownSequence: (creatorId: string, id: string) => alertRepo.shownSequence(db, creatorId, id),
-
-    /** What is kept of the way of a tip: the request, the rule that held it, what was decided about its alert. */
-    async history(creatorId: string, id: string): Promise<TipHistory> {
-      const row = await repo.tipById(db, creatorId, id);
-      const decision = row && (await alertRepo.decisionOf(db, creatorId, id));
-      if (!row || !decision) throw noTip();
-      return { tip: repo.toTip(row), sequence: row.sequence, ...decision };
-    },
-
-    /** The creator of the tip with this id, whoever that is. */
-    creatorOf: async (id: string): Promise<string | undefined> => (await repo.creatorOfTip(db, id))?.creator_id,
-
-    /** Held tips of all creators that were recorded at or before this instant. */
-    heldBefore: (before: number, limit: number) => alertRepo.heldBefore(db, before, limit),
-
-    /**
-     * Tips whose alerts were queued at or after this instant and still are, in the order in which they are shown: of the
-     * newest `maxQueued` tips.
-     */
-    queuedSince: async (creatorId: string, since: number, limit: number): Promise<Tip[]> =>
-      (await alertRepo.queuedSince(db, creatorId, since, limit, maxQueued)).map(repo.toTip),
-
     /** Deletes idempotency keys older than 24 hours, in batches. */
     async pruneKeys(): Promise<void> {
       while ((await db.write(repo.writes.deleteKeysBefore, clock() - keyLifeMs, pruneBatch)) > 0);
     },
   };
 }
-
-const totals = (minor: number, count: number) => ({ total: minor / 100, total_minor: minor, count });
-
-const noTip = (): ApiError => new ApiError('not_found', { message: 'There is no tip with this id.' });
 
 function newRow(id: string, amountMinor: number, input: NewTip, { status, shown, heldBy }: Screened): repo.NewTipRow {
   const blocked = status === 'blocked';
