@@ -173,6 +173,10 @@ test('a lost connection is an error of the SDK that says what to do next, with i
   await new Promise((closed) => server.close(closed));
   const nobody = createClient({ baseUrl: `http://127.0.0.1:${address.port}`, accessToken: 'at', retries: 0 });
   assert.match(await failure(nobody.me()), /\(ECONNREFUSED\)/);
+  assert.match(
+    await failure(nobody.tips.void('tip_1')),
+    /whether the server runs, then call again: a repeat changes nothing\.$/,
+  );
 });
 
 test('an answer cut short is tried again; one that is not JSON is not, and an address that is none never', async (t) => {

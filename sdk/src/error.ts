@@ -1,9 +1,11 @@
 export type ErrorDetail = { field: string | null; message: string };
 
 /**
- * A failed call. `code` is one of the documented error codes or one of the SDK's own: `unknown_error` for a response that
- * does not come from the API, and with `status` 0 `connection_failed` and `timed_out`, whose `cause` is the error of
- * `fetch`.
+ * A failed call. `code` is one of the API's documented error codes, one of `OAuthError`, or one of the SDK's own:
+ *
+ * - `unknown_error`: the response does not come from the API.
+ * - `connection_failed` and `timed_out`, with `status` 0: there was no response. `cause` is the error of `fetch`.
+ * - `reauthorization_required`: the creator has to connect again (`ReauthorizationRequired`).
  */
 export class NamjaiError extends Error {
   override readonly name: string = 'NamjaiError';

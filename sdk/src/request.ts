@@ -115,6 +115,7 @@ function nextStep({ method = 'GET', headers, repeatable }: Call): string {
   if (method === 'GET') return `${check}, then call again.`;
   if (!repeatable) return `${check}. It may have been carried out; calling again may do it twice.`;
   const key = headers?.['idempotency-key'];
+  if (key === undefined) return `${check}, then call again: a repeat changes nothing.`;
   return `${check}, then call again with the idempotencyKey ${key}: that records nothing twice.`;
 }
 
