@@ -14,6 +14,9 @@ import { createDeletionsFile, createErase, createLeaving } from './index.ts';
 
 const day = 86_400_000;
 
+type Row = Record<string, string | number | null>;
+const columns = 'id, username, display_name, deletion_asked_at, delete_at, suspended_at, created_at';
+
 /** The deletions of a server that has continuous copies. */
 function withCopies(app: TestApp) {
   const backups = join(app.directory, 'backups');
@@ -30,7 +33,20 @@ function withCopies(app: TestApp) {
     },
     file: createDeletionsFile(backups),
   });
-  return { backups, leavingWithCopies };
+  const everybody = () => app.runtime.db.all<Row>(`SELECT ${columns} FROM creators`);
+
+  /** The server starts with the accounts of a copy. */
+  async function restore(copy: readonly Row[]): Promise<void> {
+    const { db } = app.runtime;
+    await execute(db, 'DELETE FROM account_deletions');
+    await execute(db, 'DELETE FROM creators');
+    for (const row of copy)
+      await execute(db, `INSERT INTO creators (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, Object.values(row));
+    await leavingWithCopies.applyDeletions();
+    await leavingWithCopies.tick();
+  }
+
+  return { backups, leavingWithCopies, everybody, restore };
 }
 
 test('a restored copy of the database loses whoever was deleted since, and keeps whoever stayed after all', async (t) => {
@@ -42,11 +58,10 @@ test('a restored copy of the database loses whoever was deleted since, and keeps
     await makeCreator(app.runtime),
     await makeCreator(app.runtime),
   ];
-  const { backups, leavingWithCopies } = withCopies(app);
+  const { backups, leavingWithCopies, everybody } = withCopies(app);
   await makeManyTips(app.runtime, gone.creatorId, 500);
   await leavingWithCopies.ask(stayed.creatorId);
-  const columns = 'id, username, display_name, deletion_asked_at, delete_at, suspended_at, created_at';
-  const copied = await db.all<Record<string, string | number | null>>(`SELECT ${columns} FROM creators`);
+  const copied = await everybody();
   app.clock.advance(1000);
   await leavingWithCopies.restore(stayed.creatorId, 'owner');
   await leavingWithCopies.ask(gone.creatorId, true);
@@ -80,24 +95,13 @@ test('a restored copy of the database loses whoever was deleted since, and keeps
 
 test('what the file says is kept for as long as copies are, also by a database that never heard of the account', async (t) => {
   const app = await buildApp(t);
-  const { db, accounts } = app.runtime;
-  const { backups, leavingWithCopies } = withCopies(app);
+  const { accounts } = app.runtime;
+  const { backups, leavingWithCopies, everybody, restore } = withCopies(app);
   const [gone, waiting, stayed] = [
     await makeCreator(app.runtime),
     await makeCreator(app.runtime),
     await makeCreator(app.runtime),
   ];
-  const columns = 'id, username, display_name, deletion_asked_at, delete_at, suspended_at, created_at';
-  const everybody = () => db.all<Record<string, string | number | null>>(`SELECT ${columns} FROM creators`);
-  /** The server starts with the accounts of a copy. */
-  async function restore(copy: readonly Record<string, string | number | null>[]): Promise<void> {
-    await execute(db, 'DELETE FROM account_deletions');
-    await execute(db, 'DELETE FROM creators');
-    for (const row of copy)
-      await execute(db, `INSERT INTO creators (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, Object.values(row));
-    await leavingWithCopies.applyDeletions();
-    await leavingWithCopies.tick();
-  }
   await leavingWithCopies.ask(stayed.creatorId);
   const newerCopy = await everybody();
   app.clock.advance(1000);
@@ -124,6 +128,32 @@ test('what the file says is kept for as long as copies are, also by a database t
   app.clock.advance(9 * day);
   await leavingWithCopies.tick();
   assert.deepEqual(JSON.parse(stored()), { erased: [], asked: [] }, 'no copy is so old');
+});
+
+test('a copy that knows only an earlier request to delete an account never deletes it earlier than was promised', async (t) => {
+  const app = await buildApp(t);
+  const { accounts } = app.runtime;
+  const { leavingWithCopies, everybody, restore } = withCopies(app);
+  const [again, stayed] = [await makeCreator(app.runtime), await makeCreator(app.runtime)];
+  for (const { creatorId } of [again, stayed]) await leavingWithCopies.ask(creatorId);
+  const copy = await everybody();
+  app.clock.advance(2 * day);
+  for (const { creatorId } of [again, stayed]) {
+    await leavingWithCopies.restore(creatorId, 'owner');
+    await leavingWithCopies.ask(creatorId);
+  }
+  const promised = app.clock() + 7 * day;
+  await leavingWithCopies.restore(stayed.creatorId, 'owner');
+  await leavingWithCopies.tick();
+
+  app.clock.advance(6 * day);
+  await restore(copy);
+  assert.equal((await accounts.byId(again.creatorId))?.delete_at, promised);
+  const kept = await accounts.byId(stayed.creatorId);
+  assert.deepEqual([kept?.delete_at, kept?.suspended_at], [null, null]);
+  // The owner can still change their mind.
+  assert.equal(await leavingWithCopies.restore(again.creatorId, 'owner'), true);
+  assert.equal((await accounts.byId(again.creatorId))?.suspended_at, null);
 });
 
 test('a process that is killed while it writes the file of deletions leaves it whole', async (t) => {

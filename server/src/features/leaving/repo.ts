@@ -14,6 +14,11 @@ async function askDeletion(tx: Tx, creatorId: string, now: number, deleteAt: num
   if (!creator || creator.sandbox_of !== null) return 'unknown';
   if (creator.demo === 1) return 'is_demo';
   if (creator.delete_at !== null && creator.delete_at <= deleteAt) return { deleteAt: creator.delete_at, isNew: false };
+  await setDeletion(tx, creatorId, now, deleteAt);
+  return { deleteAt, isNew: true };
+}
+
+async function setDeletion(tx: Tx, creatorId: string, now: number, deleteAt: number): Promise<void> {
   await tx.run('UPDATE creators SET deletion_asked_at = $2, delete_at = $3 WHERE id = $1', [creatorId, now, deleteAt]);
   await tx.run(
     `UPDATE creators SET suspended_at = $2
@@ -21,7 +26,6 @@ async function askDeletion(tx: Tx, creatorId: string, now: number, deleteAt: num
     [creatorId, now],
   );
   await tx.run('DELETE FROM sessions WHERE creator_id = $1', [creatorId]);
-  return { deleteAt, isNew: true };
 }
 
 /**
@@ -156,16 +160,19 @@ export function erasedAccounts(db: Reader): Promise<ErasedAccount[]> {
 }
 
 /**
- * For a database that was restored from a copy: what was asked for, undone and done since then. Of the same request, the
- * change of mind is later. Returns whether something had to be changed.
+ * For a database that was restored from a copy: applies the last request of an account that the file knows. A later request
+ * than that of the copy replaces it, also with a later time: the owner undid the earlier one. Returns whether something had
+ * to be changed.
  */
 async function applyAsked(tx: Tx, { creator_id, asked_at, delete_at }: AskedDeletion): Promise<boolean> {
   const creator = await lockCreator(tx, creator_id);
-  if (!creator) return false;
+  if (!creator || creator.removed_at !== null) return false;
   const knownAt = creator.deletion_asked_at ?? 0;
-  if (delete_at === null) return knownAt === asked_at && undoDeletion(tx, creator_id, false);
+  if (delete_at === null) return knownAt <= asked_at && undoDeletion(tx, creator_id, false);
   if (knownAt >= asked_at) return false;
-  return typeof (await askDeletion(tx, creator_id, asked_at, delete_at)) === 'object';
+  await undoDeletion(tx, creator_id, false);
+  await setDeletion(tx, creator_id, asked_at, delete_at);
+  return true;
 }
 
 export const writes = defineWrites(import.meta.url, {
