@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
+import { queryOf } from '../../platform/http/query.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import type { Times } from '../../platform/web/format.ts';
@@ -11,7 +12,7 @@ import type { EventPosition } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import { csvHead, csvLines, type Tip, type TipFilter, type Tips } from '../tips/index.ts';
 import { tipsHome } from './tip-paths.ts';
-import { parseSearch, queryOf, readTyped, type Typed } from './tips-search.ts';
+import { parseSearch, readTyped, searchQuery, type Typed } from './tips-search.ts';
 import { searchView } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
@@ -38,7 +39,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   async function read(request: FastifyRequest) {
     const { creatorId, username } = pages.requireSession(request);
-    const query = new URLSearchParams(request.url.split('?')[1]);
+    const query = queryOf(request);
     const typed = readTyped(query);
     const apps = await grants.appsEver(creatorId);
     const t = dashboardWords(pages.lang(request));
@@ -52,7 +53,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   }
 
   /** A cursor is valid for one creator and one search. */
-  const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${queryOf(typed)}`;
+  const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${searchQuery(typed)}`;
 
   async function find(creatorId: string, typed: Typed, filter: TipFilter, before: EventPosition | null) {
     const mayGoOn = async () => (await limiter.take(`dashboard-search:${creatorId}`, searchLimit)).allowed;
@@ -83,7 +84,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(`${tipsHome}.csv`, { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, username, typed, parsed } = await read(request);
-    if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${queryOf(typed)}`, 303);
+    if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${searchQuery(typed)}`, 303);
     const cost = Math.max(minExportCost, await tips.historyCost(creatorId));
     await limit(`dashboard-export:${creatorId}`, exportLimit, cost);
     const slot = `dashboard-export:${creatorId}`;

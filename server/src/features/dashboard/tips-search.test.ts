@@ -87,6 +87,19 @@ test('a search finds what was asked for and nothing else', async (t) => {
     assert.deepEqual(await namesIn(app, page.body), names, JSON.stringify(query));
     assert.equal(page.body.includes('No tips match'), names.length === 0, JSON.stringify(query));
   }
+  // A question mark that an address does not escape belongs to the text.
+  await app.runtime.tips.record({
+    creatorId: pair.creatorId,
+    app: null,
+    amount: 5,
+    name: 'ASKS',
+    displayName: null,
+    message: 'why?',
+  });
+  const address = '/dashboard/tips?q=why?&status=voided';
+  assert.deepEqual(await namesIn(app, (await visitor.get(address)).body), []);
+  const file = await visitor.get(address.replace('tips?', 'tips.csv?'));
+  assert.equal(file.body.trimEnd().split('\r\n').length, 1, file.body);
 });
 
 test('what cannot be searched for is said beside its field, in words, and kept', async (t) => {

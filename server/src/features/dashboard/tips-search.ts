@@ -22,7 +22,7 @@ export function readTyped(query: URLSearchParams): Typed {
 }
 
 /** The search as a query string. */
-export function queryOf(typed: Typed, more: Record<string, string> = {}): string {
+export function searchQuery(typed: Typed, more: Record<string, string> = {}): string {
   const filled = names.filter((name) => typed[name] !== '').map((name) => [name, typed[name]]);
   return new URLSearchParams([...filled, ...Object.entries(more)]).toString();
 }

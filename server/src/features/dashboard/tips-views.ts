@@ -19,7 +19,7 @@ import { supportersToErase } from './erase-views.ts';
 import { eraseWords } from './erase-words.ts';
 import { newTipPath } from './tip-form.ts';
 import { tipPath, tipsHome } from './tip-paths.ts';
-import { queryOf, type Typed, type Wrong } from './tips-search.ts';
+import { searchQuery, type Typed, type Wrong } from './tips-search.ts';
 import { type DashboardT, dashboardWords } from './words.ts';
 
 export interface SearchView {
@@ -82,9 +82,9 @@ function searchForm({ typed, wrong, apps }: SearchView, t: DashboardT): Html {
 
 function results(o: SearchView, { tips, first, next }: Found, t: DashboardT): Html {
   const reached = next?.reached;
-  const to = (cursor: string) => `${tipsHome}?${queryOf(o.typed, { cursor })}`;
+  const to = (cursor: string) => `${tipsHome}?${searchQuery(o.typed, { cursor })}`;
   const further = next && linkButton(t(reached ? 'further' : 'older'), to(next.cursor));
-  const query = queryOf(o.typed);
+  const query = searchQuery(o.typed);
   const enter = linkButton(t('enterTip'), newTipPath, 'primary');
   const notFound = { title: t('noneTitle'), text: t('noneText') };
   const none = reached

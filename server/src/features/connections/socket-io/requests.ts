@@ -31,8 +31,6 @@ export function refusalOf(reason: CloseReason): Refusal {
   return reason === 'too_many' ? 'too_many' : 'restart';
 }
 
-export const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1]);
-
 /** What is wrong with a request, whatever its key is. */
 export function problemOf({ raw, method, headers }: FastifyRequest, query: URLSearchParams): Refusal | undefined {
   const transport = query.get('transport');

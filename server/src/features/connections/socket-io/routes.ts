@@ -8,12 +8,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { queryOf } from '../../../platform/http/query.ts';
 import { isWebSocketUpgrade, type WebSockets } from '../../../platform/http/websocket.ts';
 import { hashSecret, sameHash } from '../../../platform/secrets.ts';
 import type { ProgramConnection } from './connection.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { createPrograms, type ProgramsParts } from './programs.ts';
-import { corsHeaders, engineUrl, problemOf, queryOf, refusalOf, refuse } from './requests.ts';
+import { corsHeaders, engineUrl, problemOf, refusalOf, refuse } from './requests.ts';
 
 export interface SocketIoRoutesParts extends ProgramsParts {
   readonly webSockets: WebSockets;

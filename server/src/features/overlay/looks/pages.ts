@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { dropBody } from '../../../platform/http/errors.ts';
+import { queryOf } from '../../../platform/http/query.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { PictureError, type PictureProblem } from '../../../platform/pictures.ts';
 import { formFile, formText } from '../../../platform/web/form-body.ts';
@@ -54,10 +55,7 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const [current, { settings }] = await Promise.all([looks.get(creatorId), overlays.get(creatorId)]);
-    const edited = find(
-      current.draft,
-      shown.fromMinor ?? fromOf(new URLSearchParams(request.url.split('?')[1]).get('from')),
-    );
+    const edited = find(current.draft, shown.fromMinor ?? fromOf(queryOf(request).get('from')));
     const body = looksView({
       t,
       csrf: pages.csrf(request, reply),
