@@ -52,6 +52,7 @@ export {
   Event,
   eventExample,
   eventTypes,
+  isSequenced,
   type NoticeType,
   type OverlayTreatment,
   overlayTreatments,

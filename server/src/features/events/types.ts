@@ -235,6 +235,13 @@ export const webhookTypes = allTypes.filter(
   (type): type is WebhookType => audiences[eventTypes[type].audience].selectable,
 );
 
+const sequencedTypes: ReadonlySet<string> = new Set(
+  allTypes.filter((type) => audiences[eventTypes[type].audience].sequenced),
+);
+
+/** Whether the log of a creator holds the events of this type. */
+export const isSequenced = (type: string): boolean => sequencedTypes.has(type);
+
 /** The types that an overlay receives. */
 export const overlayTreatments: ReadonlyMap<string, OverlayTreatment> = new Map(
   allTypes.flatMap((type) => {
@@ -309,7 +316,7 @@ const eventUnion = (title: string, description: string, types: readonly AnyEvent
 export const Event = eventUnion(
   'Event',
   'Stored once: the same bytes on the socket, in a webhook and here',
-  allTypes.filter((type) => audiences[eventTypes[type].audience].sequenced),
+  allTypes.filter(isSequenced),
 );
 
 /** The body of a webhook delivery. */

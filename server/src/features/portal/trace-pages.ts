@@ -8,6 +8,7 @@ import { field } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
+import { isSequenced } from '../events/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import {
   countTracePage,
@@ -42,9 +43,7 @@ export function traceCard({ lang }: View, app: AppRow): Html {
 
 /** A link to the trace of a delivered event, if the log of a creator has it. `appPath` is the page of the app. */
 export const traceLink = ({ lang }: View, appPath: string, { event_id, event_type }: Delivery): Html =>
-  event_type === 'webhook.ping' || event_type === 'grant.revoked'
-    ? ''
-    : linkButton(words(lang)('see'), `${appPath}/trace?id=${event_id}`);
+  isSequenced(event_type) ? linkButton(words(lang)('see'), `${appPath}/trace?id=${event_id}`) : '';
 
 function searchForm(lang: View['lang'], clientId: string, value: string, error?: string): Html {
   const t = words(lang);
