@@ -249,6 +249,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     tipsAt,
     vault,
     clock,
+    limiter,
   });
   return {
     sealing,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
 import { creatorTables } from '../../platform/db/tables.ts';
+import { createDemo } from './index.ts';
 
 test('an empty database is filled once, and the demo app can call the API', async (t) => {
   const { runtime, http } = await buildApp(t);
@@ -25,6 +26,24 @@ test('an empty database is filled once, and the demo app can call the API', asyn
   assert.equal(goal?.raised_minor, all.total_minor);
   await runtime.grants.revoke(world.creatorId, world.clientId, 'creator');
   assert.equal(await demo.accessToken(world), undefined);
+});
+
+test('a demo that a process left unfinished is made anew at the next start', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { db, demo, goals } = runtime;
+  const stopped = createDemo({
+    ...runtime,
+    tipsAt: () => runtime.tips,
+    goals: { ...goals, add: () => Promise.reject(new Error('The process is killed')) },
+  });
+  await assert.rejects(stopped.ensure(), /is killed/);
+  assert.equal(await demo.exists(), false);
+  await demo.ensure();
+  const world = await demo.world();
+  assert.ok(world);
+  assert.deepEqual(await db.all('SELECT id FROM creators'), [{ id: world.creatorId }]);
+  assert.ok(await demo.accessToken(world));
+  assert.equal((await runtime.goals.open(world.creatorId)).length, 1);
 });
 
 test('a database in use is not filled', async (t) => {

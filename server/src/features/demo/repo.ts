@@ -14,6 +14,12 @@ export async function demoRecord(db: Reader): Promise<string | undefined> {
   return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'demo'`))?.value;
 }
 
+/** Whether there is a demo creator without the record, which is written last. */
+export async function isUnfinished(db: Reader): Promise<boolean> {
+  const sql = `SELECT id FROM creators WHERE demo = 1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'demo') LIMIT 1`;
+  return (await db.get(sql)) !== undefined;
+}
+
 async function insertDemoRecord(tx: Tx, sealed: string): Promise<void> {
   await tx.run(`INSERT INTO meta (key, value) VALUES ('demo', $1)`, [sealed]);
 }

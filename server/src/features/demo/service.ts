@@ -1,3 +1,7 @@
+/**
+ * The demo: a creator with a month of tips, a goal, looks by amount and a public page, and an app that was used, created in an
+ * empty development database so that a first call works and every page has something to show.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -10,10 +14,6 @@ import type { Tips } from '../tips/index.ts';
 import * as repo from './repo.ts';
 import { demoTips } from './world.ts';
 
-/**
- * The demo: a creator with a month of tips, a goal, looks by amount and a public page, and an app that was used, created in an
- * empty development database so that a first call works and every page has something to show.
- */
 export interface DemoWorld {
   readonly creatorId: string;
   readonly username: string;
@@ -22,7 +22,7 @@ export interface DemoWorld {
   readonly clientSecret: string;
 }
 
-export interface DemoParts extends Pick<Platform, 'db' | 'origins' | 'vault' | 'clock'> {
+export interface DemoParts extends Pick<Platform, 'db' | 'origins' | 'vault' | 'clock' | 'limiter'> {
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly grants: Grants;
@@ -49,7 +49,8 @@ const goalDays = 30;
 const sealContext = 'demo';
 
 export function createDemo(parts: DemoParts) {
-  const { db, origins, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock } = parts;
+  const { db, origins, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock, limiter } =
+    parts;
 
   async function world(): Promise<DemoWorld | undefined> {
     const record = await repo.demoRecord(db);
@@ -114,17 +115,29 @@ export function createDemo(parts: DemoParts) {
     await overlays.acknowledge(creatorId, randomUUID(), acks);
   }
 
+  /** Deletes the apps first, by the usual way, so that the audit log of their users says that the grants ended. */
+  async function remove(): Promise<number> {
+    for (const { owner_id, id } of await repo.connectedApps(db)) await grants.deleteApp(owner_id, id);
+    return db.write(repo.writes.removeDemo, origins.current());
+  }
+
   return {
     world,
     exists: async (): Promise<boolean> => (await repo.demoRecord(db)) !== undefined,
 
-    /** Fills an empty database and leaves any other unchanged. Of nodes that start together, one fills it. */
+    /**
+     * Fills an empty database and leaves any other unchanged. A demo that a killed process has left unfinished is removed
+     * first. Of nodes that start together, the one that has the slot does this.
+     */
     async ensure(): Promise<void> {
-      if (!(await repo.isEmpty(db))) return;
+      if (!(await limiter.connectionSlots.acquire('demo', 1))) return;
       try {
-        await fill();
+        if (await repo.isUnfinished(db)) await remove();
+        if (await repo.isEmpty(db)) await fill();
       } catch (error) {
         if (!(error instanceof AccountError && error.code === 'username_taken')) throw error;
+      } finally {
+        limiter.connectionSlots.release('demo');
       }
     },
 
@@ -142,10 +155,6 @@ export function createDemo(parts: DemoParts) {
       return token;
     },
 
-    /** Its apps are deleted first, as others are: who has connected one finds in the audit log that the grant ended. */
-    async remove(): Promise<number> {
-      for (const { owner_id, id } of await repo.connectedApps(db)) await grants.deleteApp(owner_id, id);
-      return db.write(repo.writes.removeDemo, origins.current());
-    },
+    remove,
   };
 }
