@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, type ChildOptions, startChild } from './child.ts';
 
-/** One run of the benchmark: its settings, its temporary directory, and the cleanup after each row. */
+/** The run of one row: the settings of the benchmark, a temporary directory, and the cleanup at the end. */
 export interface Bench {
   readonly rounds: number;
   /** A test of the benchmark itself: everything as small as it can be, no verdict. */
@@ -15,7 +15,7 @@ export interface Bench {
   readonly profiles: string | undefined;
   progress(text: string): void;
   start(file: URL, options?: Omit<ChildOptions, 'output'>): Child;
-  /** Called when the row is over, last first. */
+  /** Called when the row is over, in reverse order. */
   after(undo: () => void | Promise<void>): void;
   end(): Promise<void>;
 }

@@ -1,6 +1,6 @@
+/** A passkey in software (WebAuthn level 3, ES256) that can lie about anything that it signs. */
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** A passkey in software (WebAuthn level 3, ES256), able to lie about anything it signs. */
 export interface Lies {
   origin?: string;
   rpId?: string;

@@ -1,10 +1,10 @@
+/** Webhook receivers that disconnect, stall and stop at random, and record what they have accepted. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { basic, type Pair } from './factories.ts';
 import { startReceiver } from './receiver.ts';
 
-/** Webhook receivers that disconnect, stall and stop at random, and record what they have accepted. */
 export interface ChaosReceiver {
   /** Event ids that were answered 204, after their signature was found good. */
   readonly accepted: Set<string>;

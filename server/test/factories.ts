@@ -1,8 +1,8 @@
+/** Rows made straight in the store, without passwords, pages or limits: as many as a test needs, quickly. */
 import { allScopes } from '../src/features/oauth/index.ts';
 import type { Runtime } from '../src/runtime.ts';
 import { executeAll } from './sql.ts';
 
-/** Rows made straight in the store, without passwords, pages or limits: as many as a test needs, quickly. */
 export interface Pair {
   readonly creatorId: string;
   readonly username: string;

@@ -1,6 +1,6 @@
+/** Texts that try to leave their box, cover their neighbours, look like nothing or reorder what stands beside them. */
 import { seed } from '../../sdk/test/seeded.ts';
 
-/** Texts that try to leave their box, cover their neighbours, look like nothing or reorder what stands beside them. */
 const upTo = (length: number, unit: string): string => {
   const points = [...unit];
   return Array.from({ length }, (_, index) => points[index % points.length]).join('');

@@ -6,7 +6,7 @@ import type { Runtime } from '../src/runtime.ts';
 import type { TestApp } from './build-app.ts';
 import { makeApp, makeCreator } from './factories.ts';
 
-/** An app as a test sees it: its credentials, and requests made with them. */
+/** The credentials of an app. */
 export interface Client {
   readonly clientId: string;
   readonly clientSecret: string;

@@ -178,8 +178,8 @@ export async function startPostgres(more: Record<string, string> = {}): Promise<
     }
   };
 
-  /** Tells the shell below that this is a stop, so that it does not delete the data. */
-  async function finish(word: string): Promise<void> {
+  /** Ends the server. The shell of `launch` deletes the data unless the word is `stop`. */
+  async function finish(word: 'stop\n' | 'end\n'): Promise<void> {
     if (!child || child.exitCode !== null) return;
     const gone = once(child, 'exit');
     child.ref();

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-
 /**
  * One HTTP/1.1 connection, one request at a time, as little work as possible: on two cores whoever sends the load must
  * not be what is measured. Requests are bytes made beforehand; of an answer only the status and the end are looked for.
  */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
 export interface RawAnswer {
   readonly status: number;
   /** Headers and body as they came; valid until the next request. */

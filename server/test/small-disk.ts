@@ -1,3 +1,4 @@
+/** A real disk of a few megabytes that can be filled and made read-only. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -5,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** A real disk of a few megabytes that can be filled and made read-only. */
 export const needsMount = {
   skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'needs root on Linux, to mount a small disk',
 };

@@ -1,4 +1,5 @@
-/** A month of believable tips, the same in every demo: who, how much, what they wrote, and when on an evening. */
+/** A month of believable tips, the same in every demo: who, how much, what they wrote, and when. */
+
 export interface DemoTip {
   readonly amount: number;
   readonly name: string;
@@ -49,7 +50,7 @@ const days = 30;
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
-/** Oldest first. More at weekends and towards today, as a channel grows. */
+/** Oldest first. Two days of every seven have more, and so have the last eight, as a channel grows. */
 export function demoTips(): readonly DemoTip[] {
   const tips: DemoTip[] = [];
   for (let day = days - 1; day >= 0; day--) {
@@ -59,7 +60,7 @@ export function demoTips(): readonly DemoTip[] {
       const [name, displayName] = people[(at * 5) % people.length] ?? ['NOK', null];
       const amount = amounts[(at * 3) % amounts.length] ?? 20;
       const message = messages[(at * 7) % messages.length] ?? null;
-      // Half an hour between tips of an evening; the last one came a few minutes ago.
+      // 29 minutes between the tips of a day; the last one came 9 minutes ago.
       const agoMs = day * dayMs + (count - i) * 29 * minuteMs - 20 * minuteMs;
       tips.push({ amount, name, displayName, message, agoMs });
     }

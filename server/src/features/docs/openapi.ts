@@ -83,13 +83,16 @@ export const operationsOf = ({ paths }: ApiDocument): Operation[] =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
-/** The tags in the document's order, each with its operations. A tag without operations is left out. */
 interface Tag {
   readonly name: string;
   readonly description: string;
   readonly operations: readonly Operation[];
 }
 
+/**
+ * The tags in the document's order, then those that its list lacks, each with its operations. A tag without operations is
+ * left out.
+ */
 export function byTag(document: ApiDocument): Tag[] {
   const all = operationsOf(document);
   const unlisted = new Set(all.flatMap(({ tags = ['Other'] }) => tags));

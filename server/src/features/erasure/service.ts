@@ -1,3 +1,8 @@
+/**
+ * Erases the words of tips, a right of supporters: of one tip, or of all tips of a name. The second reads the whole
+ * history, in parts between which others read and write. Its position is stored, so another node, or this one after a
+ * restart, continues where it stopped.
+ */
 import { endOfTime } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -8,11 +13,6 @@ import type { Tips } from '../tips/index.ts';
 import { webhookChangesTopic } from '../webhooks/index.ts';
 import * as repo from './repo.ts';
 
-/**
- * Erases the words of tips, a right of supporters: of one tip, or of all tips of a name. The second reads the whole
- * history, in parts between which others read and write. Its position is stored, so another node, or this one after a
- * restart, continues where it stopped.
- */
 export interface ErasureParts extends Pick<Platform, 'hub' | 'clock' | 'newId' | 'log'> {
   readonly db: Pick<Database, 'all' | 'get' | 'write'>;
   readonly events: Pick<EventLog, 'prepare' | 'announce'>;

@@ -1,3 +1,8 @@
+/**
+ * Sandbox creators: creators of a developer, for trying apps. They are ordinary creators in every respect, except that
+ * nobody can sign in as one, that only their developer's apps can be connected, and that they are never listed beside
+ * real creators.
+ */
 import type { Platform } from '../../platform/platform.ts';
 import { type Accounts, checkDisplayName } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
@@ -5,11 +10,6 @@ import type { Erase } from '../leaving/index.ts';
 import type { BetweenWrites, Grants, Scope } from '../oauth/index.ts';
 import * as repo from './repo.ts';
 
-/**
- * Sandbox creators: creators of a developer, for trying apps. They are ordinary creators in every respect, except that
- * nobody can sign in as one, that only their developer's apps can be connected, and that they are never listed beside
- * real creators.
- */
 export interface SandboxParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'> {
   readonly accounts: Pick<Accounts, 'sandboxOf'>;
   readonly apps: Pick<Apps, 'ownedBy'>;

@@ -1,3 +1,8 @@
+/**
+ * What the console can send: for each event type the fields of the request, and how the event is caused. Nothing is
+ * written into the log here. Each action calls the service that a creator's pages, an overlay or an app call, so that
+ * what a real creator cannot cause is not possible here either.
+ */
 import type { Static, TObject } from 'typebox';
 import { ApiError } from '../../../errors.ts';
 import type { ErrorDetail } from '../../../platform/http/http-error.ts';
@@ -13,11 +18,6 @@ import type { Overlays } from '../../overlay/index.ts';
 import { type TipRules, type Tips, tipRequest } from '../../tips/index.ts';
 import type { Sandbox, SandboxCreator } from '../service.ts';
 
-/**
- * What the console can send: for each event type the fields of the request, and how the event is caused. Nothing is
- * written into the log here. Each action calls the service that a creator's pages, an overlay or an app call, so that
- * what a real creator cannot cause is not possible here either.
- */
 export interface ActionParts extends Pick<Platform, 'limiter'> {
   readonly tips: Tips;
   readonly alerts: Alerts;
@@ -74,7 +74,7 @@ function action<Schema extends TObject>(
 }
 
 export function createActions({ limiter, tips, alerts, overlays, goals, events, sandbox, rules }: ActionParts) {
-  /** The same counts as on the dashboard of a creator. */
+  /** Whether the limits of an app allow it. */
   async function isAllowed(kind: 'tip' | 'alert' | 'void', { id }: Sender): Promise<boolean> {
     const rule = { tip: limits.tips, alert: limits.alerts, void: limits.voids }[kind];
     return (await limiter.take(`dashboard-${kind}:${id}`, rule)).allowed;
