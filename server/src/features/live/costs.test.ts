@@ -48,7 +48,7 @@ test('security 41: a long list of held tips takes as many iterations of the even
   assert.ok(iterations >= 200, `${iterations} iterations`);
 });
 
-test('looks at live control are counted by what they list, the moderators’ apart from the creator’s', async (t) => {
+test('requests of the page of live control are counted by what they list, the moderators’ separately from the creator’s', async (t) => {
   const app = await buildApp(t);
   const { creatorId } = await makeCreator(app.runtime);
   const visitor = await signedInVisitor(app, creatorId);

@@ -38,8 +38,8 @@ const home = '/dashboard/live';
 const maxControls = 40;
 /** What all moderators of one creator may ask for. */
 const requestLimit = { limit: 1200, windowMs: 60_000 };
-/** Looks at the control, of all moderators of one creator, and of the creator likewise. One control makes up to 170. */
-const lookLimit = { limit: 600, windowMs: 60_000 };
+/** Of the page, for all moderators of one creator, and for the creator likewise. One open control asks up to 170 times. */
+const pageLimit = { limit: 600, windowMs: 60_000 };
 
 /** How many held tips the address asks for. */
 function listedHeld(request: FastifyRequest): number {
@@ -48,7 +48,7 @@ function listedHeld(request: FastifyRequest): number {
 }
 
 /** Who uses a control, and where its forms go. */
-interface Operator {
+interface Controller {
   readonly creatorId: string;
   readonly base: string;
   readonly moderator: boolean;
@@ -61,17 +61,17 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const words = (request: FastifyRequest) => liveWords(pages.lang(request));
 
-  const creator = async (request: FastifyRequest): Promise<Operator> => {
+  const creator = async (request: FastifyRequest): Promise<Controller> => {
     const { creatorId } = pages.requireSession(request);
     return { creatorId, base: home, moderator: false };
   };
 
-  async function count(key: string, limit: typeof lookLimit, cost: number): Promise<void> {
+  async function count(key: string, limit: typeof pageLimit, cost: number): Promise<void> {
     const { allowed, resetSeconds } = await limiter.take(key, limit, cost);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
   }
 
-  async function moderator(request: FastifyRequest): Promise<Operator> {
+  async function moderator(request: FastifyRequest): Promise<Controller> {
     const { key } = request.params as { key: string };
     const creatorId = await moderators.creatorOf(key);
     if (creatorId === undefined) throw new PageError(404, { detail: words(request)('endedText') });
@@ -95,8 +95,8 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     return html`!${rehearsalCard(rehearsal)}!${moderatorsCard(moderation)}`;
   }
 
-  async function show(request: FastifyRequest, reply: FastifyReply, operator: Operator, shown: Shown = {}) {
-    const { creatorId, base, moderator } = operator;
+  async function show(request: FastifyRequest, reply: FastifyReply, controller: Controller, shown: Shown = {}) {
+    const { creatorId, base, moderator } = controller;
     const [t, lang, csrf] = [words(request), pages.lang(request), pages.csrf(request, reply)];
     const pause = createPauses(creatorId);
     await pause();
@@ -120,9 +120,9 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   }
 
   /** The routes of one kind of control. */
-  function controlRoutes(base: string, operatorOf: (request: FastifyRequest) => Promise<Operator>): void {
+  function controlRoutes(base: string, controllerOf: (request: FastifyRequest) => Promise<Controller>): void {
     type Params = { Params: { id?: string } };
-    const done = (request: FastifyRequest, reply: FastifyReply, { base: to }: Operator) =>
+    const done = (request: FastifyRequest, reply: FastifyReply, { base: to }: Controller) =>
       request.headers['x-live-control'] === undefined ? pages.redirect(reply, to) : reply.code(204).send();
 
     /** Adds an action. It answers 204 to the script, and leads back to the page without one. */
@@ -131,9 +131,9 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       act: (creatorId: string, id: string, request: FastifyRequest) => Promise<unknown> | unknown,
     ) =>
       scope.post<Params>(`${base}/${path}`, async (request, reply) => {
-        const operator = await operatorOf(request);
-        await act(operator.creatorId, request.params.id ?? '', request);
-        return done(request, reply, operator);
+        const controller = await controllerOf(request);
+        await act(controller.creatorId, request.params.id ?? '', request);
+        return done(request, reply, controller);
       });
 
     /** One after another, in the order of the list. */
@@ -145,12 +145,12 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       };
 
     scope.get(base, async (request, reply) => {
-      const operator = await operatorOf(request);
-      if (operator.moderator) reply.header('x-robots-tag', 'noindex');
+      const controller = await controllerOf(request);
+      if (controller.moderator) reply.header('x-robots-tag', 'noindex');
       // By what is listed: a long list costs as much as many short ones.
       const cost = Math.ceil(listedHeld(request) / heldStep);
-      await count(`${operator.moderator ? 'moderators' : 'live'}-look:${operator.creatorId}`, lookLimit, cost);
-      return show(request, reply, operator);
+      await count(`${controller.moderator ? 'moderators' : 'live'}-page:${controller.creatorId}`, pageLimit, cost);
+      return show(request, reply, controller);
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));
     action('reject/:id', (creatorId, id) => overlays.reject(creatorId, id));
@@ -203,27 +203,27 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
   );
 
   scope.post(`${home}/rehearsal`, async (request, reply) => {
-    const operator = await creator(request);
-    const rehearsal = await startByForm(parts, operator.creatorId, request);
-    if (rehearsal) return show(request, reply, operator, { status: 422, rehearsal });
+    const controller = await creator(request);
+    const rehearsal = await startByForm(parts, controller.creatorId, request);
+    if (rehearsal) return show(request, reply, controller, { status: 422, rehearsal });
     return pages.redirect(reply, home);
   });
 
   scope.post(`${home}/moderators`, async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    const operator = await creator(request);
+    const controller = await creator(request);
     const t = words(request);
     const typed = formText(request, 'title').trim();
     if (typed === '' || [...typed].length > 40)
-      return show(request, reply, operator, { status: 422, links: { typed, wrong: t('moderatorTitleError') } });
+      return show(request, reply, controller, { status: 422, links: { typed, wrong: t('moderatorTitleError') } });
     try {
       const key = await moderators.add(creatorId, typed, pages.formKeys.idOf(request, 'mod'));
       if (key === undefined)
-        return show(request, reply, operator, {
+        return show(request, reply, controller, {
           status: 422,
           links: { typed, wrong: t('tooMany', { count: maxLinks }) },
         });
-      return show(request, reply, operator, { links: { address: `${pages.authUrl}/moderate/${key}` } });
+      return show(request, reply, controller, { links: { address: `${pages.authUrl}/moderate/${key}` } });
     } catch (error) {
       if (!(error instanceof LinkExists)) throw error;
       return pages.redirect(reply, home, { tone: 'warn', text: t('linkExists') });
