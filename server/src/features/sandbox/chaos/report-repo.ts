@@ -47,7 +47,7 @@ export function lostKeys(db: Reader, { creatorId, clientId }: Pair, limit: numbe
 }
 
 /** What tells a tip apart from another one: its place in the history, and its words. */
-export interface WordsRow {
+export interface TipContentRow {
   id: string;
   client_id: string | null;
   sequence: number;
@@ -58,12 +58,12 @@ export interface WordsRow {
   message: string | null;
 }
 
-const wordsColumns = 'a.id, a.client_id, a.sequence, a.created_at, a.amount_minor, a.name, a.display_name, a.message';
+const contentColumns = 'a.id, a.client_id, a.sequence, a.created_at, a.amount_minor, a.name, a.display_name, a.message';
 
 /** Tips whose answer was replaced, and that the app never asked for again with the same key. */
-export function unconfirmedTips(db: Reader, { creatorId, clientId }: Pair, limit: number): Promise<WordsRow[]> {
-  return db.all<WordsRow>(
-    `SELECT ${wordsColumns} FROM chaos_faults f JOIN tips a ON a.id = f.tip_id AND a.creator_id = f.creator_id
+export function unconfirmedTips(db: Reader, { creatorId, clientId }: Pair, limit: number): Promise<TipContentRow[]> {
+  return db.all<TipContentRow>(
+    `SELECT ${contentColumns} FROM chaos_faults f JOIN tips a ON a.id = f.tip_id AND a.creator_id = f.creator_id
      WHERE f.creator_id = $1 AND f.client_id = $2 AND f.tip_id IS NOT NULL AND f.repeated_n IS NULL
      ORDER BY f.number LIMIT $3`,
     [creatorId, clientId, limit],
@@ -74,11 +74,11 @@ export function unconfirmedTips(db: Reader, { creatorId, clientId }: Pair, limit
 export function tipsAfter(
   db: Reader,
   creatorId: string,
-  { created_at, sequence }: Pick<WordsRow, 'created_at' | 'sequence'>,
+  { created_at, sequence }: Pick<TipContentRow, 'created_at' | 'sequence'>,
   limit: number,
-): Promise<WordsRow[]> {
-  return db.all<WordsRow>(
-    `SELECT ${wordsColumns} FROM tips a
+): Promise<TipContentRow[]> {
+  return db.all<TipContentRow>(
+    `SELECT ${contentColumns} FROM tips a
      WHERE a.creator_id = $1 AND (a.created_at, a.sequence) > ($2, $3) ORDER BY a.created_at, a.sequence LIMIT $4`,
     [creatorId, created_at, sequence, limit],
   );

@@ -7,10 +7,10 @@ import {
   countByKind,
   lostKeys,
   type TipCallsRow,
+  type TipContentRow,
   tipCalls,
   tipsAfter,
   unconfirmedTips,
-  type WordsRow,
 } from './report-repo.ts';
 import type { RunName } from './runs.ts';
 
@@ -56,17 +56,20 @@ export const isFresh = ({ stopped_at }: ChaosRow, now: number): boolean =>
 
 export function createReports({ db }: { readonly db: Reader }) {
   /** Those after which the app recorded another tip of the same words. The history is read once, however many they are. */
-  async function recordedAgain({ creatorId, clientId }: Pair, tips: readonly WordsRow[]): Promise<WordsRow[]> {
-    const last = new Map(tips.map((tip) => [wordsOf(tip), 0]));
+  async function recordedAgain(
+    { creatorId, clientId }: Pair,
+    tips: readonly TipContentRow[],
+  ): Promise<TipContentRow[]> {
+    const last = new Map(tips.map((tip) => [contentKeyOf(tip), 0]));
     let position = [...tips].sort((a, b) => a.sequence - b.sequence)[0];
     for (let read = 0; position && read < maxRead; read += batchSize) {
       const batch = await tipsAfter(db, creatorId, position, batchSize);
       for (const tip of batch)
-        if (tip.client_id === clientId && last.has(wordsOf(tip))) last.set(wordsOf(tip), tip.sequence);
+        if (tip.client_id === clientId && last.has(contentKeyOf(tip))) last.set(contentKeyOf(tip), tip.sequence);
       position = batch.length === batchSize ? batch.at(-1) : undefined;
       await nextIteration();
     }
-    return tips.filter((tip) => (last.get(wordsOf(tip)) ?? 0) > tip.sequence);
+    return tips.filter((tip) => (last.get(contentKeyOf(tip)) ?? 0) > tip.sequence);
   }
 
   async function make(row: ChaosRow): Promise<ChaosReport> {
@@ -112,5 +115,5 @@ export function createReports({ db }: { readonly db: Reader }) {
   };
 }
 
-const wordsOf = ({ amount_minor, name, display_name, message }: WordsRow): string =>
+const contentKeyOf = ({ amount_minor, name, display_name, message }: TipContentRow): string =>
   JSON.stringify([amount_minor, name, display_name ?? '', message ?? '']);
