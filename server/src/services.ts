@@ -18,9 +18,9 @@ import { createEventLog } from './features/events/index.ts';
 import { createGoals } from './features/goals/index.ts';
 import {
   createDeletionsFile,
-  createErase,
   createExport,
   createLeaving,
+  createRowDeletion,
   createTakenNames,
 } from './features/leaving/index.ts';
 import { createControl, createModerators } from './features/live/index.ts';
@@ -115,8 +115,18 @@ export function createServices(platform: Platform & { readonly config: Config })
     refreshIdleMs: config.refreshIdleMs,
     refreshMaxMs: config.refreshMaxMs,
   });
-  const erase = createErase({ db, grants });
-  const sandbox = createSandbox({ db, origins, clock, newId, accounts, apps, grants, erase, authUrl: config.authUrl });
+  const rowDeletion = createRowDeletion({ db, grants });
+  const sandbox = createSandbox({
+    db,
+    origins,
+    clock,
+    newId,
+    accounts,
+    apps,
+    grants,
+    rowDeletion,
+    authUrl: config.authUrl,
+  });
   const leaving = createLeaving({
     db,
     origins,
@@ -127,7 +137,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     accounts,
     grants,
     audit,
-    erase,
+    rowDeletion,
     sandbox,
     takenNames,
     file: config.backupDir === undefined ? undefined : createDeletionsFile(config.backupDir),

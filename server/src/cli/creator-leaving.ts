@@ -57,7 +57,7 @@ function addDelete(group: Command, { env, print }: Context): void {
       await withRuntime(env, async ({ accounts, leaving }) => {
         const { id } = await accounts.byUsername(username);
         if (now) {
-          await leaving.eraseNow(id);
+          await leaving.deleteNow(id);
           print({ id, username, deleted: true }, `The account ${username} and everything of it is deleted.`);
           return;
         }

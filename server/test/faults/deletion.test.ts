@@ -98,7 +98,7 @@ async function commandKilled(t: TestContext, env: Record<string, string>, id: st
     env,
     async ({ accounts, leaving }) => {
       // On a small account it may have been quicker than the kill.
-      if (await accounts.byId(id)) await leaving.eraseNow(id);
+      if (await accounts.byId(id)) await leaving.deleteNow(id);
     },
     { clock },
   );

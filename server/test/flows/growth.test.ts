@@ -78,7 +78,7 @@ test('everything that grows has an end: a year later the jobs leave none of it',
     [creatorId, app1.clientId, clock()],
   );
   // An account that was deleted, whose name nobody gets for a while.
-  await runtime.leaving.eraseNow((await makeCreator(runtime)).creatorId);
+  await runtime.leaving.deleteNow((await makeCreator(runtime)).creatorId);
   // A wrong sign-in, a session, a passkey's challenge, a second signing key.
   await runtime.signIn.withPassword('nobody', 'wrong password', { address: '192.0.2.1', userAgent: '' });
   const visitor = await signedInVisitor(app, creatorId);

@@ -90,7 +90,7 @@ test('among many rows those of a sandbox, of a busy account and of one that leav
 test('an app that goes with the account of its developer tells its creators too; a live app keeps its grants', async (t) => {
   const { app, developer, client, pair } = await connectedApp(t, 2);
   const other = await makePair(app.runtime);
-  await app.runtime.leaving.eraseNow(developer.creatorId);
+  await app.runtime.leaving.deleteNow(developer.creatorId);
   await app.runtime.grants.endGrantsOfDeletedApps();
   const [row, ...more] = await endedRows(app, pair.creatorId);
   assert.deepEqual([row?.client_id, row?.details, more], [client.clientId, { reason: 'app_deleted' }, []]);

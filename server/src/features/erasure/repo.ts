@@ -9,7 +9,11 @@ import { forgetAnswers } from '../webhooks/index.ts';
  * Erases the words of one tip: two in one write could wait for each other's locks. Returns nothing if it has none, else the
  * sequence of the event that reports a skipped alert, if there is one.
  */
-async function eraseWords(tx: Tx, tipId: string, skipped: PreparedEvent): Promise<{ sequence: number | null } | null> {
+async function eraseTipTexts(
+  tx: Tx,
+  tipId: string,
+  skipped: PreparedEvent,
+): Promise<{ sequence: number | null } | null> {
   const { creatorId } = skipped;
   const erased = await eraseTip(tx, tipId, skipped);
   if (!erased) return null;
@@ -105,4 +109,4 @@ async function finish(tx: Tx, creatorId: string, id: string, now: number): Promi
   );
 }
 
-export const writes = defineWrites(import.meta.url, { eraseWords, insertErasure, advance, finish });
+export const writes = defineWrites(import.meta.url, { eraseTipTexts, insertErasure, advance, finish });

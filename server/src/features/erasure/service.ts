@@ -39,7 +39,7 @@ export function createErasure({ db, hub, clock, newId, log, events, tips }: Eras
   /** Returns whether the tip had words. */
   async function eraseOne(creatorId: string, tipId: string): Promise<boolean> {
     const skipped = events.prepare({ creatorId, type: 'alert.skipped', subjectId: tipId });
-    const erased = await db.write(writes.eraseWords, tipId, skipped);
+    const erased = await db.write(writes.eraseTipTexts, tipId, skipped);
     if (erased && erased.sequence !== null) events.announce(creatorId, erased.sequence);
     return erased !== null;
   }

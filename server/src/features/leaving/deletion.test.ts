@@ -140,16 +140,16 @@ test('an account whose deletion fails keeps no other from being deleted', async 
   const app = await buildApp(t);
   const { accounts } = app.runtime;
   const [stuck, other] = [await makeCreator(app.runtime), await makeCreator(app.runtime)];
-  const { createErase, createLeaving } = await import('./index.ts');
-  const erase = createErase(app.runtime);
+  const { createRowDeletion, createLeaving } = await import('./index.ts');
+  const rowDeletion = createRowDeletion(app.runtime);
   let fails = true;
   const leaving = createLeaving({
     ...app.runtime,
-    erase: {
-      ...erase,
+    rowDeletion: {
+      ...rowDeletion,
       async creator(creatorId, between) {
         if (fails && creatorId === stuck.creatorId) throw new Error('a row that cannot be deleted');
-        return erase.creator(creatorId, between);
+        return rowDeletion.creator(creatorId, between);
       },
     },
     takenNames,
@@ -173,11 +173,11 @@ test('the deletion of an account renews its lease while it removes sandbox creat
   const { creatorId } = await makeCreator(runtime);
   const { id } = await sandbox.create(creatorId, 'Sandbox One');
   await makeManyTips(runtime, id, 1_000);
-  const { createErase, createLeaving } = await import('./index.ts');
+  const { createRowDeletion, createLeaving } = await import('./index.ts');
   const left: number[] = [];
   const leaving = createLeaving({
     ...runtime,
-    erase: createErase(runtime),
+    rowDeletion: createRowDeletion(runtime),
     sandbox: {
       ...sandbox,
       remove: (developerId, sandboxId, between) =>
@@ -199,7 +199,7 @@ test('a deleted name stays taken for 90 days, and nobody can read it', async (t)
   const app = await buildApp(t);
   const { accounts, leaving } = app.runtime;
   const { id } = await accounts.add({ username: 'malee_who_leaves', password });
-  await leaving.eraseNow(id);
+  await leaving.deleteNow(id);
   const taken = { message: 'The username "malee_who_leaves" is taken.' };
   await assert.rejects(accounts.add({ username: 'malee_who_leaves', password }), taken);
   assert.deepEqual(await rowsWith(app, 'malee'), []);
@@ -236,13 +236,13 @@ test('an owner who restores the account while the operator deletes it at once ke
   const write = db.write.bind(db);
   let begun = 0;
   t.mock.method(db, 'write', async (...args: Parameters<typeof write>) => {
-    if (args[0].name === 'beginErasure') {
+    if (args[0].name === 'beginDeletion') {
       assert.equal(++begun, 1, 'it is not tried again');
       assert.equal(await leaving.restore(id, 'owner'), true);
     }
     return write(...args);
   });
-  await assert.rejects(leaving.eraseNow(id), { code: 'creator_restored', message: /owner.* has restored it/ });
+  await assert.rejects(leaving.deleteNow(id), { code: 'creator_restored', message: /owner.* has restored it/ });
   t.mock.restoreAll();
   const kept = await accounts.byId(id);
   assert.deepEqual([kept?.delete_at, kept?.removed_at, kept?.suspended_at], [null, null, null]);

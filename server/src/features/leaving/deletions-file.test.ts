@@ -10,7 +10,7 @@ import { makeCreator } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
 import { execute } from '../../../test/sql.ts';
 import { temporaryDirectory } from '../../../test/temporary-directory.ts';
-import { createDeletionsFile, createErase, createLeaving } from './index.ts';
+import { createDeletionsFile, createLeaving, createRowDeletion } from './index.ts';
 
 const day = 86_400_000;
 
@@ -26,7 +26,7 @@ function withCopies(app: TestApp) {
     ...app.runtime,
     // So slow that the lease has to be renewed.
     wait: async () => app.clock.advance(6000),
-    erase: createErase(app.runtime),
+    rowDeletion: createRowDeletion(app.runtime),
     takenNames: {
       prepare: () => ({ id: `nam_${++names}`, sealed_key: Buffer.from('x'), mac: 'm', taken_until: 0 }),
       has: async () => false,

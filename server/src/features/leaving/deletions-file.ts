@@ -8,18 +8,18 @@
  */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { AskedDeletion, ErasedAccount } from './repo.ts';
+import type { AskedDeletion, DeletedAccount } from './repo.ts';
 
 export interface Deletions {
-  readonly erased: readonly ErasedAccount[];
+  readonly erased: readonly DeletedAccount[];
   readonly asked: readonly AskedDeletion[];
 }
 
 const day = 86_400_000;
 /** The time to change one's mind. */
-export const wayBackMs = 7 * day;
+export const gracePeriodMs = 7 * day;
 /** A day longer than continuous copies are kept. */
-export const rememberedMs = 31 * day;
+export const recordRetentionMs = 31 * day;
 
 export type DeletionsFile = ReturnType<typeof createDeletionsFile>;
 
@@ -59,8 +59,12 @@ export function createDeletionsFile(directory: string) {
 }
 
 function merge(stored: Deletions, known: Deletions, now: number): Deletions {
-  const erased = latest([...stored.erased, ...known.erased], ({ erased_at }) => erased_at, now - rememberedMs);
-  const asked = latest([...stored.asked, ...known.asked], ({ asked_at }) => asked_at, now - rememberedMs - wayBackMs);
+  const erased = latest([...stored.erased, ...known.erased], ({ erased_at }) => erased_at, now - recordRetentionMs);
+  const asked = latest(
+    [...stored.asked, ...known.asked],
+    ({ asked_at }) => asked_at,
+    now - recordRetentionMs - gracePeriodMs,
+  );
   for (const creatorId of erased.keys()) asked.delete(creatorId);
   return { erased: [...erased.values()], asked: [...asked.values()] };
 }

@@ -23,7 +23,7 @@ test('security 53: sign-ins that end while an account is deleted, or after that,
   const [begun, gone] = [await makeCreator(app.runtime), await makeCreator(app.runtime)];
   await leaving.ask(begun.creatorId, true);
   await execute(db, 'UPDATE creators SET removed_at = $2 WHERE id = $1', [begun.creatorId, clock()]);
-  await leaving.eraseNow(gone.creatorId);
+  await leaving.deleteNow(gone.creatorId);
   for (const { creatorId } of [begun, gone]) {
     asVisitor(app, () => signIn.refuse(creatorId, 'password'));
     await until('it is recorded', async () => {
@@ -45,7 +45,7 @@ test('security 53: what a late request had told the audit log is taken out with 
   const app = await buildApp(t);
   const { db, leaving } = app.runtime;
   const { creatorId } = await makeCreator(app.runtime);
-  await leaving.eraseNow(creatorId);
+  await leaving.deleteNow(creatorId);
   // Of a transaction that had read the account before, and was recorded after.
   await execute(
     db,
@@ -80,11 +80,11 @@ test('security 53: a refresh that is under way while an account is deleted leave
   };
   const refreshed = refresh(app.http, client, refresh_token);
   await until('the refresh waits', async () => (await waiting()) === 1);
-  const erased = leaving.eraseNow(creator.creatorId);
+  const deleted = leaving.deleteNow(creator.creatorId);
   await until('the deletion waits for it', async () => (await waiting()) === 2);
   await other.query('SELECT pg_advisory_unlock(1)');
   assert.equal((await refreshed).statusCode, 200);
-  await erased;
+  await deleted;
   assert.deepEqual(await db.all('SELECT hash FROM refresh_tokens'), []);
   await other.end();
 });
@@ -94,7 +94,7 @@ test('an account that waits for its deletion, or is gone, gets no app and no san
   const { leaving, sandbox } = app.runtime;
   const [waiting, gone] = [await makeCreator(app.runtime), await makeCreator(app.runtime)];
   await leaving.ask(waiting.creatorId);
-  await leaving.eraseNow(gone.creatorId);
+  await leaving.deleteNow(gone.creatorId);
   for (const { creatorId } of [waiting, gone]) {
     await assert.rejects(makeApp(app.runtime, 'Latemark Bot', creatorId), OwnerGone);
     await assert.rejects(sandbox.create(creatorId, 'Latemark'), OwnerGone);
@@ -109,12 +109,12 @@ test('whoever signs up while an account of the same name is being deleted does n
   // The deletion ends while the password is hashed, before the new account is written.
   const write = db.write.bind(db);
   t.mock.method(db, 'write', async (...args: Parameters<typeof write>) => {
-    if (args[0].name === 'insertCreator') await leaving.eraseNow(creatorId);
+    if (args[0].name === 'insertCreator') await leaving.deleteNow(creatorId);
     return write(...args);
   });
   const signUp = () => accounts.add({ username: 'malee_who_leaves', password: 'a long password' });
   await assert.rejects(signUp(), /is taken/);
   t.mock.restoreAll();
-  await leaving.eraseNow(creatorId);
+  await leaving.deleteNow(creatorId);
   await assert.rejects(signUp(), /is taken/);
 });

@@ -57,7 +57,7 @@ export function dueDeletions(db: Reader, now: number): Promise<{ id: string }[]>
  * Takes the lease of a deletion whose time has come, unless a node has it, or is at another one. From here on nobody can
  * restore the account, and without its head nothing is appended to its log.
  */
-async function beginErasure(
+async function beginDeletion(
   tx: Tx,
   creatorId: string,
   lease: { readonly token: string; readonly from: number; readonly until: number },
@@ -93,7 +93,7 @@ export interface TakenName {
 }
 
 /** The last step. Returns whether the creator's row was still there. */
-async function finishErasure(tx: Tx, creatorId: string, name: TakenName, now: number): Promise<boolean> {
+async function finishDeletion(tx: Tx, creatorId: string, name: TakenName, now: number): Promise<boolean> {
   const deleted = await tx.run('DELETE FROM creators WHERE id = $1 AND removed_at IS NOT NULL', [creatorId]);
   if (deleted === 0) return false;
   await tx.run('INSERT INTO taken_names (id, sealed_key, mac, taken_until) VALUES ($1, $2, $3, $4)', [
@@ -109,8 +109,8 @@ async function finishErasure(tx: Tx, creatorId: string, name: TakenName, now: nu
   return true;
 }
 
-/** Erased accounts after which the files have to be cleaned: soon after the erasure, and again later. */
-export function uncleanErasures(
+/** Deleted accounts after which the files have to be cleaned: soon after the deletion, and again later. */
+export function uncleanDeletions(
   db: Reader,
   now: number,
   { firstMs, againMs }: { readonly firstMs: number; readonly againMs: number },
@@ -126,8 +126,8 @@ async function setCleaned(tx: Tx, creatorId: string, now: number): Promise<void>
   await tx.run('UPDATE account_deletions SET cleaned_at = $2 WHERE creator_id = $1', [creatorId, now]);
 }
 
-async function forgetErasures(tx: Tx, erasedBefore: number, now: number): Promise<void> {
-  await tx.run('DELETE FROM account_deletions WHERE erased_at < $1', [erasedBefore]);
+async function forgetDeletions(tx: Tx, deletedBefore: number, now: number): Promise<void> {
+  await tx.run('DELETE FROM account_deletions WHERE erased_at < $1', [deletedBefore]);
   await tx.run('DELETE FROM taken_names WHERE taken_until <= $1', [now]);
 }
 
@@ -150,12 +150,12 @@ export function askedDeletions(db: Reader, askedSince: number): Promise<AskedDel
   );
 }
 
-export interface ErasedAccount {
+export interface DeletedAccount {
   readonly creator_id: string;
   readonly erased_at: number;
 }
 
-export function erasedAccounts(db: Reader): Promise<ErasedAccount[]> {
+export function deletedAccounts(db: Reader): Promise<DeletedAccount[]> {
   return db.all('SELECT creator_id, erased_at FROM account_deletions WHERE erased_at IS NOT NULL');
 }
 
@@ -181,10 +181,10 @@ export const writes = defineWrites(import.meta.url, {
     return typeof asked === 'object' && asked.isNew && { creatorId };
   }),
   undoDeletion: audited('account.restored', undoDeletion, (restored, creatorId) => restored && { creatorId }),
-  beginErasure,
+  beginDeletion,
   renewLease,
-  finishErasure: audited('account.deleted', finishErasure, (deleted, creatorId) => deleted && { creatorId }),
+  finishDeletion: audited('account.deleted', finishDeletion, (deleted, creatorId) => deleted && { creatorId }),
   setCleaned,
-  forgetErasures,
+  forgetDeletions,
   applyAsked,
 });

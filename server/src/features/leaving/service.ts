@@ -10,9 +10,9 @@ import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts } from '../accounts/index.ts';
 import type { BetweenWrites, Grants } from '../oauth/index.ts';
-import { type DeletionsFile, rememberedMs, wayBackMs } from './deletions-file.ts';
-import type { Erase } from './erase.ts';
-import { ownedTables } from './erase-repo.ts';
+import type { RowDeletion } from './delete-rows.ts';
+import { ownedTables } from './delete-rows-repo.ts';
+import { type DeletionsFile, gracePeriodMs, recordRetentionMs } from './deletions-file.ts';
 import * as repo from './repo.ts';
 import type { TakenNames } from './taken-names.ts';
 
@@ -20,7 +20,7 @@ export interface LeavingParts extends Pick<Platform, 'db' | 'origins' | 'clock' 
   readonly accounts: Pick<Accounts, 'byId'>;
   readonly grants: Pick<Grants, 'announce'>;
   readonly audit: { erase(creatorId: string): Promise<void> };
-  readonly erase: Erase;
+  readonly rowDeletion: RowDeletion;
   /** The sandbox creators of an account go first. */
   readonly sandbox: {
     list(developerId: string): Promise<readonly { readonly id: string }[]>;
@@ -48,7 +48,8 @@ class Restored extends Error {
 }
 
 export function createLeaving(parts: LeavingParts) {
-  const { db, origins, clock, wait, newId, log, accounts, grants, audit, erase, sandbox, takenNames, file } = parts;
+  const { db, origins, clock, wait, newId, log, accounts, grants, audit, rowDeletion, sandbox, takenNames, file } =
+    parts;
   const { writes } = repo;
   let running: Promise<void> | undefined;
 
@@ -64,14 +65,14 @@ export function createLeaving(parts: LeavingParts) {
   }
 
   /** Returns whether the account is gone. */
-  async function eraseAccount(creatorId: string): Promise<boolean> {
+  async function deleteAccount(creatorId: string): Promise<boolean> {
     const creator = await accounts.byId(creatorId);
     if (!creator) return true;
     const token = newId('lse');
     const lease = { token, from: clock(), until: clock() + leaseMs };
-    if (!(await db.write(writes.beginErasure, creatorId, lease))) return false;
+    if (!(await db.write(writes.beginDeletion, creatorId, lease))) return false;
     try {
-      await eraseHeld(creator, holding(creatorId, token));
+      await deleteLeased(creator, holding(creatorId, token));
     } catch (error) {
       // Others may go on at once, with this account or another.
       if (!(error instanceof LeaseLost)) await db.write(writes.renewLease, creatorId, token, 0).catch(() => false);
@@ -81,21 +82,21 @@ export function createLeaving(parts: LeavingParts) {
     return true;
   }
 
-  async function eraseHeld({ id: creatorId, username }: { id: string; username: string }, between: BetweenWrites) {
+  async function deleteLeased({ id: creatorId, username }: { id: string; username: string }, between: BetweenWrites) {
     for (const { id } of await sandbox.list(creatorId)) await sandbox.remove(creatorId, id, between);
-    await erase.apps(creatorId, between);
+    await rowDeletion.apps(creatorId, between);
     // Until nothing is found: others may have added something meanwhile.
-    while ((await erase.creator(creatorId, between)) > 0);
+    while ((await rowDeletion.creator(creatorId, between)) > 0);
     await audit.erase(creatorId);
-    await db.write(writes.finishErasure, origins.current(), creatorId, takenNames.prepare(username), clock());
+    await db.write(writes.finishDeletion, origins.current(), creatorId, takenNames.prepare(username), clock());
   }
 
   /** One that fails is tried again at the next run, and keeps no other from being deleted. Returns the errors. */
-  async function eraseDue(): Promise<unknown[]> {
+  async function deleteDue(): Promise<unknown[]> {
     const errors: unknown[] = [];
     for (const { id } of await repo.dueDeletions(db, clock())) {
       try {
-        await eraseAccount(id);
+        await deleteAccount(id);
       } catch (error) {
         if (error instanceof StorageUnavailable) throw error;
         if (error instanceof LeaseLost)
@@ -113,25 +114,25 @@ export function createLeaving(parts: LeavingParts) {
   }
 
   async function finish(): Promise<void> {
-    const erased = await repo.uncleanErasures(db, clock(), { firstMs: settledMs, againMs: cleanedAgainMs });
-    for (const { creator_id } of erased) {
-      await erase.creator(creator_id);
+    const unclean = await repo.uncleanDeletions(db, clock(), { firstMs: settledMs, againMs: cleanedAgainMs });
+    for (const { creator_id } of unclean) {
+      await rowDeletion.creator(creator_id);
       await audit.erase(creator_id);
     }
-    if (erased.length > 0 && (await cleanFiles()))
-      for (const { creator_id } of erased) await db.write(writes.setCleaned, creator_id, clock());
+    if (unclean.length > 0 && (await cleanFiles()))
+      for (const { creator_id } of unclean) await db.write(writes.setCleaned, creator_id, clock());
   }
 
   async function record(): Promise<void> {
-    const erased = await repo.erasedAccounts(db);
-    const asked = await repo.askedDeletions(db, clock() - rememberedMs - wayBackMs);
+    const erased = await repo.deletedAccounts(db);
+    const asked = await repo.askedDeletions(db, clock() - recordRetentionMs - gracePeriodMs);
     file?.record({ erased, asked }, clock());
   }
 
   async function run(): Promise<void> {
     await record();
-    const errors = await eraseDue();
-    await db.write(writes.forgetErasures, clock() - rememberedMs, clock());
+    const errors = await deleteDue();
+    await db.write(writes.forgetDeletions, clock() - recordRetentionMs, clock());
     await record();
     await finish();
     if (errors.length > 0) throw errors[0];
@@ -144,7 +145,7 @@ export function createLeaving(parts: LeavingParts) {
       origins.current(),
       creatorId,
       clock(),
-      now ? clock() : clock() + wayBackMs,
+      now ? clock() : clock() + gracePeriodMs,
     );
     if (asked === 'is_demo')
       throw new AccountError('creator_is_demo', 'The demo world is removed as a whole: namjai demo remove');
@@ -164,9 +165,9 @@ export function createLeaving(parts: LeavingParts) {
     },
 
     /** Deletes an account now, in this process or with another one that has begun. Rejects if it is restored first. */
-    async eraseNow(creatorId: string): Promise<void> {
+    async deleteNow(creatorId: string): Promise<void> {
       const deleteAt = await ask(creatorId, true);
-      while (!(await eraseAccount(creatorId))) {
+      while (!(await deleteAccount(creatorId))) {
         const { delete_at } = (await accounts.byId(creatorId)) ?? { delete_at: deleteAt };
         // A later time is that of another request, made after the account was restored.
         if (delete_at === null || delete_at > deleteAt) throw new Restored();

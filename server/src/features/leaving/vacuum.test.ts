@@ -27,14 +27,14 @@ test('security 53: after its vacuum PostgreSQL keeps no version of any row, also
     await fillTables(db, creatorId, mark);
   }
   await watchDeadRows(db, watched);
-  async function erase({ creatorId }: { creatorId: string }): Promise<void> {
+  async function deleteAccount({ creatorId }: { creatorId: string }): Promise<void> {
     await leaving.ask(creatorId, true);
     await leaving.tick();
     assert.notDeepEqual(await dead(), [], 'until the vacuum');
     app.clock.advance(60_000);
     await leaving.tick();
   }
-  await erase(first);
+  await deleteAccount(first);
   assert.deepEqual(await dead(), []);
 
   const dump = new pg.Client({ connectionString: app.env.DATABASE_URL });
@@ -42,7 +42,7 @@ test('security 53: after its vacuum PostgreSQL keeps no version of any row, also
   await dump.connect();
   await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
   await dump.query('SELECT id FROM creators');
-  await erase(second);
+  await deleteAccount(second);
   assert.ok((await dead()).includes('tips'), 'the dump can still read them');
   await dump.query('COMMIT');
   await dump.end();

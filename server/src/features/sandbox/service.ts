@@ -6,7 +6,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { type Accounts, checkDisplayName } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
-import type { Erase } from '../leaving/index.ts';
+import type { RowDeletion } from '../leaving/index.ts';
 import type { BetweenWrites, Grants, Scope } from '../oauth/index.ts';
 import * as repo from './repo.ts';
 
@@ -14,7 +14,7 @@ export interface SandboxParts extends Pick<Platform, 'db' | 'origins' | 'clock' 
   readonly accounts: Pick<Accounts, 'sandboxOf'>;
   readonly apps: Pick<Apps, 'ownedBy'>;
   readonly grants: Pick<Grants, 'issueForSandbox' | 'revoke'>;
-  readonly erase: Pick<Erase, 'creator'>;
+  readonly rowDeletion: Pick<RowDeletion, 'creator'>;
   readonly authUrl: string;
 }
 
@@ -32,7 +32,17 @@ export class SandboxError extends Error {
   }
 }
 
-export function createSandbox({ db, origins, clock, newId, accounts, apps, grants, erase, authUrl }: SandboxParts) {
+export function createSandbox({
+  db,
+  origins,
+  clock,
+  newId,
+  accounts,
+  apps,
+  grants,
+  rowDeletion,
+  authUrl,
+}: SandboxParts) {
   const { hostname } = new URL(authUrl);
   const { writes } = repo;
 
@@ -45,7 +55,7 @@ export function createSandbox({ db, origins, clock, newId, accounts, apps, grant
   /** Deletes all that is left of a creator. Begun again after a crash, it goes on where it stopped. */
   async function finishRemoval(creatorId: string, between?: BetweenWrites): Promise<void> {
     // Until nothing is found: requests that were under way may have added something.
-    while ((await erase.creator(creatorId, between)) > 0);
+    while ((await rowDeletion.creator(creatorId, between)) > 0);
     await db.write(writes.deleteCreator, creatorId);
   }
 

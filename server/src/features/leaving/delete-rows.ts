@@ -4,9 +4,9 @@
  */
 import type { Database } from '../../platform/db/database.ts';
 import type { BetweenWrites, Grants } from '../oauth/index.ts';
-import * as repo from './erase-repo.ts';
+import * as repo from './delete-rows-repo.ts';
 
-export interface EraseParts {
+export interface RowDeletionParts {
   readonly db: Database;
   readonly grants: Pick<Grants, 'revoke' | 'announce' | 'deleteFamiliesOf' | 'deleteApp'>;
 }
@@ -18,9 +18,9 @@ const batchOf = (table: string): number => (largeRows.includes(table) ? 1 : batc
 
 const atOnce: BetweenWrites = async () => {};
 
-export type Erase = ReturnType<typeof createErase>;
+export type RowDeletion = ReturnType<typeof createRowDeletion>;
 
-export function createErase({ db, grants }: EraseParts) {
+export function createRowDeletion({ db, grants }: RowDeletionParts) {
   async function inBatches(
     limit: number,
     between: BetweenWrites,

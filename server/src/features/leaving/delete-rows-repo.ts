@@ -16,11 +16,11 @@ const deleteSql = (table: string, owned: string): Sql => {
  * Families and refresh tokens go by themselves (`deleteFamiliesOf`), the apps of an account by `deleteApp`, and the
  * creator's own row goes last.
  */
-const apart = ['creators', 'families', 'refresh_tokens', 'apps'];
+const deletedSeparately = ['creators', 'families', 'refresh_tokens', 'apps'];
 
 const ofCreator = new Map(
   creatorTables
-    .filter(({ table }) => isErased(table) && !apart.includes(table))
+    .filter(({ table }) => isErased(table) && !deletedSeparately.includes(table))
     .map(({ table, column }) => [table, deleteSql(table, `${column} = $1`)]),
 );
 
