@@ -107,11 +107,11 @@ async function runNormalLoad({ shape, minutes }: LoadProof, directory: string): 
   if (shape === 'nodes' && skipWithoutRedisServer) throw new Error(skipWithoutRedisServer);
   const { skipWithoutPrometheus } = await import('../server/test/prometheus.ts');
   if (skipWithoutPrometheus) throw new Error(skipWithoutPrometheus);
-  const [{ runSilence, silenceText }, { fullSize }] = await Promise.all([
+  const [alerts, { fullSize }] = await Promise.all([
     import('../server/test/proof/alerts.ts'),
     import('../server/test/proof/mixed.ts'),
   ]);
-  const report = await runSilence({
+  const report = await alerts.runNormalLoad({
     scope,
     shape,
     seconds: Math.round(60 * number('minutes', minutes, false)),
@@ -121,7 +121,7 @@ async function runNormalLoad({ shape, minutes }: LoadProof, directory: string): 
     scrapeSeconds: 15,
     progress: progress.show,
   });
-  return { broken: report.broken, text: silenceText(report), report };
+  return { broken: report.broken, text: alerts.normalLoadText(report), report };
 }
 
 async function runLoad(proof: LoadProof, directory: string): Promise<Outcome> {
@@ -153,7 +153,7 @@ async function runTestFiles(proof: TestProof, directory: string): Promise<Outcom
   const total = rounds * proof.secondsARound;
   const broken: string[] = [];
   const seeds: number[] = [];
-  const told: string[] = [];
+  const diagnostics: string[] = [];
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - started) / 1000);
     progress.show(`${proof.name}: ${durationText(seconds)} of about ${durationText(total)}`);
@@ -161,17 +161,17 @@ async function runTestFiles(proof: TestProof, directory: string): Promise<Outcom
   for (let run = 0; run < (proof.repeat === 'runs' ? rounds : 1) && broken.length === 0; run += 1) {
     // PROOF: nothing else of the suite runs beside it, so limits of time are as strict as the requirements.
     const env = { PROOF: '1', ...(proof.repeat === 'inside' ? { TEST_ROUNDS: String(rounds) } : {}) };
-    const { passed, seed, log, failedIn, told: figures } = await runTests(args, directory, env);
+    const { passed, seed, log, failedIn, diagnostics: figures } = await runTests(args, directory, env);
     seeds.push(seed);
-    told.push(...figures);
+    diagnostics.push(...figures);
     if (!passed) broken.push(`failed in ${failedIn} with TEST_SEED=${seed}; log: ${log}`);
   }
   clearInterval(timer);
   const seconds = Math.round((performance.now() - started) / 1000);
   const verdict =
     broken.length > 0 ? `BROKEN:\n  ${broken.join('\n  ')}` : `It holds: ${rounds} rounds, ${durationText(seconds)}.`;
-  const text = [verdict, ...told].join('\n  ');
-  return { broken, text, report: { proof: proof.name, rounds, seconds, seeds, broken, told } };
+  const text = [verdict, ...diagnostics].join('\n  ');
+  return { broken, text, report: { proof: proof.name, rounds, seconds, seeds, broken, diagnostics } };
 }
 
 if (positionals.length === 0) {

@@ -12,11 +12,11 @@ export interface TestRun {
   /** The files with failed tests, or how to find them. */
   readonly failedIn: string;
   /** What the tests say of themselves, such as figures. */
-  readonly told: readonly string[];
+  readonly diagnostics: readonly string[];
 }
 
 /** A line of a test's own, and none of the sums at the end. */
-const toldLine = /^ *ℹ (?!(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$)(.+)$/gm;
+const diagnosticLine = /^ *ℹ (?!(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$)(.+)$/gm;
 
 const script = join(import.meta.dirname, 'test.ts');
 const children = new Set<ChildProcess>();
@@ -51,6 +51,6 @@ export async function runTests(
     seed,
     log,
     failedIn: [...new Set(failed)].join(', ') || 'see the log',
-    told: [...text.matchAll(toldLine)].flatMap(([, line]) => line ?? []),
+    diagnostics: [...text.matchAll(diagnosticLine)].flatMap(([, line]) => line ?? []),
   };
 }

@@ -67,15 +67,15 @@ export async function compareRates(
   const ratios = (of: (one: Taken) => number): number[] =>
     taken.ours.map((one, round) => of(one) / of(at(taken.reference, round)));
   const rates = ratios(({ rate }) => rate);
-  const told = (side: (typeof both)[number]): Part[] => [
+  const partsOf = (side: (typeof both)[number]): Part[] => [
     { label: sides[side].label, unit, values: taken[side].map(({ rate }) => rate) },
     { label: sides[side].label, unit: 'µs of processor time each', values: taken[side].map(({ cpu }) => cpu) },
   ];
   return {
     values: as === 'rate' ? rates : rates.map((ratio) => 1 / ratio),
     parts: [
-      ...told('ours'),
-      ...told('reference'),
+      ...partsOf('ours'),
+      ...partsOf('reference'),
       { label: 'processor time', unit: 'times the other', values: ratios(({ cpu }) => cpu) },
       ...generatorPart(both.flatMap((side) => (sides[side].generator ? taken[side].map(({ busy }) => busy) : []))),
     ],

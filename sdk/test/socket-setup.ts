@@ -39,8 +39,8 @@ export async function setUp(t: TestContext, options: Partial<ConnectOptions> = {
     until(`${expected.length} events are seen`, () => seen.length >= expected.length).then(() =>
       assert.deepEqual(seen, expected),
     );
-  const told = (status: string, times = 1) =>
+  const statusSeen = (status: string, times = 1) =>
     until(`${status} is told`, () => statuses.filter(([name]) => name === status).length >= times);
   const lastWait = () => statuses.findLast(([name]) => name === 'waiting')?.[1];
-  return { server, clock, seen, errors, resets, statuses, connect, lines, saw, told, lastWait };
+  return { server, clock, seen, errors, resets, statuses, connect, lines, saw, statusSeen, lastWait };
 }

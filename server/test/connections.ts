@@ -25,7 +25,7 @@ export async function buildConnections(t: Pick<TestContext, 'after'>) {
   const hold = (everything: boolean) =>
     screening.change(creatorId, (rules) => ({ ...rules, hold: { ...rules.hold, everything } }));
   /** The titles that Discord has shown, and the amounts that Ko-fi's receiver has counted. */
-  const told = () => {
+  const received = () => {
     assert.deepEqual([discord.refused, kofi.refused], [[], []]);
     return {
       discord: discord.messages.map(({ embeds }) => embeds[0]?.title),
@@ -36,6 +36,6 @@ export async function buildConnections(t: Pick<TestContext, 'after'>) {
     (await connections.deliveries(creatorId, id)).deliveries.map(({ status }) => status).reverse();
   return {
     ...{ ...app, creatorId, username, connections, discord, kofi, onDiscord, onKofi },
-    ...{ tip, hold, told, statusesOf },
+    ...{ tip, hold, received, statusesOf },
   };
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createServer } from 'node:tls';
-import type { Open, Told } from './stream-clients/main.ts';
+import type { Open, ClientEvent } from './stream-clients/main.ts';
 
 export type ProgramName = Open['program'];
 
@@ -31,8 +31,8 @@ export interface Donation {
 
 export interface Program {
   readonly name: string;
-  readonly told: readonly Told[];
-  count(what: Told['what']): number;
+  readonly clientEvents: readonly ClientEvent[];
+  count(what: ClientEvent['what']): number;
   /** In the order in which they came. */
   donations(): Donation[];
   /** The ids of donations that were voided. */
@@ -48,14 +48,14 @@ export async function startPrograms(t: Pick<TestContext, 'after'>, port: number)
     serialization: 'advanced',
   });
   t.after(() => child.kill('SIGKILL'));
-  const listeners = new Map<string, Told[]>();
-  child.on('message', (told: Told) => listeners.get(told.name)?.push(told));
+  const listeners = new Map<string, ClientEvent[]>();
+  child.on('message', (event: ClientEvent) => listeners.get(event.name)?.push(event));
   return {
     open(program: ProgramName, key: string, name: string = program): Program {
-      const told: Told[] = [];
-      listeners.set(name, told);
+      const clientEvents: ClientEvent[] = [];
+      listeners.set(name, clientEvents);
       child.send({ name, program, url: `http://127.0.0.1:${port}`, key } satisfies Open);
-      return createProgram(name, told);
+      return createProgram(name, clientEvents);
     },
   };
 }
@@ -66,17 +66,17 @@ interface StreamEvent {
   readonly message: Donation | readonly Donation[];
 }
 
-function createProgram(name: string, told: readonly Told[]): Program {
+function createProgram(name: string, clientEvents: readonly ClientEvent[]): Program {
   const messages = (type: string): Donation[] =>
-    told
+    clientEvents
       .filter(({ what }) => what === 'event')
       .map(({ data }) => data as StreamEvent)
       .filter((event) => event.type === type)
       .flatMap(({ message }) => message);
   return {
     name,
-    told,
-    count: (wanted) => told.filter(({ what }) => what === wanted).length,
+    clientEvents,
+    count: (wanted) => clientEvents.filter(({ what }) => what === wanted).length,
     donations: () => messages('donation'),
     deletions: () => messages('donationDelete').map(({ id }) => id),
   };

@@ -54,7 +54,7 @@ export async function readTrace(app: TestApp, pair: Pair, id: string): Promise<T
 }
 
 /** Each step in a few words. */
-export const told = ({ steps }: Trace): string[] =>
+export const stepTexts = ({ steps }: Trace): string[] =>
   steps.map((step) => {
     const detail: Record<string, unknown> = { ...step.detail };
     const more = step.kind === 'event' ? detail.type : (detail.reason ?? detail.status_code);
@@ -62,4 +62,4 @@ export const told = ({ steps }: Trace): string[] =>
   });
 
 /** What has not happened, in a few words. */
-export const absent = ({ missing }: Trace): string[] => missing.map(({ kind, reason }) => `${kind} ${reason}`);
+export const missingTexts = ({ missing }: Trace): string[] => missing.map(({ kind, reason }) => `${kind} ${reason}`);

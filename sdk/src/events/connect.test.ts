@@ -8,12 +8,12 @@ import { StopEvents } from './connect.ts';
 import { events } from './iterate.ts';
 
 test('authenticates by the first frame and starts at the newest event', async (t) => {
-  const { server, connect, lines, saw, told } = await setUp(t);
+  const { server, connect, lines, saw, statusSeen } = await setUp(t);
   server.record(3);
   const connection = connect();
   assert.equal(connection.position, undefined);
   await lines(1);
-  await told('live');
+  await statusSeen('live');
   assert.equal(server.last().path, '/v1/socket');
   assert.deepEqual(server.last().auth, { type: 'auth', token: 'token-1' });
   assert.equal(connection.position, 3);
@@ -46,13 +46,13 @@ test('events up to the position are dropped, whether seen here or before', async
 
 for (const [name, Socket] of Object.entries({ 'built-in': WebSocket, ws: WsSocket })) {
   test(`a gap is never skipped: it reconnects after the last good event (${name})`, async (t) => {
-    const { server, clock, connect, lines, saw, told } = await setUp(t, { WebSocket: Socket });
+    const { server, clock, connect, lines, saw, statusSeen } = await setUp(t, { WebSocket: Socket });
     connect({ after: 0 });
     await lines(1);
     server.record(1);
     server.log.push(event(2), event(3));
     for (const sequence of [3, 2]) server.last().send({ type: 'event', event: event(sequence) });
-    await told('waiting');
+    await statusSeen('waiting');
     await until('the line is closed', () => server.last().closed);
     await saw([1]);
     clock.advance(250);
@@ -73,7 +73,7 @@ test('a sparse stream may leave sequences out', async (t) => {
 });
 
 test('handlers run one after another; one that throws is reported and its event not repeated', async (t) => {
-  const { server, clock, connect, lines, errors, told } = await setUp(t);
+  const { server, clock, connect, lines, errors, statusSeen } = await setUp(t);
   const log: string[] = [];
   const connection = connect({
     after: 0,
@@ -91,14 +91,14 @@ test('handlers run one after another; one that throws is reported and its event 
   assert.deepEqual(log, ['start 1', 'end 1 at 0', 'start 2', 'end 2 at 1', 'start 3', 'end 3 at 2']);
   assert.deepEqual(errors.map(String), ['Error: broken']);
   server.last().socket.terminate();
-  await told('waiting');
+  await statusSeen('waiting');
   clock.advance(250);
   await lines(2);
   assert.equal(server.last().auth?.after, 3);
 });
 
 test('too many waiting events drop the connection until the handler has caught up', async (t) => {
-  const { server, connect, lines, seen, told, clock } = await setUp(t);
+  const { server, connect, lines, seen, statusSeen, clock } = await setUp(t);
   let release = (): void => {};
   connect({
     after: 0,
@@ -110,7 +110,7 @@ test('too many waiting events drop the connection until the handler has caught u
   });
   await lines(1);
   server.record(40);
-  await told('waiting');
+  await statusSeen('waiting');
   await until('the line is closed', () => server.lines[0]?.closed === true);
   assert.equal(clock.pending, 0);
   release();
@@ -151,13 +151,13 @@ test('live events wait until onReset is done, so it can catch up first', async (
 });
 
 test('a position in the future is told, and an event known by its id is not handed over again', async (t) => {
-  const { server, clock, connect, lines, saw, resets, told } = await setUp(t);
+  const { server, clock, connect, lines, saw, resets, statusSeen } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
   server.record(3);
   await saw([1, 2, 3]);
   server.last().socket.terminate();
-  await told('waiting');
+  await statusSeen('waiting');
   server.log.length = 2; // this node is behind
   clock.advance(250);
   await lines(2);
@@ -167,7 +167,7 @@ test('a position in the future is told, and an event known by its id is not hand
 });
 
 test('nonsense drops the connection; frames and events of a later version are passed over', async (t) => {
-  const { server, clock, connect, lines, saw, told, resets } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen, resets } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
   server.last().send({ type: 'novelty' });
@@ -177,16 +177,16 @@ test('nonsense drops the connection; frames and events of a later version are pa
   await saw([1]);
   for (const [index, nonsense] of ['{', 'null', '{"type":"reconnect"}', '{"type":"welcome"}'].entries()) {
     server.last().socket.send(nonsense);
-    await told('waiting', index + 1);
+    await statusSeen('waiting', index + 1);
     clock.advance(10_000);
     await lines(index + 2);
-    await told('live', index + 2);
+    await statusSeen('live', index + 2);
   }
   server.onAuth = (line) => line.send({ type: 'event', event: event(2) });
   server.last().socket.terminate();
-  await told('waiting', 5);
+  await statusSeen('waiting', 5);
   clock.advance(10_000);
-  await told('waiting', 6); // an event before the welcome
+  await statusSeen('waiting', 6); // an event before the welcome
   server.onAuth = (line) => line.welcome();
   clock.advance(30_000);
   server.record(1);
@@ -195,7 +195,7 @@ test('nonsense drops the connection; frames and events of a later version are pa
 });
 
 test('the token callback can hang, and can end it with StopEvents', async (t) => {
-  const { server, clock, connect, told, statuses } = await setUp(t);
+  const { server, clock, connect, statusSeen, statuses } = await setUp(t);
   let calls = 0;
   let answer = (_token: string): void => {};
   const token = () => {
@@ -205,9 +205,9 @@ test('the token callback can hang, and can end it with StopEvents', async (t) =>
   };
   connect({ after: 0, token });
   clock.advance(30_000);
-  await told('waiting');
+  await statusSeen('waiting');
   clock.advance(250);
-  await told('ended');
+  await statusSeen('ended');
   assert.ok(statuses.at(-1)?.[1].error instanceof StopEvents);
   assert.equal(clock.pending, 0);
   answer('too late');
@@ -244,7 +244,7 @@ test('close() drops what waits, stops the timers and closes the line', async (t)
 
 for (const moment of ['live', 'waiting', 'connecting']) {
   test(`close() at the moment of being told '${moment}' is the end`, async (t) => {
-    const { server, clock, connect, lines, seen, resets, told, statuses } = await setUp(t);
+    const { server, clock, connect, lines, seen, resets, statusSeen, statuses } = await setUp(t);
     server.record(3);
     server.oldest = 3;
     let armed = false;
@@ -256,13 +256,13 @@ for (const moment of ['live', 'waiting', 'connecting']) {
       },
     });
     await lines(1);
-    await told('live');
+    await statusSeen('live');
     server.oldest = 9; // whoever resumes now is reset
     armed = true;
     server.last().socket.terminate();
-    await told('waiting');
+    await statusSeen('waiting');
     clock.advance(250);
-    await told('closed');
+    await statusSeen('closed');
     await until('all lines are closed', () => server.lines.every((line) => line.closed));
     assert.equal(clock.pending, 0);
     assert.deepEqual([seen, resets], [[3], []]);

@@ -5,14 +5,14 @@ import { range, setUp } from '../../test/socket-setup.ts';
 import { until } from '../../test/until.ts';
 
 test('a cut is resumed soon, with the same token and after the last event', async (t) => {
-  const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen, lastWait } = await setUp(t);
   connect();
   await lines(1);
   server.record(2);
   await saw([1, 2]);
   server.last().socket.terminate();
   server.record(3);
-  await told('waiting');
+  await statusSeen('waiting');
   assert.deepEqual(lastWait(), { code: 1006, retryMs: 250 });
   clock.advance(250);
   await lines(2);
@@ -21,7 +21,7 @@ test('a cut is resumed soon, with the same token and after the last event', asyn
 });
 
 test('a silent line is dropped after twice the keepalive, a kept one is not', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
   let keepalives = 0;
   class Counting extends WebSocket {
     constructor(url: string) {
@@ -33,7 +33,7 @@ test('a silent line is dropped after twice the keepalive, a kept one is not', as
   }
   const connection = connect({ after: 0, WebSocket: Counting });
   await lines(1);
-  await told('live');
+  await statusSeen('live');
   for (const count of [1, 2, 3]) {
     clock.advance(49_000);
     server.last().send({ type: 'keepalive' });
@@ -45,14 +45,14 @@ test('a silent line is dropped after twice the keepalive, a kept one is not', as
   clock.advance(49_999);
   assert.equal(connection.status, 'live');
   clock.advance(1);
-  await told('waiting');
+  await statusSeen('waiting');
   clock.advance(250);
   await lines(2);
   await saw([1]);
 });
 
 test('an attempt that is not welcomed in time is given up, and its token with it', async (t) => {
-  const { server, clock, connect, lines, told } = await setUp(t, { WebSocket: WsSocket });
+  const { server, clock, connect, lines, statusSeen } = await setUp(t, { WebSocket: WsSocket });
   server.onAuth = () => {};
   const connection = connect({ after: 0 });
   await until('it has authenticated', () => server.lines[0]?.auth !== undefined);
@@ -62,7 +62,7 @@ test('an attempt that is not welcomed in time is given up, and its token with it
   server.last().welcome(); // too late
   await until('the line is closed', () => server.last().closed);
   assert.equal(connection.status, 'waiting');
-  await told('waiting');
+  await statusSeen('waiting');
   server.onAuth = (line) => line.welcome();
   clock.advance(250);
   await lines(2);
@@ -103,10 +103,10 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
 });
 
 test('when the old connection ends before the new one is welcomed, there is still one new one', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
-  await told('live');
+  await statusSeen('live');
   const [old] = server.lines;
   assert.ok(old);
   server.onAuth = () => {};
@@ -126,7 +126,7 @@ test('when the old connection ends before the new one is welcomed, there is stil
 });
 
 test('while the new connection fails the old one goes on, and its end hurries nothing twice', async (t) => {
-  const { server, clock, connect, lines, saw, told } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
   const [old] = server.lines;
@@ -142,7 +142,7 @@ test('while the new connection fails the old one goes on, and its end hurries no
   server.onAuth = (line) => line.welcome();
   old.socket.close(1012);
   server.record(1);
-  await told('waiting');
+  await statusSeen('waiting');
   clock.advance(1000);
   await lines(3);
   await saw([1, 2, 3]);
@@ -157,13 +157,13 @@ for (const { code, wait } of [
   { code: 4429, wait: 45_000 },
 ]) {
   test(`close code ${code} is resumed after ${wait} ms of back-off`, async (t) => {
-    const { server, clock, connect, lines, saw, told, lastWait } = await setUp(t);
+    const { server, clock, connect, lines, saw, statusSeen, lastWait } = await setUp(t);
     const connection = connect({ after: 0 });
     await lines(1);
     server.record(1);
     await saw([1]);
     server.last().socket.close(code);
-    await told('waiting');
+    await statusSeen('waiting');
     server.record(1);
     assert.deepEqual(lastWait(), { code, retryMs: wait });
     clock.advance(wait - 1);
@@ -175,7 +175,7 @@ for (const { code, wait } of [
 }
 
 test('a reconnection asks for what follows the last received event, though its handler still runs', async (t) => {
-  const { server, clock, connect, lines, seen, told } = await setUp(t);
+  const { server, clock, connect, lines, seen, statusSeen } = await setUp(t);
   let release = (): void => {};
   const connection = connect({
     after: 0,
@@ -187,7 +187,7 @@ test('a reconnection asks for what follows the last received event, though its h
   await lines(1);
   server.record(3);
   server.last().socket.close(1012);
-  await told('waiting');
+  await statusSeen('waiting');
   clock.advance(250);
   await lines(2);
   assert.equal(server.last().auth?.after, 3);
@@ -199,19 +199,19 @@ test('a reconnection asks for what follows the last received event, though its h
 });
 
 test('4401 fetches a new token at once, and backs off when refused again', async (t) => {
-  const { server, clock, connect, lines, saw, told, statuses } = await setUp(t);
+  const { server, clock, connect, lines, saw, statusSeen, statuses } = await setUp(t);
   connect({ after: 0 });
   await lines(1);
   server.last().socket.terminate();
-  await told('waiting');
+  await statusSeen('waiting');
   server.onAuth = (line) => (line.auth?.token === 'token-4' ? line.welcome() : line.socket.close(4401));
   for (const times of [2, 3, 4]) {
     clock.advance(statuses.at(-1)?.[1].retryMs ?? 0);
-    await told('waiting', times);
+    await statusSeen('waiting', times);
   }
   clock.advance(10_000);
   await lines(5);
-  await told('live', 2);
+  await statusSeen('live', 2);
   assert.deepEqual(
     server.lines.map((line) => line.auth?.token),
     ['token-1', 'token-1', 'token-2', 'token-3', 'token-4'],
@@ -220,7 +220,7 @@ test('4401 fetches a new token at once, and backs off when refused again', async
   assert.deepEqual(waits, [250, 0, 500, 1000]);
   clock.advance(10_000);
   server.last().socket.close(4401);
-  await told('waiting', 5);
+  await statusSeen('waiting', 5);
   assert.equal(statuses.at(-1)?.[1].retryMs, 0);
   server.onAuth = (line) => line.welcome();
   clock.advance(0);
@@ -229,7 +229,7 @@ test('4401 fetches a new token at once, and backs off when refused again', async
 });
 
 test('4403 ends it for good, after what had arrived before was handed over', async (t) => {
-  const { server, clock, connect, lines, statuses, told } = await setUp(t);
+  const { server, clock, connect, lines, statuses, statusSeen } = await setUp(t);
   const done: number[] = [];
   let release = (): void => {};
   const connection = connect({
@@ -245,7 +245,7 @@ test('4403 ends it for good, after what had arrived before was handed over', asy
   await until('the timers are gone', () => clock.pending === 0);
   assert.equal(connection.status, 'live');
   release();
-  await told('ended');
+  await statusSeen('ended');
   assert.deepEqual(done, [1, 2]);
   assert.deepEqual(statuses.at(-1), ['ended', { code: 4403 }]);
   assert.equal(clock.pending, 0);
@@ -254,7 +254,7 @@ test('4403 ends it for good, after what had arrived before was handed over', asy
 });
 
 test('back-off doubles up to 30 seconds and is forgotten after a stable connection', async (t) => {
-  const { server, clock, connect, lines, told, statuses, lastWait } = await setUp(t, { random: () => 1 });
+  const { server, clock, connect, lines, statusSeen, statuses, lastWait } = await setUp(t, { random: () => 1 });
   let down = true;
   const token = async () => {
     if (down) throw new Error('down');
@@ -262,23 +262,23 @@ test('back-off doubles up to 30 seconds and is forgotten after a stable connecti
   };
   connect({ after: 0, token });
   for (const times of range(1, 9)) {
-    await told('waiting', times);
+    await statusSeen('waiting', times);
     if (times === 9) down = false;
     clock.advance(statuses.at(-1)?.[1].retryMs ?? 0);
   }
   const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
   assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
   await lines(1);
-  await told('live');
+  await statusSeen('live');
   clock.advance(9999);
   server.last().socket.terminate();
-  await told('waiting', 10);
+  await statusSeen('waiting', 10);
   assert.equal(lastWait()?.retryMs, 30_000);
   clock.advance(30_000);
   await lines(2);
-  await told('live', 2);
+  await statusSeen('live', 2);
   clock.advance(10_000);
   server.last().socket.terminate();
-  await told('waiting', 11);
+  await statusSeen('waiting', 11);
   assert.equal(lastWait()?.retryMs, 500);
 });

@@ -54,8 +54,8 @@ test(`three writers, one killed in each of ${kills} rounds (seed ${seed}): no tw
   assert.equal(new Set(written.map(({ expected }) => expected)).size, written.length);
   const store = fileStore(path);
   const last = Number.parseInt((await store.read('count')) ?? '', 10);
-  const told = Math.max(...written.map(({ value }) => Number.parseInt(value, 10)));
-  assert.ok(last >= told, 'what a writer was told is there');
+  const acknowledged = Math.max(...written.map(({ value }) => Number.parseInt(value, 10)));
+  assert.ok(last >= acknowledged, 'what a writer was told is there');
   // What was written but not told of: at most one for each that was killed.
   assert.ok(last - written.length <= kills + children.length, `${last} ${written.length}`);
   t.diagnostic(`${written.length} writes`);

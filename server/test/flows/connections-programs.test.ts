@@ -114,7 +114,7 @@ async function open(t: TestContext, shape: Shape): Promise<Stage> {
   const processOfPrograms = await startPrograms(t, shape.port);
   const programs = names.map((name, i) => processOfPrograms.open(name, keys[i]!));
   await until(
-    () => `all have connected: ${JSON.stringify(programs.map(({ told }) => told))}`,
+    () => `all have connected: ${JSON.stringify(programs.map(({ clientEvents }) => clientEvents))}`,
     () => programs.every((program) => program.count('connect') > 0),
     60_000,
   );
@@ -172,7 +172,7 @@ async function hearsWhatMayBeShown({ env, port, pairs, creatorId, programs }: St
       program.name,
     );
     assert.deepEqual(program.deletions(), [donations[0]!.id, donations[3]!.id], program.name);
-    assert.ok(!JSON.stringify(program.told).includes('secret'), program.name);
+    assert.ok(!JSON.stringify(program.clientEvents).includes('secret'), program.name);
   }
   for (const program of programs.filter(({ name }) => name.startsWith('streamlabs')))
     assert.equal(program.count('donation'), 4, `${program.name} makes its own event of each`);

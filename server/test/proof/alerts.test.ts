@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { skipWithoutPrometheus } from '../prometheus.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { runSilence, silenceText } from './alerts.ts';
+import { runNormalLoad, normalLoadText } from './alerts.ts';
 import { smallSize } from './mixed.ts';
 import { createScope } from './scope.ts';
 import type { Shape } from './servers.ts';
@@ -17,7 +17,7 @@ for (const [shape, where, skip] of shapes)
   test(`a short round of normal load against ${where}: no alert fires`, { skip, timeout: 300_000 }, async (t) => {
     const scope = createScope();
     t.after(scope.end);
-    const report = await runSilence({
+    const report = await runNormalLoad({
       scope,
       shape,
       seconds: 5,
@@ -27,6 +27,6 @@ for (const [shape, where, skip] of shapes)
       scrapeSeconds: 1,
       progress: () => {},
     });
-    assert.deepEqual(report.broken, [], silenceText(report));
-    assert.ok(report.rules >= 20 && report.tips > 0, silenceText(report));
+    assert.deepEqual(report.broken, [], normalLoadText(report));
+    assert.ok(report.rules >= 20 && report.tips > 0, normalLoadText(report));
   });

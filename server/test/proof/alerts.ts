@@ -19,7 +19,7 @@ import { prepareDeployment, type Shape } from './servers.ts';
 import { followBySocket, followByStream, openOverlay, startWebhookReceiver } from './subscriptions.ts';
 import { makeWorld, type WorldSize } from './world.ts';
 
-export interface SilenceOptions {
+export interface NormalLoadOptions {
   readonly scope: Scope;
   readonly shape: Shape;
   readonly seconds: number;
@@ -31,7 +31,7 @@ export interface SilenceOptions {
   readonly progress: (text: string) => void;
 }
 
-export interface SilenceReport {
+export interface NormalLoadReport {
   /** In plain words; empty if it holds. */
   readonly broken: readonly string[];
   readonly seconds: number;
@@ -43,7 +43,7 @@ export interface SilenceReport {
   readonly pending: Readonly<Record<string, number>>;
 }
 
-export async function runSilence(options: SilenceOptions): Promise<SilenceReport> {
+export async function runNormalLoad(options: NormalLoadOptions): Promise<NormalLoadReport> {
   const { scope, shape, seconds, directory, pace, size, scrapeSeconds, progress } = options;
   progress('preparing');
   const measurements = createMeasurements();
@@ -84,10 +84,10 @@ export async function runSilence(options: SilenceOptions): Promise<SilenceReport
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
   const goesOn = (): boolean => elapsed() < seconds && servers.ended().length === 0;
-  const telling = tell(options, goesOn, elapsed, prometheus);
-  telling.catch(() => {}); // awaited below
+  const showing = showProgress(options, goesOn, elapsed, prometheus);
+  showing.catch(() => {}); // awaited below
   await honestLoad({ urls, pairs: world.pairs, call, ledger, measurements, goesOn, pace });
-  await telling;
+  await showing;
 
   const broken = [...servers.ended().map((server) => `ended: ${server}`), ...(await problemsOf(prometheus))];
   const [scrapes] = await prometheus.query(`sum(count_over_time(up{job="namjai"}[${Math.ceil(elapsed()) + 60}s]))`);
@@ -103,15 +103,15 @@ export async function runSilence(options: SilenceOptions): Promise<SilenceReport
   };
 }
 
-async function tell(
-  { seconds, progress }: SilenceOptions,
+async function showProgress(
+  { seconds, progress }: NormalLoadOptions,
   goesOn: () => boolean,
   elapsed: () => number,
   prometheus: Prometheus,
 ): Promise<void> {
   while (goesOn()) {
     const active = (await prometheus.alerts()).map(({ labels, state }) => `${labels.alertname} ${state}`);
-    progress(`${Math.round(elapsed())} of ${seconds} s: ${active.join(', ') || 'silence'}`);
+    progress(`${Math.round(elapsed())} of ${seconds} s: ${active.join(', ') || 'no alerts'}`);
     await sleep(1_000);
   }
 }
@@ -133,7 +133,7 @@ async function secondsOf(prometheus: Prometheus, state: string, every: number): 
   return Object.fromEntries(samples.map(({ metric, value }) => [metric.alertname ?? '', Number(value[1]) * every]));
 }
 
-export function silenceText({ broken, seconds, rules, tips, scrapes, calls, pending }: SilenceReport): string {
+export function normalLoadText({ broken, seconds, rules, tips, scrapes, calls, pending }: NormalLoadReport): string {
   const held = Object.entries(pending).map(([name, time]) => `${name} ${time} s`);
   return [
     broken.length > 0 ? `BROKEN:\n  ${broken.join('\n  ')}` : `It holds: none of ${rules} rules fired in ${seconds} s.`,

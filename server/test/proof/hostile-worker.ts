@@ -13,7 +13,7 @@ let stopped = false;
 parentPort?.on('message', () => {
   stopped = true;
 });
-const tell = (message: HostileMessage): void => parentPort?.postMessage(message);
+const report = (message: HostileMessage): void => parentPort?.postMessage(message);
 
 function shuffled<T>(list: readonly T[]): T[] {
   return list
@@ -36,13 +36,13 @@ for (let turn = 0; !stopped; ) {
       random,
       goesOn: () => !stopped && performance.now() < until,
     });
-    tell({ attack: name });
+    report({ attack: name });
     // What is under way at the end of the turn is cut off: a queue of answers that come late is no part of the next turn.
     const cut = setTimeout(() => void attacker.end(), turnMs + pauseMs);
     await attack(attacker).catch((error) => attacker.count(`failed: ${error}`));
     clearTimeout(cut);
     await attacker.end();
-    tell({ attack: null, name, outcomes: attacker.outcomes, expectedErrors: attacker.expectedErrors });
+    report({ attack: null, name, outcomes: attacker.outcomes, expectedErrors: attacker.expectedErrors });
     await sleep(pauseMs);
   }
 }

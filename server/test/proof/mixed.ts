@@ -113,7 +113,7 @@ export async function runMixed(options: MixedOptions): Promise<MixedReport> {
   const watching = Promise.all([
     watch(servers, elapsed, seconds, () => load),
     restartSockets(subscriptions, () => load),
-    tell(
+    showProgress(
       progress,
       () => load,
       () => {
@@ -172,7 +172,7 @@ async function restartSockets(subscriptions: readonly Subscription[], goesOn: ()
   }
 }
 
-async function tell(progress: (text: string) => void, goesOn: () => boolean, text: () => string): Promise<void> {
+async function showProgress(progress: (text: string) => void, goesOn: () => boolean, text: () => string): Promise<void> {
   while (goesOn()) {
     progress(text());
     await sleep(1_000);

@@ -17,7 +17,7 @@ type StreamlabsClient = new (
 };
 
 export interface Open {
-  /** A name for what it tells. */
+  /** The name in its events. */
   readonly name: string;
   readonly program: keyof typeof programs;
   /** Of the server; programs with an address of their own do not need it. */
@@ -25,7 +25,7 @@ export interface Open {
   readonly key: string;
 }
 
-export interface Told {
+export interface ClientEvent {
   readonly name: string;
   /** `donation` is what the two made for Streamlabs make of an event. */
   readonly what: 'connect' | 'disconnect' | 'connect_error' | 'event' | 'donation';
@@ -63,14 +63,14 @@ const programs = {
   'socket.io-client 4, websocket only': socketIo(4, ['websocket']),
 };
 
-const told: readonly Told['what'][] = ['connect', 'disconnect', 'connect_error', 'event', 'donation'];
+const clientEvents: readonly ClientEvent['what'][] = ['connect', 'disconnect', 'connect_error', 'event', 'donation'];
 
 process.on('message', (open: Open) => {
   const client = programs[open.program](open);
-  for (const what of told)
+  for (const what of clientEvents)
     client.on(what, (data) => {
       const plain = data instanceof Error ? data.message : data;
-      process.send?.({ name: open.name, what, data: plain ?? null } satisfies Told);
+      process.send?.({ name: open.name, what, data: plain ?? null } satisfies ClientEvent);
     });
 });
 // The test has ended.

@@ -1,4 +1,4 @@
-/** What a connection is told, when, and what not. */
+/** What a connection is received, when, and what not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
@@ -9,8 +9,8 @@ import { storedBytes } from '../../../test/stored-bytes.ts';
 
 const voider = { clientId: null, reason: 'a secret reason' };
 
-test('what is held is told when it is approved, and what is rejected never', async (t) => {
-  const { worker, runtime, creatorId, tip, hold, told, discord, kofi } = await buildConnections(t);
+test('what is held is received when it is approved, and what is rejected never', async (t) => {
+  const { worker, runtime, creatorId, tip, hold, received, discord, kofi } = await buildConnections(t);
   await hold(true);
   const [approved, rejected] = [await tip({ amount: 10 }), await tip({ amount: 20 })];
   await worker.pass();
@@ -18,13 +18,13 @@ test('what is held is told when it is approved, and what is rejected never', asy
   await runtime.overlays.approve(creatorId, approved.id);
   await runtime.overlays.reject(creatorId, rejected.id);
   await worker.pass();
-  assert.deepEqual(told(), { discord: ['สมชาย · ฿10.00'], kofi: ['สมชาย 10.00'] });
+  assert.deepEqual(received(), { discord: ['สมชาย · ฿10.00'], kofi: ['สมชาย 10.00'] });
   const [payment] = kofi.payments.values();
   assert.equal(payment?.kofi_transaction_id, approved.id);
 });
 
 test('security 46: nothing that is blocked, hidden or masked is in a message', async (t) => {
-  const { worker, runtime, creatorId, tip, told, discord, kofi } = await buildConnections(t);
+  const { worker, runtime, creatorId, tip, received, discord, kofi } = await buildConnections(t);
   const list = { title: '', except: [], match: 'anywhere' } as const;
   await runtime.screening.change(creatorId, (rules) => ({
     ...rules,
@@ -38,38 +38,38 @@ test('security 46: nothing that is blocked, hidden or masked is in a message', a
   await tip({ message: 'you heckle' });
   await tip({ displayName: 'the rascal', message: 'fine' });
   await worker.pass();
-  const { discord: titles } = told();
+  const { discord: titles } = received();
   assert.deepEqual([titles.length, kofi.payments.size], [2, 2]);
   const everything = [...discord.requests, ...kofi.requests].map(({ body }) => decodeURIComponent(body)).join('\n');
   assert.doesNotMatch(everything, /troll|blocked|heckle|rascal/);
   assert.equal([...kofi.payments.values()][0]?.message, null, 'a hidden message is none');
 });
 
-test('tips below the smallest amount are not told, nor is their void', async (t) => {
-  const { worker, connections, runtime, creatorId, tip, told, onDiscord } = await buildConnections(t);
+test('tips below the smallest amount are not received, nor is their void', async (t) => {
+  const { worker, connections, runtime, creatorId, tip, received, onDiscord } = await buildConnections(t);
   await connections.change(creatorId, onDiscord.id, { minAmountMinor: 10_000 });
   const [small] = [await tip({ amount: 99.99 }), await tip({ amount: 100 })];
   await worker.pass();
   await runtime.tips.void(creatorId, small.id, voider);
   await runtime.alerts.send({ creatorId, amount: 5 });
   await worker.pass();
-  assert.deepEqual(told().discord, ['สมชาย · ฿100.00']);
-  assert.equal(told().kofi.length, 3);
+  assert.deepEqual(received().discord, ['สมชาย · ฿100.00']);
+  assert.equal(received().kofi.length, 3);
 });
 
 test('a void is a second message in Discord, without words, and none in Ko-fi', async (t) => {
-  const { worker, runtime, creatorId, tip, told, discord, kofi } = await buildConnections(t);
+  const { worker, runtime, creatorId, tip, received, discord, kofi } = await buildConnections(t);
   const { id } = await tip();
   await worker.pass();
   await runtime.tips.void(creatorId, id, voider);
   await worker.pass();
-  assert.deepEqual(told(), { discord: ['สมชาย · ฿150.50', 'Tip voided · ยกเลิกทิปแล้ว'], kofi: ['สมชาย 150.50'] });
+  assert.deepEqual(received(), { discord: ['สมชาย · ฿150.50', 'Tip voided · ยกเลิกทิปแล้ว'], kofi: ['สมชาย 150.50'] });
   assert.doesNotMatch(discord.requests[1]?.body ?? '', /สมชาย|สู้|secret reason/);
   assert.equal(kofi.requests.length, 1);
 });
 
-test('a tip that is voided before it was told is not told, and neither is its void', async (t) => {
-  const { worker, runtime, creatorId, tip, hold, told, discord, kofi, clock, statusesOf, onDiscord } =
+test('a tip that is voided before it was received is not received, and neither is its void', async (t) => {
+  const { worker, runtime, creatorId, tip, hold, received, discord, kofi, clock, statusesOf, onDiscord } =
     await buildConnections(t);
   // Both in one part of the log.
   await runtime.tips.void(creatorId, (await tip()).id, voider);
@@ -89,11 +89,11 @@ test('a tip that is voided before it was told is not told, and neither is its vo
   clock.advance(3_600_000);
   await worker.pass();
   assert.deepEqual(await statusesOf(onDiscord.id), ['cancelled']);
-  assert.deepEqual(told(), { discord: [], kofi: ['สมชาย 150.50'] });
+  assert.deepEqual(received(), { discord: [], kofi: ['สมชาย 150.50'] });
 });
 
-test('a tip that was not told before it was voided cannot be told by sending it again', async (t) => {
-  const { worker, connections, runtime, creatorId, tip, told, discord, clock, statusesOf, onDiscord } =
+test('the message of a tip that was voided before it was sent cannot be sent again', async (t) => {
+  const { worker, connections, runtime, creatorId, tip, received, discord, clock, statusesOf, onDiscord } =
     await buildConnections(t);
   const deliveryIds = async () =>
     (await connections.deliveries(creatorId, onDiscord.id)).deliveries.map(({ id }) => id).reverse();
@@ -123,14 +123,14 @@ test('a tip that was not told before it was voided cannot be told by sending it 
     await assert.rejects(connections.retry(creatorId, onDiscord.id, id), { code: 'validation_failed' });
   await connections.retry(creatorId, onDiscord.id, third);
   await worker.pass();
-  assert.deepEqual(told().discord, []);
+  assert.deepEqual(received().discord, []);
   assert.deepEqual(
     other.messages.map(({ embeds }) => embeds[0]?.title),
     ['สมชาย · ฿3.00'],
   );
 });
 
-test('a tip that is voided while it is being sent is told to be void', async (t) => {
+test('a tip that is voided while it is being sent is followed by its void', async (t) => {
   const { worker, runtime, creatorId, tip, discord, statusesOf, onDiscord, clock } = await buildConnections(t);
   const { answer } = discord;
   let letGo = () => {};
@@ -154,8 +154,8 @@ test('a tip that is voided while it is being sent is told to be void', async (t)
   assert.deepEqual(await statusesOf(onDiscord.id), ['cancelled', 'succeeded']);
 });
 
-test('test alerts are told as such, as screened, and not if they would be held; replays and outcomes are not told', async (t) => {
-  const { worker, runtime, creatorId, tip, hold, told, discord } = await buildConnections(t);
+test('test alerts are received as such, as screened, and not if they would be held; replays and outcomes are not received', async (t) => {
+  const { worker, runtime, creatorId, tip, hold, received, discord } = await buildConnections(t);
   const { overlays, alerts } = runtime;
   await alerts.send({ creatorId, displayName: 'ทดลอง', amount: 20 });
   await worker.pass();
@@ -168,14 +168,14 @@ test('test alerts are told as such, as screened, and not if they would be held; 
   await overlays.replay(creatorId, 1);
   await overlays.skip(creatorId, id);
   await worker.pass();
-  assert.deepEqual(told(), {
+  assert.deepEqual(received(), {
     discord: ['ทดลอง · ฿20.00', 'สมชาย · ฿150.50'],
     kofi: ['ทดลอง 20.00', 'สมชาย 150.50'],
   });
 });
 
-test('events from before a connection was added, or while it is switched off, are not told', async (t) => {
-  const { worker, connections, creatorId, tip, onDiscord, told, discord, statusesOf } = await buildConnections(t);
+test('events from before a connection was added, or while it is switched off, are not received', async (t) => {
+  const { worker, connections, creatorId, tip, onDiscord, received, discord, statusesOf } = await buildConnections(t);
   await connections.change(creatorId, onDiscord.id, { enabled: false });
   await tip();
   const added = await connections.add(creatorId, { kind: 'discord', url: discord.url });
@@ -184,15 +184,15 @@ test('events from before a connection was added, or while it is switched off, ar
   await assert.rejects(connections.test(creatorId, onDiscord.id), { code: 'validation_failed' });
   await connections.change(creatorId, onDiscord.id, { enabled: true });
   await worker.pass();
-  assert.deepEqual(told().discord, []);
+  assert.deepEqual(received().discord, []);
   await tip({ amount: 7 });
   await worker.pass();
-  assert.deepEqual(told().discord, ['สมชาย · ฿7.00', 'สมชาย · ฿7.00']);
+  assert.deepEqual(received().discord, ['สมชาย · ฿7.00', 'สมชาย · ฿7.00']);
   assert.deepEqual(await statusesOf(added.id), ['succeeded']);
 });
 
 test('Discord’s 429 pauses the connection as long as it says, is no failed attempt, and no other connection waits', async (t) => {
-  const { worker, connections, creatorId, tip, told, discord, kofi, clock, onDiscord } = await buildConnections(t);
+  const { worker, connections, creatorId, tip, received, discord, kofi, clock, onDiscord } = await buildConnections(t);
   for (let i = 0; i < 12; i += 1) discord.next.push('rate_limited');
   discord.next.push('broken');
   for (const amount of [1, 2, 3]) await tip({ amount });
@@ -212,14 +212,14 @@ test('Discord’s 429 pauses the connection as long as it says, is no failed att
   // The first wait of the schedule: a pause is no failed attempt.
   clock.advance(5_000);
   await worker.pass();
-  assert.deepEqual(told().discord.sort(), ['สมชาย · ฿1.00', 'สมชาย · ฿2.00', 'สมชาย · ฿3.00']);
+  assert.deepEqual(received().discord.sort(), ['สมชาย · ฿1.00', 'สมชาย · ฿2.00', 'สมชาย · ฿3.00']);
   const { deliveries } = await connections.deliveries(creatorId, onDiscord.id);
   const codes = deliveries.flatMap(({ attempts }) => attempts.map(({ status_code }) => status_code));
   assert.deepEqual(codes.sort(), [204, 204, 204, ...Array(12).fill(429), 502]);
 });
 
-test('a tip that comes during a pause is told after it', async (t) => {
-  const { worker, tip, told, discord, clock } = await buildConnections(t);
+test('a tip that comes during a pause is received after it', async (t) => {
+  const { worker, tip, received, discord, clock } = await buildConnections(t);
   discord.next.push('rate_limited');
   await tip({ amount: 1 });
   await worker.pass();
@@ -228,7 +228,7 @@ test('a tip that comes during a pause is told after it', async (t) => {
   assert.equal(discord.requests.length, 1);
   clock.advance(1_337);
   await worker.pass();
-  assert.deepEqual(told().discord.sort(), ['สมชาย · ฿1.00', 'สมชาย · ฿2.00']);
+  assert.deepEqual(received().discord.sort(), ['สมชาย · ฿1.00', 'สมชาย · ฿2.00']);
 });
 
 for (const answer of ['unknown_webhook', 'invalid_token'] as const)

@@ -4,7 +4,7 @@ import { buildApp, onNodes } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
-import { absent, openOverlay, readTrace, sendTip, told } from '../../../test/trace.ts';
+import { missingTexts, openOverlay, readTrace, sendTip, stepTexts } from '../../../test/trace.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { noRules } from '../screening/rules.ts';
@@ -40,7 +40,7 @@ test('a tip that is shown tells of the request, the event and the overlay, in or
   await shown(1);
   const found = await trace(id);
   assert.equal(found.tip_id, id);
-  assert.deepEqual(told(found), [...start, 'overlay shown', 'event alert.shown']);
+  assert.deepEqual(stepTexts(found), [...start, 'overlay shown', 'event alert.shown']);
   const [recorded, event, screen] = found.steps;
   assert.deepEqual(recorded, {
     at: '2026-11-15T04:00:00.000Z',
@@ -50,7 +50,7 @@ test('a tip that is shown tells of the request, the event and the overlay, in or
   });
   assert.deepEqual([event?.kind === 'event' && event.detail.sequence, screen?.at], [1, '2026-11-15T04:00:03.000Z']);
   assert.deepEqual(screen?.detail, { reason: null, overlay_open: true });
-  assert.deepEqual(absent(found), ['webhook no_webhook']);
+  assert.deepEqual(missingTexts(found), ['webhook no_webhook']);
 });
 
 const creatorOf = async (
@@ -115,7 +115,7 @@ test('an alert that came while no overlay was open, and was too old when one ope
   app.clock.advance(2 * day);
   await app.runtime.overlays.begin(creatorId, '00000000-0000-4000-8000-000000000001', undefined);
   const found = await trace(id);
-  assert.deepEqual(told(found), [...start, 'overlay expired']);
+  assert.deepEqual(stepTexts(found), [...start, 'overlay expired']);
   assert.deepEqual(found.steps.at(-1), {
     at: '2026-11-17T04:00:00.000Z',
     kind: 'overlay',
@@ -136,9 +136,9 @@ test('skipped by the creator, below the smallest amount, and blocked', async (t)
   await app.runtime.screening.change(creatorId, (rules) => ({ ...rules, blockedNames: ['SOMCHAI'] }));
   const blocked = await send();
   const skipped = (reason: string) => [...start, `overlay skipped ${reason}`, 'event alert.skipped'];
-  assert.deepEqual(told(await trace(byCreator.id)), skipped('by_creator'));
-  assert.deepEqual(told(await trace(small.id)), skipped('below_minimum'));
-  assert.deepEqual(told(await trace(blocked.id)), [...start, 'overlay skipped blocked']);
+  assert.deepEqual(stepTexts(await trace(byCreator.id)), skipped('by_creator'));
+  assert.deepEqual(stepTexts(await trace(small.id)), skipped('below_minimum'));
+  assert.deepEqual(stepTexts(await trace(blocked.id)), [...start, 'overlay skipped blocked']);
 });
 
 test('a held tip tells which rule held it, and whether it was approved, rejected or forgotten', async (t) => {
@@ -148,7 +148,7 @@ test('a held tip tells which rule held it, and whether it was approved, rejected
   const rude = { message: 'how rude' };
   const [approved, rejected, forgotten] = [await send(rude), await send(rude), await send(rude)];
   const held = [...start, 'held word_list'];
-  assert.deepEqual(told(await trace(approved.id)), held);
+  assert.deepEqual(stepTexts(await trace(approved.id)), held);
   assert.equal((await trace(approved.id)).missing[0]?.reason, 'held');
   app.clock.advance(second);
   await app.runtime.overlays.approve(creatorId, approved.id);
@@ -157,13 +157,13 @@ test('a held tip tells which rule held it, and whether it was approved, rejected
   await shown(4);
   app.clock.advance(day + hour);
   await app.runtime.overlays.skipHeld();
-  assert.deepEqual(told(await trace(approved.id)), [
+  assert.deepEqual(stepTexts(await trace(approved.id)), [
     ...[...held, 'approved', 'event alert.approved'],
     ...['overlay shown', 'event alert.shown'],
   ]);
   const end = (reason: string) => [`overlay skipped ${reason}`, 'event alert.skipped'];
-  assert.deepEqual(told(await trace(rejected.id)), [...held, 'rejected', ...end('rejected')]);
-  assert.deepEqual(told(await trace(forgotten.id)), [...held, ...end('held_too_long')]);
+  assert.deepEqual(stepTexts(await trace(rejected.id)), [...held, 'rejected', ...end('rejected')]);
+  assert.deepEqual(stepTexts(await trace(forgotten.id)), [...held, ...end('held_too_long')]);
 });
 
 test('a replay is a step of its own on the overlay, which says if none was open; apps have its event', async (t) => {
@@ -192,7 +192,7 @@ test('a replay is a step of its own on the overlay, which says if none was open;
     assert.equal(body.split(`>${text}<`).length - 1, 2, language);
   }
   const replayed = 'event alert.replayed';
-  assert.deepEqual(told(await trace(id)), [...start, 'overlay shown', 'event alert.shown', replayed, replayed]);
+  assert.deepEqual(stepTexts(await trace(id)), [...start, 'overlay shown', 'event alert.shown', replayed, replayed]);
 });
 
 test('a voided tip: before it is shown, after, and while it is held', async (t) => {
@@ -206,13 +206,13 @@ test('a voided tip: before it is shown, after, and while it is held', async (t) 
   for (const { id } of [first, early, held])
     await app.runtime.tips.void(creatorId, id, { clientId: pair.clientId, reason: 'Refunded' });
   const voided = ['event tip.voided'];
-  assert.deepEqual(told(await trace(first.id)), [
+  assert.deepEqual(stepTexts(await trace(first.id)), [
     ...[...start, 'overlay shown', 'event alert.shown'],
     ...['voided Refunded', ...voided],
   ]);
   const skipped = ['overlay skipped voided', 'voided Refunded', 'event alert.skipped', ...voided];
-  assert.deepEqual(told(await trace(early.id)), [...start, ...skipped]);
-  assert.deepEqual(told(await trace(held.id)), [...start, 'held word_list', ...skipped]);
+  assert.deepEqual(stepTexts(await trace(early.id)), [...start, ...skipped]);
+  assert.deepEqual(stepTexts(await trace(held.id)), [...start, 'held word_list', ...skipped]);
 });
 
 test('after 30 days the recording, the outcome of the alert and the void are left, with their times', async (t) => {
@@ -224,7 +224,7 @@ test('after 30 days the recording, the outcome of the alert and the void are lef
   app.clock.advance(31 * day);
   for (const prune of [true, false]) {
     const found = await trace(id);
-    assert.deepEqual(told(found), ['recorded', 'overlay skipped rejected']);
+    assert.deepEqual(stepTexts(found), ['recorded', 'overlay skipped rejected']);
     assert.deepEqual(
       found.steps.map(({ at }) => at),
       ['2026-11-15T04:00:00.000Z', '2026-11-15T04:00:01.000Z'],
@@ -234,7 +234,7 @@ test('after 30 days the recording, the outcome of the alert and the void are lef
   }
   await app.runtime.tips.void(creatorId, id, { clientId: pair.clientId, reason: null });
   app.clock.advance(31 * day);
-  assert.deepEqual(told(await trace(id)), ['recorded', 'overlay skipped rejected', 'voided']);
+  assert.deepEqual(stepTexts(await trace(id)), ['recorded', 'overlay skipped rejected', 'voided']);
 });
 
 test('an overlay that is open at another node is open, until that node is gone', { skip: !onNodes }, async (t) => {

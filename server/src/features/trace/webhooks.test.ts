@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { makeApp, makePair, type Pair } from '../../../test/factories.ts';
 import { startReceiver } from '../../../test/receiver.ts';
-import { absent, readTrace, sendTip, told } from '../../../test/trace.ts';
+import { missingTexts, readTrace, sendTip, stepTexts } from '../../../test/trace.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
 import { traceLines } from './lines.ts';
@@ -36,7 +36,7 @@ test('each attempt of a webhook is a step: a failure with the time of the next, 
   receiver.answer = (response) => response.writeHead(503).end('secret words of the receiver');
   clock.advance(second);
   const { id } = await send();
-  assert.deepEqual(absent(await trace(id)), ['overlay no_overlay', 'webhook waiting']);
+  assert.deepEqual(missingTexts(await trace(id)), ['overlay no_overlay', 'webhook waiting']);
   await pass();
   const failed = await trace(id);
   const [first] = attempts(failed);
@@ -132,7 +132,7 @@ test('a receiver that answers 410 is switched off by that attempt, and later tip
   const first = await send();
   await pass();
   const goneAt = new Date(clock()).toISOString();
-  assert.deepEqual(told(await trace(first.id)).at(-1), 'webhook failed 410');
+  assert.deepEqual(stepTexts(await trace(first.id)).at(-1), 'webhook failed 410');
   clock.advance(hour);
   const later = await send();
   await pass();
@@ -140,14 +140,14 @@ test('a receiver that answers 410 is switched off by that attempt, and later tip
   assert.deepEqual([why?.webhook_id, why?.reason, why?.since], [webhook, 'disabled', goneAt]);
 });
 
-test('an app without the right to receive events is told so', async (t) => {
+test('an app without the right to receive events is stepTexts so', async (t) => {
   const { add, receiver, send, runtime, pair, http } = await open(t);
   await add(receiver.url);
   await runtime.grants.revoke(pair.creatorId, pair.clientId, 'creator');
   const reading = await makePair(runtime, { creator: pair, app: pair, scope: 'tips.read' });
   const { id } = await send(await makePair(runtime, { creator: pair }));
   const answer = await http.inject({ url: `/v1/tips/${id}/trace`, headers: reading.headers });
-  assert.deepEqual(absent(answer.json()), ['overlay no_overlay', 'webhook not_permitted']);
+  assert.deepEqual(missingTexts(answer.json()), ['overlay no_overlay', 'webhook not_permitted']);
 });
 
 test('every pair of readers: an app sees its own deliveries and its own request, the creator all without addresses', async (t) => {

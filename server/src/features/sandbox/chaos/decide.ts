@@ -55,7 +55,7 @@ export const isAfterCommit = ({ size }: Pick<Draw, 'size'>): boolean => size >= 
 /** Of `slow`: up to three seconds. */
 export const slowMs = ({ size }: Pick<Draw, 'size'>): number => 500 + Math.round(size * 2500);
 
-/** Of `rate_limited`: the seconds to wait, told as `Retry-After`. */
+/** Of `rate_limited`: the seconds to wait, as sent in `Retry-After`. */
 export const retrySeconds = ({ size }: Pick<Draw, 'size'>): number => 1 + Math.floor(size * 3);
 
 /** Of `webhook_late`. */

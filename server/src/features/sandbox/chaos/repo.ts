@@ -77,7 +77,7 @@ export function faultsOf(db: Reader, { creatorId, clientId }: Pair, limit: numbe
 /** So many of the newest faults are kept for each pair. */
 export const mostFaults = 2_000;
 
-/** What is counted, as it is told in the list of faults. */
+/** A call, frames or a delivery that is counted, with what the list of faults shows of it. */
 export interface Counting extends Pair {
   readonly channel: Channel;
   /** How many at once: the events that one write has sent to a socket. */

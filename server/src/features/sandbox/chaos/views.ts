@@ -107,7 +107,7 @@ function stateCard(view: View, o: ChaosPage): Html {
   const { lang, csrf, times } = view;
   const t = chaosWords(lang);
   const { settings } = o;
-  const guide = html`<p>${t('told')} <a href="/docs/chaos">${t('guide')}</a></p>`;
+  const guide = html`<p>${t('headerNote')} <a href="/docs/chaos">${t('guide')}</a></p>`;
   if (!settings) return card({ title: t('state'), body: html`<p>!${badge(t('off'))} ${t('isOff')}</p>!${guide}` });
   const on = settings.enabled === 1;
   const at = settings.stopped_at ?? settings.started_at;
