@@ -17,7 +17,7 @@ import { chart } from './lib/chart.ts';
 import { noteOf } from './lib/compare.ts';
 import { writeDocs } from './lib/docs.ts';
 import { missing } from './lib/needs.ts';
-import { failures, judge, type Line, line, machine, type Report, table } from './lib/report.ts';
+import { failures, judge, machine, type Report, type RowResult, rowResult, table } from './lib/report.ts';
 import { median, type Row } from './lib/row.ts';
 import { smokeProblems } from './lib/smoke.ts';
 import { rows } from './rows/index.ts';
@@ -51,25 +51,25 @@ mkdirSync(results, { recursive: true });
 const progress = createProgress(process.stderr);
 let running: Bench | undefined;
 
-async function runRow(row: Row, place: string): Promise<Line> {
+async function runRow(row: Row, position: string): Promise<RowResult> {
   const absent = missing(row.needs ?? []);
-  if (absent) return line(row, { verdict: 'skipped', note: `needs ${absent}` });
+  if (absent) return rowResult(row, { verdict: 'skipped', note: `needs ${absent}` });
   const begun = performance.now();
   const seconds = (): number => Math.round((performance.now() - begun) / 100) / 10;
   const bench = createBench({
     rounds,
     short,
     profiles: options.profile ? fileURLToPath(new URL(row.name, results)) : undefined,
-    progress: (text) => progress.show(`${place} ${row.name}: ${text}`),
+    progress: (text) => progress.show(`${position} ${row.name}: ${text}`),
   });
   running = bench;
   try {
     const measured = await row.measure(bench);
     const verdict = short ? 'ran' : judge(row.goal, median(measured.values));
-    return line(row, { ...measured, verdict, note: noteOf(measured), seconds: seconds() });
+    return rowResult(row, { ...measured, verdict, note: noteOf(measured), seconds: seconds() });
   } catch (error) {
     const note = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return line(row, { verdict: 'failed', note, seconds: seconds() });
+    return rowResult(row, { verdict: 'failed', note, seconds: seconds() });
   } finally {
     await bench.end();
   }
@@ -87,9 +87,9 @@ const chosen = rows.filter(({ name, cheap }) => (wanted ? wanted.includes(name) 
 const estimate = (some: readonly Row[]): string =>
   durationText(some.reduce((sum, { lasts }) => sum + (short ? 5 : lasts.setup + rounds * lasts.round), 0));
 console.error(`Rows: ${chosen.length}, rounds of each: ${rounds}. On two cores this takes about ${estimate(chosen)}.`);
-const lines: Line[] = [];
+const finished: RowResult[] = [];
 for (const [i, row] of chosen.entries())
-  lines.push(await runRow(row, `[${i + 1}/${chosen.length}, ${estimate(chosen.slice(i))} left]`));
+  finished.push(await runRow(row, `[${i + 1}/${chosen.length}, ${estimate(chosen.slice(i))} left]`));
 progress.clear();
 
 const report: Report = {
@@ -98,17 +98,17 @@ const report: Report = {
   machine: machine(),
   rounds,
   short,
-  rows: lines,
+  rows: finished,
 };
 writeFileSync(files.json, `${JSON.stringify(report, null, 2)}\n`);
 writeFileSync(files.svg, chart(report));
 if (options['write-docs']) writeDocs(report, rows);
 
-console.log(table(lines));
+console.log(table(finished));
 console.log(
   `\nIn ${fileURLToPath(results)}: report.json, report.svg, and the stores that are kept (delete them at will).`,
 );
 if (short) console.log('A short run: it tests the benchmark, the figures mean nothing.');
-const bad = options.smoke ? smokeProblems(files) : failures(lines);
+const bad = options.smoke ? smokeProblems(files) : failures(finished);
 if (bad.length > 0) console.error(`\n${bad.join('\n')}`);
 process.exitCode = bad.length > 0 ? 1 : 0;

@@ -14,7 +14,7 @@ interface Attack {
   end(): Promise<Answers>;
 }
 
-export interface Scene {
+export interface AttackRun {
   readonly server: Namjai;
   readonly attacker: Child;
   readonly victim: Pick<VictimOptions, 'tokens' | 'once'>;
@@ -35,9 +35,9 @@ const roundSeconds = (bench: Bench): number => (bench.short ? 0.5 : 7);
 /** With the one that warms up. */
 export const attacksOf = ({ rounds }: Bench): number => rounds + 1;
 
-const kinds = ['attacked', 'peace'] as const;
+const kinds = ['attacked', 'baseline'] as const;
 
-interface Taken {
+interface AttackFigures {
   readonly times: number[];
   /** Microseconds of processor time. */
   server: number;
@@ -47,15 +47,15 @@ interface Taken {
 }
 
 /** The victim's p99 under attack divided by its p99 in peace, for each round. */
-export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Measured> {
-  const { server, attacker, victim, attack } = scene;
+export async function compareWithBaseline(bench: Bench, run: AttackRun): Promise<Measured> {
+  const { server, attacker, victim, attack } = run;
   const client = bench.start(new URL('./victim-worker.ts', import.meta.url));
   await client.call('prepare', { port: server.port, ...victim } satisfies VictimOptions);
   const pace = (seconds: number) =>
     client.call<number[]>('pace', { perSecond: callsPerSecond, seconds } satisfies PaceOptions);
   let attacks = 0;
 
-  async function take(kind: (typeof kinds)[number], into: Taken, seconds: number): Promise<void> {
+  async function take(kind: (typeof kinds)[number], into: AttackFigures, seconds: number): Promise<void> {
     await untilIdle(server.child);
     await client.call('connect');
     const [serverBefore, attackerBefore, begun] = [await server.child.cpu(), await attacker.cpu(), performance.now()];
@@ -70,10 +70,10 @@ export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Meas
 
   bench.progress('warming up');
   for (const kind of kinds.toReversed()) await take(kind, none(), warmUpSeconds(bench));
-  const rounds = { attacked: [] as Taken[], peace: [] as Taken[] };
+  const rounds = { attacked: [] as AttackFigures[], baseline: [] as AttackFigures[] };
   for (let round = 0; round < bench.rounds; round++) {
     for (const kind of orderOf(round, kinds)) {
-      bench.progress(`round ${round + 1} of ${bench.rounds}: ${kind === 'peace' ? 'in peace' : 'under attack'}`);
+      bench.progress(`round ${round + 1} of ${bench.rounds}: ${kind === 'baseline' ? 'in peace' : 'under attack'}`);
       const taken = none();
       await take(kind, taken, roundSeconds(bench));
       rounds[kind].push(taken);
@@ -85,12 +85,12 @@ export async function compareWithPeace(bench: Bench, scene: Scene): Promise<Meas
 /** The warm-up and all rounds of one side. */
 export const secondsOfSide = (bench: Bench): number => bench.rounds * roundSeconds(bench) + warmUpSeconds(bench);
 
-const none = (): Taken => ({ times: [], server: 0, attacker: 0, seconds: 0, answers: 0 });
+const none = (): AttackFigures => ({ times: [], server: 0, attacker: 0, seconds: 0, answers: 0 });
 
-function measuredOf(rounds: Record<(typeof kinds)[number], readonly Taken[]>): Measured {
+function measuredOf(rounds: Record<(typeof kinds)[number], readonly AttackFigures[]>): Measured {
   const p99s = (kind: (typeof kinds)[number]): number[] => rounds[kind].map(({ times }) => quantile(times, 0.99));
-  const [attacked, peace] = [p99s('attacked'), p99s('peace')];
-  const each = (kind: (typeof kinds)[number], of: (taken: Taken) => number): number[] => rounds[kind].map(of);
+  const [attacked, baseline] = [p99s('attacked'), p99s('baseline')];
+  const each = (kind: (typeof kinds)[number], of: (taken: AttackFigures) => number): number[] => rounds[kind].map(of);
   const side = (label: string, kind: (typeof kinds)[number]) => [
     { label, unit: 'ms at p99', values: p99s(kind) },
     { label, unit: 'ms in the middle', values: each(kind, ({ times }) => median(times)) },
@@ -98,10 +98,10 @@ function measuredOf(rounds: Record<(typeof kinds)[number], readonly Taken[]>): M
     { label, unit: 'of a core for the server', values: each(kind, ({ server, seconds }) => server / seconds / 1e6) },
   ];
   return {
-    values: attacked.map((p99, round) => p99 / Math.max(shortestMs, peace[round] ?? 0)),
+    values: attacked.map((p99, round) => p99 / Math.max(shortestMs, baseline[round] ?? 0)),
     parts: [
       ...side('under attack', 'attacked'),
-      ...side('in peace', 'peace'),
+      ...side('in peace', 'baseline'),
       { label: 'attacker', unit: 'answers/s', values: each('attacked', ({ answers, seconds }) => answers / seconds) },
       {
         label: 'attacker',
@@ -109,7 +109,7 @@ function measuredOf(rounds: Record<(typeof kinds)[number], readonly Taken[]>): M
         values: each('attacked', ({ attacker, seconds }) => attacker / seconds / 1e6),
       },
     ],
-    note: `p99 ${median(attacked).toFixed(1)} ms, ${median(peace).toFixed(1)} ms in peace`,
+    note: `p99 ${median(attacked).toFixed(1)} ms, ${median(baseline).toFixed(1)} ms in peace`,
   };
 }
 

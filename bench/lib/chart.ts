@@ -3,7 +3,7 @@
  * as good look alike. A row's words stand above its bar, which leaves them readable on a phone; a mark beside them
  * says with its shape what the colours say. Colours follow the reader's light or dark setting.
  */
-import { format, goalText, type Line, type Report, spread } from './report.ts';
+import { format, goalText, type Report, type RowResult, spread } from './report.ts';
 
 const [width, margin, rowHeight, top] = [540, 24, 50, 112];
 /** Doublings that fit on each side of the goal. */
@@ -61,16 +61,20 @@ const ticks = (y: number): string =>
     .map(([power]) => `<path class="grid" d="M${round(goalAt + power * doubling)} ${y}v${barHeight}"/>`)
     .join('');
 
-function row(line: Line, index: number): string {
+function row(result: RowResult, index: number): string {
   const y = top + index * rowHeight;
   const kind =
-    line.verdict === 'misses' || line.verdict === 'failed' ? 'misses' : line.verdict === 'holds' ? 'holds' : 'none';
+    result.verdict === 'misses' || result.verdict === 'failed'
+      ? 'misses'
+      : result.verdict === 'holds'
+        ? 'holds'
+        : 'none';
   return `<g>
 <circle class="${kind}" cx="${margin + 8}" cy="${y + 15}" r="8"/>${marks[kind](margin + 8, y + 15)}
-<text class="ink" x="${margin + 24}" y="${y + 20}">${xml(line.title)}</text>
-<text x="${width - margin}" y="${y + 20}" text-anchor="end">${figures(line)}</text>
+<text class="ink" x="${margin + 24}" y="${y + 20}">${xml(result.title)}</text>
+<text x="${width - margin}" y="${y + 20}" text-anchor="end">${figures(result)}</text>
 <rect class="track" x="${margin}" y="${y + 29}" width="${width - 2 * margin}" height="${barHeight}" rx="3"/>${ticks(y + 29)}
-${bar(line, y + 29, kind)}<path class="goal" d="M${goalAt} ${y + 26}v${barHeight + 6}" stroke-width="2"/>
+${bar(result, y + 29, kind)}<path class="goal" d="M${goalAt} ${y + 26}v${barHeight + 6}" stroke-width="2"/>
 </g>`;
 }
 
@@ -80,7 +84,7 @@ const marks = {
   none: (x: number, y: number) => `<path class="mark" d="M${x - 3.5} ${y}h7"/>`,
 };
 
-function figures({ value, values, goal, verdict, note }: Line): string {
+function figures({ value, values, goal, verdict, note }: RowResult): string {
   const bold = (text: string): string => `<tspan class="ink value">${xml(text)}</tspan>`;
   const soft = (text: string): string => `<tspan class="soft small">${xml(text)}</tspan>`;
   if (value === null) return `${bold(verdict)}${soft(` · ${note?.split(/\n| \(/)[0] ?? ''}`)}`;
@@ -88,11 +92,11 @@ function figures({ value, values, goal, verdict, note }: Line): string {
   return `${bold(format(value, goal.unit))}${soft(`${spread(values)} · ${aim}`)}`;
 }
 
-function bar({ value, values, goal }: Line, y: number, kind: string): string {
+function bar({ value, values, goal }: RowResult, y: number, kind: string): string {
   if (value === null || goal.kind === 'reported') return '';
-  const end = place(value, goal);
+  const end = xOf(value, goal);
   const from = Math.min(goalAt, end);
-  const ends = values.map((each) => place(each, goal));
+  const ends = values.map((each) => xOf(each, goal));
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const whisker =
     values.length > 1
@@ -104,7 +108,7 @@ function bar({ value, values, goal }: Line, y: number, kind: string): string {
 }
 
 /** Where a value stands; what lies beyond the scale stands at its end. A growth of nothing or less is beyond it. */
-function place(value: number, goal: Line['goal']): number {
+function xOf(value: number, goal: RowResult['goal']): number {
   const beyond = goal.kind === 'at least' ? value / goal.value : goal.value / Math.max(value, 1e-9);
   return goalAt + Math.max(-below, Math.min(above, Math.log2(Math.max(beyond, 1e-9)))) * doubling;
 }

@@ -24,7 +24,7 @@ interface Used {
   readonly generatorCpu: number;
 }
 
-interface Taken {
+interface RoundFigures {
   readonly rate: number;
   readonly cpu: number;
   readonly busy: number;
@@ -43,7 +43,7 @@ export async function compareRates(
   sides: { readonly ours: Side; readonly reference: Side },
   { as = 'rate', unit = 'requests/s' }: { as?: 'rate' | 'time'; unit?: string } = {},
 ): Promise<Measured> {
-  const taken = { ours: [] as Taken[], reference: [] as Taken[] };
+  const taken = { ours: [] as RoundFigures[], reference: [] as RoundFigures[] };
   const both = ['ours', 'reference'] as const;
   for (const side of both) {
     bench.progress(`warming up ${sides[side].label}`);
@@ -64,7 +64,7 @@ export async function compareRates(
       bench.progress(`profiling ${sides[side].label}`);
       await profile(sides[side], `${bench.profiles}-${side}.cpuprofile`);
     }
-  const ratios = (of: (one: Taken) => number): number[] =>
+  const ratios = (of: (one: RoundFigures) => number): number[] =>
     taken.ours.map((one, round) => of(one) / of(at(taken.reference, round)));
   const rates = ratios(({ rate }) => rate);
   const partsOf = (side: (typeof both)[number]): Part[] => [
@@ -93,7 +93,7 @@ async function take({ child, generator, run }: Side, part: number): Promise<Used
   };
 }
 
-function together(parts: readonly Used[]): Taken {
+function together(parts: readonly Used[]): RoundFigures {
   const sum = (of: keyof Used): number => parts.reduce((total, used) => total + used[of], 0);
   const [requests, seconds] = [sum('requests'), sum('seconds')];
   return { rate: requests / seconds, cpu: sum('cpu') / requests, busy: sum('generatorCpu') / seconds / 1e6 };

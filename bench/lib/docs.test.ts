@@ -15,7 +15,7 @@ test('the guide’s table, in both languages, and its picture are those of the r
 });
 
 test('the report that was kept has the benchmark’s rows and goals, and each goal that is missed is explained', () => {
-  const known = rows.filter(({ name }) => report.rows.some((line) => line.name === name));
+  const known = rows.filter(({ name }) => report.rows.some((row) => row.name === name));
   assert.deepEqual(
     report.rows.map(({ name, goal }) => [name, goal]),
     known.map(({ name, goal }) => [name, goal]),

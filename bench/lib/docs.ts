@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chart } from './chart.ts';
-import { format, goalText, type Line, partsText, type Report, spread } from './report.ts';
+import { format, goalText, partsText, type Report, type RowResult, spread } from './report.ts';
 
 const folder = new URL('../../docs/', import.meta.url);
 export const docsFiles = {
@@ -20,7 +20,7 @@ export function writeDocs(measured: Report, order: readonly { readonly name: str
   const kept: Report | undefined = existsSync(docsFiles.report)
     ? JSON.parse(readFileSync(docsFiles.report, 'utf8'))
     : undefined;
-  const find = (name: string, { rows }: Report): Line | undefined => rows.find((line) => line.name === name);
+  const find = (name: string, { rows }: Report): RowResult | undefined => rows.find((row) => row.name === name);
   const rows = order.flatMap(({ name }) => find(name, measured) ?? (kept && find(name, kept)) ?? []);
   const report = { ...measured, rows };
   writeFileSync(docsFiles.report, `${JSON.stringify(report, null, 2)}\n`);
@@ -40,7 +40,7 @@ function markdown({ rows, machine, node, rounds, at }: Report): string {
   const held = rows.filter(({ verdict }) => verdict === 'holds').length;
   const judged = rows.filter(({ verdict }) => verdict === 'holds' || verdict === 'misses').length;
   const parts = rows
-    .filter((line) => line.parts.length > 0)
+    .filter((row) => row.parts.length > 0)
     .map(({ name, parts: some }) => {
       const words = partsText(some).map(({ label, text }) => `${label} ${text}`);
       return `- \`${name}\`: ${words.join('; ')}`;
@@ -61,7 +61,7 @@ function markdown({ rows, machine, node, rounds, at }: Report): string {
   ].join('\n');
 }
 
-function tableRow({ name, what, measuredAs, goal, value, values, verdict, note }: Line): string {
+function tableRow({ name, what, measuredAs, goal, value, values, verdict, note }: RowResult): string {
   const judged = goal.kind === 'reported' ? verdict : `${goalText(goal)}: **${verdict}**`;
   const words = note ? `${judged}, ${note.split('\n')[0]}` : judged;
   return `| \`${name}\` ${what} | ${measuredAs} | ${format(value, goal.unit)}${spread(values)} | ${words} |`;

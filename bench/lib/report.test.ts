@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { durationText, progressText } from '../../server/src/cli/progress.ts';
 import { chart } from './chart.ts';
-import { failures, judge, type Line, line, partsText, type Report, table } from './report.ts';
+import { failures, judge, partsText, type Report, type RowResult, rowResult, table } from './report.ts';
 import { atLeast, atMost, type Goal, reported } from './row.ts';
 import { xmlProblem } from './smoke.ts';
 
-const lineOf = (name: string, goal: Goal, rest: Pick<Line, 'verdict'> & Partial<Line>): Line =>
-  line(
+const resultOf = (name: string, goal: Goal, rest: Pick<RowResult, 'verdict'> & Partial<RowResult>): RowResult =>
+  rowResult(
     {
       name,
       title: `<${name}> & more`,
@@ -28,15 +28,15 @@ const report: Report = {
   rounds: 3,
   short: false,
   rows: [
-    lineOf('good', atLeast(0.75), {
+    resultOf('good', atLeast(0.75), {
       verdict: 'holds',
       values: [0.9, 0.7, 0.8],
       parts: [{ label: 'ours', unit: 'requests/s', values: [900, 700, 800] }],
     }),
-    lineOf('bad', atMost(1.2), { verdict: 'misses', values: [400] }),
-    lineOf('shrunk', atMost(5, ' %'), { verdict: 'holds', values: [-0.5] }),
-    lineOf('told', reported, { verdict: 'reported', values: [1.5] }),
-    lineOf('absent', atLeast(1), { verdict: 'skipped', note: 'needs Redis (the program redis-server)' }),
+    resultOf('bad', atMost(1.2), { verdict: 'misses', values: [400] }),
+    resultOf('shrunk', atMost(5, ' %'), { verdict: 'holds', values: [-0.5] }),
+    resultOf('told', reported, { verdict: 'reported', values: [1.5] }),
+    resultOf('absent', atLeast(1), { verdict: 'skipped', note: 'needs Redis (the program redis-server)' }),
   ],
 };
 
@@ -61,7 +61,7 @@ test('the table shows goal, median, spread and verdict, and why a row was not ru
 });
 
 test('a run fails by the rows that miss their goal or break, and by no others', () => {
-  const broken = lineOf('broken', atLeast(1), { verdict: 'failed', note: 'the server ended' });
+  const broken = resultOf('broken', atLeast(1), { verdict: 'failed', note: 'the server ended' });
   assert.deepEqual(failures([...report.rows, broken]), ['bad misses', 'broken failed']);
   assert.deepEqual(failures(report.rows.filter(({ name }) => name !== 'bad')), []);
 });

@@ -3,7 +3,7 @@ import { at } from './at.ts';
 import { type Goal, median, type Part, type Row } from './row.ts';
 
 /** What became of a row. */
-export interface Line extends Pick<Row, 'name' | 'title' | 'what' | 'measuredAs' | 'goal'> {
+export interface RowResult extends Pick<Row, 'name' | 'title' | 'what' | 'measuredAs' | 'goal'> {
   readonly value: number | null;
   readonly values: readonly number[];
   readonly parts: readonly Part[];
@@ -22,7 +22,7 @@ export interface Report {
   readonly machine: string;
   readonly rounds: number;
   readonly short: boolean;
-  readonly rows: readonly Line[];
+  readonly rows: readonly RowResult[];
 }
 
 export function judge({ kind, value: wanted }: Goal, value: number): Verdict {
@@ -30,10 +30,10 @@ export function judge({ kind, value: wanted }: Goal, value: number): Verdict {
   return (kind === 'at least' ? value >= wanted : value <= wanted) ? 'holds' : 'misses';
 }
 
-export const line = (
+export const rowResult = (
   { name, title, what, measuredAs, goal }: Row,
-  rest: Pick<Line, 'verdict'> & Partial<Line>,
-): Line => ({
+  rest: Pick<RowResult, 'verdict'> & Partial<RowResult>,
+): RowResult => ({
   name,
   title,
   what,
@@ -89,14 +89,14 @@ const marks: Record<Verdict, string> = {
 };
 
 /** Why the run exits with 1. A row whose requirements are missing is listed in the table and is no failure. */
-export const failures = (lines: readonly Line[]): string[] =>
-  lines
+export const failures = (results: readonly RowResult[]): string[] =>
+  results
     .filter(({ verdict }) => verdict === 'misses' || verdict === 'failed')
     .map(({ name, verdict }) => `${name} ${verdict}`);
 
-export function table(lines: readonly Line[]): string {
+export function table(results: readonly RowResult[]): string {
   const header = ['', 'row', 'goal', 'measured', 'spread', 'verdict', 'what'];
-  const cells = lines.map((each) => [
+  const cells = results.map((each) => [
     marks[each.verdict],
     each.name,
     goalText(each.goal),
@@ -112,7 +112,7 @@ export function table(lines: readonly Line[]): string {
       .join('  ')
       .trimEnd();
   const out = [print(header)];
-  for (const [i, each] of lines.entries()) {
+  for (const [i, each] of results.entries()) {
     out.push(print(at(cells, i)));
     for (const { label, text } of partsText(each.parts)) out.push(`     ${label}: ${text}`);
     if (each.note) out.push(`     ${each.note}`);

@@ -16,7 +16,7 @@ import type { Answers, FloodRequest } from '../../server/test/flood.ts';
 import { lockCreatorRow } from '../../server/test/locked-row.ts';
 import { makePairs, withStore } from '../../server/test/store.ts';
 import { at } from '../lib/at.ts';
-import { attacksOf, callsPerSecond, compareWithPeace, secondsOfSide } from '../lib/attacked.ts';
+import { attacksOf, callsPerSecond, compareWithBaseline, secondsOfSide } from '../lib/attacked.ts';
 import type { Bench } from '../lib/bench.ts';
 import { newStore, type StoreEnv, startNamjai } from '../lib/namjai.ts';
 import { atMost, type Measured, type Row } from '../lib/row.ts';
@@ -31,7 +31,7 @@ interface Store {
   readonly people?: readonly SeededCreator[];
 }
 
-interface Stage extends Store {
+interface AttackSetup extends Store {
   readonly bench: Bench;
   readonly runtime: Runtime;
   readonly url: string;
@@ -52,7 +52,7 @@ interface Stranger extends Pick<Row, 'title' | 'what' | 'needs'> {
   readonly setup: number;
   readonly settings?: Record<string, string>;
   readonly store?: (bench: Bench) => Promise<Store>;
-  readonly prepare: (stage: Stage) => Promise<Prepared>;
+  readonly prepare: (setup: AttackSetup) => Promise<Prepared>;
 }
 
 const strangers: readonly Stranger[] = [
@@ -158,17 +158,17 @@ async function measure(bench: Bench, stranger: Stranger, freshTokens: boolean): 
   const server = await startNamjai(bench, { ...env, ...settings });
   bench.progress('making attackers and victims');
   const { pairs, sent, meanwhile } = await withStore({ ...env, ...settings }, async (runtime) => {
-    const stage = { bench, env, runtime, url: `http://127.0.0.1:${server.port}`, attacks: attacksOf(bench) };
+    const setup = { bench, env, runtime, url: `http://127.0.0.1:${server.port}`, attacks: attacksOf(bench) };
     const calls = Math.ceil(2 * secondsOfSide(bench) * callsPerSecond);
     return {
       pairs: await pairsOf(runtime, people?.at(-1), freshTokens ? calls : 60),
-      ...(await stranger.prepare(people ? { ...stage, people } : stage)),
+      ...(await stranger.prepare(people ? { ...setup, people } : setup)),
     };
   });
   const attacker = bench.start(new URL('../lib/attack-worker.ts', import.meta.url));
   const target = { port: server.port, connections: attackConnections };
   let end = async (): Promise<void> => {};
-  return compareWithPeace(bench, {
+  return compareWithBaseline(bench, {
     server,
     attacker,
     victim: { tokens: pairs.map(({ accessToken }) => accessToken), once: freshTokens },

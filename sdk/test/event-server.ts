@@ -11,7 +11,7 @@ export type ServerSocket = {
 };
 
 /** One connection as the server sees it. `live`: welcomed, and gets what is recorded. */
-export type ServerLine = {
+export type ServerConnection = {
   socket: ServerSocket;
   path: string;
   auth: { token: string; after?: number } | undefined;
@@ -32,32 +32,32 @@ export function event(sequence: number, id = `evt_${sequence}`): StreamEvent {
 /** Speaks the socket protocol over a log in memory; a test decides whom it welcomes and what it breaks. */
 export function createEventServer(url: string) {
   const log: StreamEvent[] = [];
-  const lines: ServerLine[] = [];
+  const connections: ServerConnection[] = [];
   const newest = () => log.at(-1)?.sequence ?? 0;
   const server = {
     url,
     log,
-    lines,
+    connections,
     newest,
     oldest: 1,
     keepaliveSeconds: 25,
-    /** What to do with an authenticated line; by default it is welcomed. */
-    onAuth: (line: ServerLine): void => line.welcome(),
-    last(): ServerLine {
-      const line = lines.at(-1);
-      if (!line) throw new Error('nobody has connected');
-      return line;
+    /** What to do with an authenticated connection; by default it is welcomed. */
+    onAuth: (connection: ServerConnection): void => connection.welcome(),
+    last(): ServerConnection {
+      const connection = connections.at(-1);
+      if (!connection) throw new Error('nobody has connected');
+      return connection;
     },
     record(count = 1): void {
       for (let n = 0; n < count; n += 1) {
         const next = event(newest() + 1);
         log.push(next);
-        for (const line of lines) if (line.live) line.send({ type: 'event', event: next });
+        for (const connection of connections) if (connection.live) connection.send({ type: 'event', event: next });
       }
     },
     /** Takes a connection; gives what to call when a frame arrives and when the connection is closed. */
     accept(socket: ServerSocket, path: string) {
-      const line: ServerLine = {
+      const connection: ServerConnection = {
         socket,
         path,
         auth: undefined,
@@ -65,31 +65,31 @@ export function createEventServer(url: string) {
         closed: false,
         send: (frame) => socket.send(JSON.stringify(frame)),
         welcome() {
-          const after = line.auth?.after;
+          const after = connection.auth?.after;
           const resumed = after === undefined ? null : after >= server.oldest - 1 && after <= newest();
           const missed = resumed ? log.filter(({ sequence }) => sequence > (after ?? 0)) : [];
-          line.send({
+          connection.send({
             type: 'welcome',
-            session_id: String(lines.length),
+            session_id: String(connections.length),
             keepalive_seconds: server.keepaliveSeconds,
             sequence: newest(),
             oldest: log.length > 0 ? server.oldest : null,
             resumed,
             replayed: missed.length,
           });
-          for (const one of missed) line.send({ type: 'event', event: one });
-          line.live = true;
+          for (const one of missed) connection.send({ type: 'event', event: one });
+          connection.live = true;
         },
       };
-      lines.push(line);
+      connections.push(connection);
       return {
         message(data: string): void {
-          line.auth = JSON.parse(data);
-          server.onAuth(line);
+          connection.auth = JSON.parse(data);
+          server.onAuth(connection);
         },
         closed(): void {
-          line.closed = true;
-          line.live = false;
+          connection.closed = true;
+          connection.live = false;
         },
       };
     },
@@ -105,9 +105,9 @@ export async function startEventServer(t: TestContext): Promise<EventServer> {
   if (address === null || typeof address === 'string') throw new Error('no port');
   const server = createEventServer(`ws://127.0.0.1:${address.port}/v1/socket`);
   wss.on('connection', (socket, request) => {
-    const line = server.accept(socket, request.url ?? '');
-    socket.on('message', (data) => line.message(String(data)));
-    socket.on('close', line.closed);
+    const connection = server.accept(socket, request.url ?? '');
+    socket.on('message', (data) => connection.message(String(data)));
+    socket.on('close', connection.closed);
   });
   t.after(() => {
     for (const client of wss.clients) client.terminate();

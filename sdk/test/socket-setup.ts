@@ -33,8 +33,8 @@ export async function setUp(t: TestContext, options: Partial<ConnectOptions> = {
     t.after(() => connection.close());
     return connection;
   };
-  const lines = (count: number) =>
-    until(`${count} lines are live`, () => server.lines.length === count && server.last().live);
+  const connections = (count: number) =>
+    until(`${count} connections are live`, () => server.connections.length === count && server.last().live);
   const saw = (expected: number[]) =>
     until(`${expected.length} events are seen`, () => seen.length >= expected.length).then(() =>
       assert.deepEqual(seen, expected),
@@ -42,5 +42,5 @@ export async function setUp(t: TestContext, options: Partial<ConnectOptions> = {
   const statusSeen = (status: string, times = 1) =>
     until(`${status} is told`, () => statuses.filter(([name]) => name === status).length >= times);
   const lastWait = () => statuses.findLast(([name]) => name === 'waiting')?.[1];
-  return { server, clock, seen, errors, resets, statuses, connect, lines, saw, statusSeen, lastWait };
+  return { server, clock, seen, errors, resets, statuses, connect, connections, saw, statusSeen, lastWait };
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createServer } from 'node:tls';
-import type { Open, ClientEvent } from './stream-clients/main.ts';
+import type { ClientEvent, Open } from './stream-clients/main.ts';
 
 export type ProgramName = Open['program'];
 

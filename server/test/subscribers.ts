@@ -2,15 +2,15 @@ import { connectEvents } from '@namjai/sdk/events';
 import { WebSocket } from 'ws';
 import type { Pair } from './factories.ts';
 
-/** An app that listens with the SDK, and whose line and life can be disturbed. */
+/** An app that listens with the SDK, and whose connection and process can be disturbed. */
 export interface Subscriber {
   readonly sequences: number[];
   readonly ids: Set<string>;
   readonly resets: number;
   /** Connections that were welcomed. */
-  readonly lines: number;
+  readonly connections: number;
   live(): boolean;
-  /** The line is cut without a word. */
+  /** Ends the connection without a close frame. */
   cut(): void;
   /** Nothing is read for so long. */
   stall(ms: number): void;
@@ -21,14 +21,14 @@ export interface Subscriber {
 
 export function subscribe(origin: () => string, pair: Pair, knownToken?: string): Subscriber {
   let socket: WebSocket | undefined;
-  const state = { sequences: [] as number[], ids: new Set<string>(), resets: 0, lines: 0 };
-  class Line extends WebSocket {
+  const state = { sequences: [] as number[], ids: new Set<string>(), resets: 0, connections: 0 };
+  class RecordedSocket extends WebSocket {
     constructor() {
       super(`${origin().replace(/^http/, 'ws')}/v1/socket`);
       socket = this;
       // The first frame is the welcome. An attempt that a busy machine does not serve in time is no connection.
       this.once('message', () => {
-        state.lines += 1;
+        state.connections += 1;
       });
     }
   }
@@ -41,10 +41,10 @@ export function subscribe(origin: () => string, pair: Pair, knownToken?: string)
   }
   const open = () =>
     connectEvents({
-      url: 'the line knows',
+      url: 'the socket knows',
       token,
       after: state.sequences.at(-1) ?? 0,
-      WebSocket: Line,
+      WebSocket: RecordedSocket,
       onEvent({ sequence, id }) {
         state.sequences.push(sequence);
         state.ids.add(id);

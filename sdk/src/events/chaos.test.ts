@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { manualClock } from '../../test/clock.ts';
-import { createEventServer, event, type ServerLine } from '../../test/event-server.ts';
+import { createEventServer, event, type ServerConnection } from '../../test/event-server.ts';
 import { memoryFetch } from '../../test/memory-fetch.ts';
 import { memoryNetwork } from '../../test/memory-network.ts';
 import { rounds } from '../../test/rounds.ts';
@@ -66,21 +66,22 @@ async function chaos(url: string, start: number) {
   });
 
   const codes = [4400, 4402, 4408, 1012, 4401];
-  /** What can happen to the newest line. Each of these makes the client connect anew, sooner or later. */
-  const breakLine = {
-    cut: ({ socket }: ServerLine) => socket.terminate(),
-    close: ({ socket }: ServerLine) => socket.close(codes[Math.floor(random() * codes.length)]),
-    stall: (line: ServerLine) => {
-      line.live = false;
+  /** What can happen to the newest connection. Each of these makes the client connect anew, sooner or later. */
+  const breakConnection = {
+    cut: ({ socket }: ServerConnection) => socket.terminate(),
+    close: ({ socket }: ServerConnection) => socket.close(codes[Math.floor(random() * codes.length)]),
+    stall: (serverConnection: ServerConnection) => {
+      serverConnection.live = false;
     },
-    move: (line: ServerLine) => line.send({ type: 'reconnect', after_ms: Math.floor(random() * 500) }),
-    gap: (line: ServerLine) => {
-      // An older line would bring the events between, before the client has seen the welcome of this one. No gap then.
-      for (const older of server.lines) if (older !== line && older.live) older.socket.terminate();
-      line.send({ type: 'event', event: event(server.newest() + 2) });
+    move: (serverConnection: ServerConnection) =>
+      serverConnection.send({ type: 'reconnect', after_ms: Math.floor(random() * 500) }),
+    gap: (serverConnection: ServerConnection) => {
+      // An older connection would bring the events between, before the client has seen the welcome of this one. No gap then.
+      for (const older of server.connections) if (older !== serverConnection && older.live) older.socket.terminate();
+      serverConnection.send({ type: 'event', event: event(server.newest() + 2) });
     },
   };
-  const kinds = Object.keys(breakLine) as (keyof typeof breakLine)[];
+  const kinds = Object.keys(breakConnection) as (keyof typeof breakConnection)[];
 
   async function waitFor(what: string, condition: () => boolean): Promise<void> {
     doing = `waited until ${what}`;
@@ -93,15 +94,15 @@ async function chaos(url: string, start: number) {
       // The faults are spread over the events: the last stretch is recorded after the last fault.
       const stretch = Math.ceil((EVENTS * (injected + 1)) / (FAULTS + 1));
       await recordUntil(stretch);
-      await waitFor(`there is a line to break by fault ${injected + 1}`, () => server.last().live);
+      await waitFor(`there is a connection to break by fault ${injected + 1}`, () => server.last().live);
       const kind = kinds[Math.floor(random() * kinds.length)] ?? 'cut';
-      const line = server.last();
-      breakLine[kind](line);
+      const serverConnection = server.last();
+      breakConnection[kind](serverConnection);
       faults[kind] = (faults[kind] ?? 0) + 1;
       history.push([clock.now, kind]);
       // Most often events go on while the client connects anew, sometimes until it has.
       if (random() < 0.7) await recordUntil(Math.min(server.newest() + Math.floor(random() * 20), stretch + 19));
-      await waitFor(`there is a new line after the fault "${kind}"`, () => server.last() !== line);
+      await waitFor(`there is a new connection after the fault "${kind}"`, () => server.last() !== serverConnection);
     }
     await recordUntil(EVENTS);
     await waitFor('all events are seen', () => connection.position === EVENTS);
@@ -111,8 +112,9 @@ async function chaos(url: string, start: number) {
     while (server.newest() < count) {
       server.record(Math.min(1 + Math.floor(random() * 30), count - server.newest()));
       if (random() < 0.7) await sleep(random() * 2000);
-      const line = server.last();
-      if (line.live) for (const known of server.log.slice(-3)) line.send({ type: 'event', event: known });
+      const serverConnection = server.last();
+      if (serverConnection.live)
+        for (const known of server.log.slice(-3)) serverConnection.send({ type: 'event', event: known });
     }
   }
 
@@ -124,10 +126,10 @@ async function chaos(url: string, start: number) {
     // Everything that follows from a timer happens before the next timer.
     await turn();
     if (ended) break;
-    const state = `${doing}: ${server.newest()} recorded, ${connection.position} seen, ${server.lines.length} lines`;
+    const state = `${doing}: ${server.newest()} recorded, ${connection.position} seen, ${server.connections.length} connections`;
     assert.ok(clock.now < 2 * HOUR && clock.advanceToNext(), `no end after ${clock.now} ms, ${state}`);
   }
   await running;
   connection.close();
-  return { seen, resets, history, faults, connections: server.lines.length };
+  return { seen, resets, history, faults, connections: server.connections.length };
 }

@@ -8,11 +8,11 @@ import { StopEvents } from './connect.ts';
 import { events } from './iterate.ts';
 
 test('authenticates by the first frame and starts at the newest event', async (t) => {
-  const { server, connect, lines, saw, statusSeen } = await setUp(t);
+  const { server, connect, connections, saw, statusSeen } = await setUp(t);
   server.record(3);
   const connection = connect();
   assert.equal(connection.position, undefined);
-  await lines(1);
+  await connections(1);
   await statusSeen('live');
   assert.equal(server.last().path, '/v1/socket');
   assert.deepEqual(server.last().auth, { type: 'auth', token: 'token-1' });
@@ -23,19 +23,19 @@ test('authenticates by the first frame and starts at the newest event', async (t
 });
 
 test('with `after` hands over what was missed, then what is new', async (t) => {
-  const { server, connect, lines, saw } = await setUp(t);
+  const { server, connect, connections, saw } = await setUp(t);
   server.record(5);
   connect({ after: 2 });
-  await lines(1);
+  await connections(1);
   server.record(1);
   await saw([3, 4, 5, 6]);
 });
 
 test('events up to the position are dropped, whether seen here or before', async (t) => {
-  const { server, connect, lines, saw } = await setUp(t);
+  const { server, connect, connections, saw } = await setUp(t);
   server.log.push(event(1), event(2));
   const connection = connect({ after: 2 });
-  await lines(1);
+  await connections(1);
   for (const sequence of [1, 2]) server.last().send({ type: 'event', event: event(sequence) });
   server.record(2);
   for (const sequence of [4, 3, 4]) server.last().send({ type: 'event', event: event(sequence) });
@@ -46,34 +46,34 @@ test('events up to the position are dropped, whether seen here or before', async
 
 for (const [name, Socket] of Object.entries({ 'built-in': WebSocket, ws: WsSocket })) {
   test(`a gap is never skipped: it reconnects after the last good event (${name})`, async (t) => {
-    const { server, clock, connect, lines, saw, statusSeen } = await setUp(t, { WebSocket: Socket });
+    const { server, clock, connect, connections, saw, statusSeen } = await setUp(t, { WebSocket: Socket });
     connect({ after: 0 });
-    await lines(1);
+    await connections(1);
     server.record(1);
     server.log.push(event(2), event(3));
     for (const sequence of [3, 2]) server.last().send({ type: 'event', event: event(sequence) });
     await statusSeen('waiting');
-    await until('the line is closed', () => server.last().closed);
+    await until('the connection is closed', () => server.last().closed);
     await saw([1]);
     clock.advance(250);
-    await lines(2);
+    await connections(2);
     assert.equal(server.last().auth?.after, 1);
     await saw([1, 2, 3]);
   });
 }
 
 test('a sparse stream may leave sequences out', async (t) => {
-  const { server, connect, lines, saw } = await setUp(t, { sparse: true, after: 0 });
+  const { server, connect, connections, saw } = await setUp(t, { sparse: true, after: 0 });
   const connection = connect();
-  await lines(1);
+  await connections(1);
   for (const sequence of [2, 5, 5, 9]) server.last().send({ type: 'event', event: event(sequence) });
   await saw([2, 5, 9]);
   assert.equal(connection.position, 9);
-  assert.equal(server.lines.length, 1);
+  assert.equal(server.connections.length, 1);
 });
 
 test('handlers run one after another; one that throws is reported and its event not repeated', async (t) => {
-  const { server, clock, connect, lines, errors, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, errors, statusSeen } = await setUp(t);
   const log: string[] = [];
   const connection = connect({
     after: 0,
@@ -84,7 +84,7 @@ test('handlers run one after another; one that throws is reported and its event 
       if (sequence === 2) throw new Error('broken');
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(3);
   await until('the third has ended', () => log.length === 6);
   await until('the third counts', () => connection.position === 3);
@@ -93,12 +93,12 @@ test('handlers run one after another; one that throws is reported and its event 
   server.last().socket.terminate();
   await statusSeen('waiting');
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   assert.equal(server.last().auth?.after, 3);
 });
 
 test('too many waiting events drop the connection until the handler has caught up', async (t) => {
-  const { server, connect, lines, seen, statusSeen, clock } = await setUp(t);
+  const { server, connect, connections, seen, statusSeen, clock } = await setUp(t);
   let release = (): void => {};
   connect({
     after: 0,
@@ -108,23 +108,23 @@ test('too many waiting events drop the connection until the handler has caught u
       seen.push(sequence);
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(40);
   await statusSeen('waiting');
-  await until('the line is closed', () => server.lines[0]?.closed === true);
+  await until('the connection is closed', () => server.connections[0]?.closed === true);
   assert.equal(clock.pending, 0);
   release();
   await until('all are seen', () => seen.length >= 40);
   assert.deepEqual(seen, range(1, 40));
-  assert.equal(server.lines[1]?.auth?.after, 12);
+  assert.equal(server.connections[1]?.auth?.after, 12);
 });
 
 test('a lost position is told once, then live events follow', async (t) => {
-  const { server, connect, lines, saw, resets } = await setUp(t);
+  const { server, connect, connections, saw, resets } = await setUp(t);
   server.record(9);
   server.oldest = 5;
   const connection = connect({ after: 2 });
-  await lines(1);
+  await connections(1);
   server.record(2);
   await saw([10, 11]);
   assert.deepEqual(resets, [{ oldest: 5, sequence: 9 }]);
@@ -132,7 +132,7 @@ test('a lost position is told once, then live events follow', async (t) => {
 });
 
 test('live events wait until onReset is done, so it can catch up first', async (t) => {
-  const { server, connect, lines, seen, saw } = await setUp(t);
+  const { server, connect, connections, seen, saw } = await setUp(t);
   const frames: string[] = [];
   server.record(9);
   server.oldest = 5;
@@ -144,32 +144,32 @@ test('live events wait until onReset is done, so it can catch up first', async (
       seen.push(5, 6, 7, 8, 9);
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(1);
   server.last().send({ type: 'later' });
   await saw([5, 6, 7, 8, 9, 10]);
 });
 
 test('a position in the future is told, and an event known by its id is not handed over again', async (t) => {
-  const { server, clock, connect, lines, saw, resets, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, saw, resets, statusSeen } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
+  await connections(1);
   server.record(3);
   await saw([1, 2, 3]);
   server.last().socket.terminate();
   await statusSeen('waiting');
   server.log.length = 2; // this node is behind
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   server.record(2);
   await saw([1, 2, 3, 4]);
   assert.deepEqual(resets, [{ oldest: 1, sequence: 2 }]);
 });
 
 test('nonsense drops the connection; frames and events of a later version are passed over', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen, resets } = await setUp(t);
+  const { server, clock, connect, connections, saw, statusSeen, resets } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
+  await connections(1);
   server.last().send({ type: 'novelty' });
   server.last().send({ type: 'welcome', keepalive_seconds: 25, sequence: 7, oldest: 1, resumed: false, replayed: 0 });
   server.last().send({ type: 'event', event: { ...event(1), sequence: null } });
@@ -179,15 +179,15 @@ test('nonsense drops the connection; frames and events of a later version are pa
     server.last().socket.send(nonsense);
     await statusSeen('waiting', index + 1);
     clock.advance(10_000);
-    await lines(index + 2);
+    await connections(index + 2);
     await statusSeen('live', index + 2);
   }
-  server.onAuth = (line) => line.send({ type: 'event', event: event(2) });
+  server.onAuth = (connection) => connection.send({ type: 'event', event: event(2) });
   server.last().socket.terminate();
   await statusSeen('waiting', 5);
   clock.advance(10_000);
   await statusSeen('waiting', 6); // an event before the welcome
-  server.onAuth = (line) => line.welcome();
+  server.onAuth = (connection) => connection.welcome();
   clock.advance(30_000);
   server.record(1);
   await saw([1, 2]);
@@ -213,13 +213,13 @@ test('the token callback can hang, and can end it with StopEvents', async (t) =>
   answer('too late');
   // A connection made because of the late token would be on its way before this one.
   const probe = new WebSocket(server.url);
-  await until('a later connection has come', () => server.lines.length > 0);
+  await until('a later connection has come', () => server.connections.length > 0);
   probe.close();
-  assert.equal(server.lines.length, 1);
+  assert.equal(server.connections.length, 1);
 });
 
-test('close() drops what waits, stops the timers and closes the line', async (t) => {
-  const { server, clock, connect, lines, seen, statuses } = await setUp(t);
+test('close() drops what waits, stops the timers and closes the connection', async (t) => {
+  const { server, clock, connect, connections, seen, statuses } = await setUp(t);
   let arrived = false;
   const connection = connect({
     after: 0,
@@ -232,10 +232,10 @@ test('close() drops what waits, stops the timers and closes the line', async (t)
       connection.close();
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(5);
   server.last().send({ type: 'later' });
-  await until('the line is closed', () => server.lines[0]?.closed === true);
+  await until('the connection is closed', () => server.connections[0]?.closed === true);
   assert.equal(connection.position, 1);
   assert.deepEqual(seen, [1]);
   assert.equal(clock.pending, 0);
@@ -244,7 +244,7 @@ test('close() drops what waits, stops the timers and closes the line', async (t)
 
 for (const moment of ['live', 'waiting', 'connecting']) {
   test(`close() at the moment of being told '${moment}' is the end`, async (t) => {
-    const { server, clock, connect, lines, seen, resets, statusSeen, statuses } = await setUp(t);
+    const { server, clock, connect, connections, seen, resets, statusSeen, statuses } = await setUp(t);
     server.record(3);
     server.oldest = 3;
     let armed = false;
@@ -255,7 +255,7 @@ for (const moment of ['live', 'waiting', 'connecting']) {
         if (armed && status === moment) connection.close();
       },
     });
-    await lines(1);
+    await connections(1);
     await statusSeen('live');
     server.oldest = 9; // whoever resumes now is reset
     armed = true;
@@ -263,11 +263,11 @@ for (const moment of ['live', 'waiting', 'connecting']) {
     await statusSeen('waiting');
     clock.advance(250);
     await statusSeen('closed');
-    await until('all lines are closed', () => server.lines.every((line) => line.closed));
+    await until('all connections are closed', () => server.connections.every((connection) => connection.closed));
     assert.equal(clock.pending, 0);
     assert.deepEqual([seen, resets], [[3], []]);
     assert.equal(statuses.at(-1)?.[0], 'closed');
-    assert.equal(server.lines.length, moment === 'live' ? 2 : 1);
+    assert.equal(server.connections.length, moment === 'live' ? 2 : 1);
   });
 }
 
@@ -280,11 +280,11 @@ test('events() yields them in a loop and closes the connection when the loop is 
     if (sequence === 4) break;
   }
   assert.deepEqual(seen, [2, 3, 4]);
-  await until('the line is closed', () => server.last().closed);
+  await until('the connection is closed', () => server.last().closed);
 
-  server.onAuth = (line) => {
-    line.welcome();
-    line.socket.close(4403);
+  server.onAuth = (connection) => {
+    connection.welcome();
+    connection.socket.close(4403);
   };
   for await (const { sequence } of events({ url: server.url, token: () => 'token', after: 3, timer: clock.timer })) {
     seen.push(sequence);
@@ -294,7 +294,7 @@ test('events() yields them in a loop and closes the connection when the loop is 
 
 test('frames beside the events are told by their type, and harm nothing when the listener throws', async (t) => {
   const frames: string[] = [];
-  const { server, connect, lines, saw } = await setUp(t);
+  const { server, connect, connections, saw } = await setUp(t);
   connect({
     after: 0,
     onError: () => {},
@@ -303,7 +303,7 @@ test('frames beside the events are told by their type, and harm nothing when the
       throw new Error('listener');
     },
   });
-  await lines(1);
+  await connections(1);
   server.last().send({ type: 'overlay' });
   server.record(1);
   await saw([1]);

@@ -2,7 +2,14 @@ import type { CloseCode, StreamEvent } from '../types.ts';
 import { asFrame, type Frame } from './frames.ts';
 import { sseTransport } from './sse.ts';
 import { type Transport, webSocketTransport } from './transport.ts';
-import type { Connection, ConnectOptions, Delivery, EventConnection, EventsStatus, StatusDetail } from './types.ts';
+import type {
+  ConnectOptions,
+  EventConnection,
+  EventsStatus,
+  QueuedItem,
+  StatusDetail,
+  StreamConnection,
+} from './types.ts';
 
 /**
  * The event stream of one creator, for browsers and Node. Invariants:
@@ -43,8 +50,8 @@ export function connectEvents(options: ConnectOptions): EventConnection {
   let stopped = false;
   let paused = false; // the queue was full; no connection until it is empty
 
-  let active: Connection | undefined; // welcomed
-  let opening: Connection | undefined; // not welcomed yet; exists beside `active` while the server moves the client
+  let active: StreamConnection | undefined; // welcomed
+  let opening: StreamConnection | undefined; // not welcomed yet; exists beside `active` while the server moves the client
   let cancelRetry: (() => void) | undefined;
   let failures = 0;
   let tokenRefused = false; // the last connection was closed with 4401
@@ -54,7 +61,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
   let received = options.after;
   let position = options.after;
   let delivering = false;
-  const queue: Delivery[] = [];
+  const queue: QueuedItem[] = [];
   const recentIds = new Set<string>();
 
   // --- connections
@@ -63,7 +70,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     cancelRetry = undefined;
     if (!active) setStatus('connecting', {});
     if (stopped) return;
-    const connection: Connection = { closed: false, welcomed: false, silenceMs: CONNECT_TIMEOUT_MS };
+    const connection: StreamConnection = { closed: false, welcomed: false, silenceMs: CONNECT_TIMEOUT_MS };
     opening = connection;
     restartSilenceTimer(connection);
     start(connection).catch((error) => {
@@ -73,12 +80,12 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     });
   }
 
-  async function start(connection: Connection): Promise<void> {
+  async function start(connection: StreamConnection): Promise<void> {
     const current = token ?? (await options.token(tokenRefused ? lastToken : undefined));
     if (connection.closed) return;
     token = lastToken = current;
     const { url, protocol } = options;
-    connection.line = transport(
+    connection.handle = transport(
       { url, token: current, after: received, protocol },
       {
         onFrame: (frame) => {
@@ -87,22 +94,22 @@ export function connectEvents(options: ConnectOptions): EventConnection {
         onClose: (detail) => onLost(connection, detail),
       },
     );
-    if (connection.closed) connection.line.close();
+    if (connection.closed) connection.handle.close();
   }
 
-  function restartSilenceTimer(connection: Connection): void {
+  function restartSilenceTimer(connection: StreamConnection): void {
     connection.stopSilenceTimer?.();
     connection.stopSilenceTimer = timer(connection.silenceMs, () =>
       onLost(connection, { error: new Error('the connection went silent') }),
     );
   }
 
-  function closeConnection(connection: Connection | undefined): void {
+  function closeConnection(connection: StreamConnection | undefined): void {
     if (!connection || connection.closed) return;
     connection.closed = true;
     connection.stopSilenceTimer?.();
     connection.stopStableTimer?.();
-    connection.line?.close();
+    connection.handle?.close();
     if (connection === active) active = undefined;
     if (connection === opening) opening = undefined;
   }
@@ -114,7 +121,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     cancelRetry = undefined;
   }
 
-  function onLost(connection: Connection, detail: StatusDetail): void {
+  function onLost(connection: StreamConnection, detail: StatusDetail): void {
     if (connection.closed) return;
     closeConnection(connection);
     if (!connection.welcomed) token = undefined;
@@ -146,7 +153,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
 
   // --- frames
 
-  function receive(connection: Connection, value: unknown): void {
+  function receive(connection: StreamConnection, value: unknown): void {
     const frame = asFrame(value);
     if (!frame || (frame.type === 'event' && !connection.welcomed)) {
       onLost(connection, { error: new Error('the server sent a frame that makes no sense') });
@@ -162,7 +169,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     }
   }
 
-  function welcome(connection: Connection, frame: Frame & { type: 'welcome' }): void {
+  function welcome(connection: StreamConnection, frame: Frame & { type: 'welcome' }): void {
     // The new connection resumes after the last event received, so it brings whatever the old one did not.
     if (active !== connection) closeConnection(active);
     if (opening === connection) opening = undefined;
@@ -183,7 +190,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     }
   }
 
-  function accept(connection: Connection, event: StreamEvent): void {
+  function accept(connection: StreamConnection, event: StreamEvent): void {
     const last = received ?? 0;
     if (event.sequence <= last) return;
     if (event.sequence > last + 1 && !options.sparse) {
@@ -200,8 +207,8 @@ export function connectEvents(options: ConnectOptions): EventConnection {
 
   // --- delivery
 
-  function enqueue(delivery: Delivery): void {
-    queue.push(delivery);
+  function enqueue(item: QueuedItem): void {
+    queue.push(item);
     void deliverAll();
   }
 
@@ -215,7 +222,7 @@ export function connectEvents(options: ConnectOptions): EventConnection {
     open();
   }
 
-  async function deliver(next: Delivery): Promise<void> {
+  async function deliver(next: QueuedItem): Promise<void> {
     if ('end' in next) return setStatus('ended', next.end);
     try {
       if ('reset' in next) await options.onReset?.(next.reset);

@@ -5,9 +5,9 @@ import { range, setUp } from '../../test/socket-setup.ts';
 import { until } from '../../test/until.ts';
 
 test('a cut is resumed soon, with the same token and after the last event', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen, lastWait } = await setUp(t);
+  const { server, clock, connect, connections, saw, statusSeen, lastWait } = await setUp(t);
   connect();
-  await lines(1);
+  await connections(1);
   server.record(2);
   await saw([1, 2]);
   server.last().socket.terminate();
@@ -15,13 +15,13 @@ test('a cut is resumed soon, with the same token and after the last event', asyn
   await statusSeen('waiting');
   assert.deepEqual(lastWait(), { code: 1006, retryMs: 250 });
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   assert.deepEqual(server.last().auth, { type: 'auth', token: 'token-1', after: 2 });
   await saw([1, 2, 3, 4, 5]);
 });
 
-test('a silent line is dropped after twice the keepalive, a kept one is not', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
+test('a silent connection is dropped after twice the keepalive, a kept one is not', async (t) => {
+  const { server, clock, connect, connections, saw, statusSeen } = await setUp(t);
   let keepalives = 0;
   class Counting extends WebSocket {
     constructor(url: string) {
@@ -32,14 +32,14 @@ test('a silent line is dropped after twice the keepalive, a kept one is not', as
     }
   }
   const connection = connect({ after: 0, WebSocket: Counting });
-  await lines(1);
+  await connections(1);
   await statusSeen('live');
   for (const count of [1, 2, 3]) {
     clock.advance(49_000);
     server.last().send({ type: 'keepalive' });
     await until('the keepalive is heard', () => keepalives === count);
   }
-  assert.equal(server.lines.length, 1);
+  assert.equal(server.connections.length, 1);
   server.last().live = false; // the network swallows everything from here on
   server.record(1);
   clock.advance(49_999);
@@ -47,33 +47,33 @@ test('a silent line is dropped after twice the keepalive, a kept one is not', as
   clock.advance(1);
   await statusSeen('waiting');
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   await saw([1]);
 });
 
 test('an attempt that is not welcomed in time is given up, and its token with it', async (t) => {
-  const { server, clock, connect, lines, statusSeen } = await setUp(t, { WebSocket: WsSocket });
+  const { server, clock, connect, connections, statusSeen } = await setUp(t, { WebSocket: WsSocket });
   server.onAuth = () => {};
   const connection = connect({ after: 0 });
-  await until('it has authenticated', () => server.lines[0]?.auth !== undefined);
+  await until('it has authenticated', () => server.connections[0]?.auth !== undefined);
   clock.advance(29_999);
   assert.equal(connection.status, 'connecting');
   clock.advance(1);
   server.last().welcome(); // too late
-  await until('the line is closed', () => server.last().closed);
+  await until('the connection is closed', () => server.last().closed);
   assert.equal(connection.status, 'waiting');
   await statusSeen('waiting');
-  server.onAuth = (line) => line.welcome();
+  server.onAuth = (connection) => connection.welcome();
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   assert.equal(server.last().auth?.token, 'token-2');
 });
 
 test('a reconnect frame moves the connection without a lost or doubled event', async (t) => {
-  const { server, clock, connect, lines, saw, statuses } = await setUp(t);
+  const { server, clock, connect, connections, saw, statuses } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
-  const [old] = server.lines;
+  await connections(1);
+  const [old] = server.connections;
   assert.ok(old);
   server.record(1);
   await saw([1]);
@@ -82,10 +82,10 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
   server.record(1);
   await saw([1, 2]);
   clock.advance(699);
-  assert.equal(server.lines.length, 1);
+  assert.equal(server.connections.length, 1);
   server.onAuth = () => {}; // the new node is slow to welcome
   clock.advance(1);
-  await until('the new line has authenticated', () => server.lines[1]?.auth !== undefined);
+  await until('the new connection has authenticated', () => server.connections[1]?.auth !== undefined);
   server.record(2);
   await saw([1, 2, 3, 4]);
   assert.equal(old.closed, false);
@@ -93,9 +93,9 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
   server.last().welcome();
   server.record(2);
   await saw([1, 2, 3, 4, 5, 6]);
-  await until('the old line is closed', () => old.closed);
+  await until('the old connection is closed', () => old.closed);
   assert.equal(server.last().auth?.after, 2);
-  assert.equal(server.lines.length, 2);
+  assert.equal(server.connections.length, 2);
   assert.deepEqual(
     statuses.map(([name]) => name),
     ['connecting', 'live', 'live'],
@@ -103,48 +103,48 @@ test('a reconnect frame moves the connection without a lost or doubled event', a
 });
 
 test('when the old connection ends before the new one is welcomed, there is still one new one', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, saw, statusSeen } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
+  await connections(1);
   await statusSeen('live');
-  const [old] = server.lines;
+  const [old] = server.connections;
   assert.ok(old);
   server.onAuth = () => {};
   old.send({ type: 'reconnect', after_ms: 90_000 });
   server.record(1);
   await saw([1]);
   clock.advance(25_000); // no later than the server keeps the old one
-  await until('the new line has authenticated', () => server.lines[1]?.auth !== undefined);
+  await until('the new connection has authenticated', () => server.connections[1]?.auth !== undefined);
   const timers = clock.pending;
   old.socket.close(1012);
-  await until('the end of the old line is noticed', () => clock.pending < timers);
+  await until('the end of the old connection is noticed', () => clock.pending < timers);
   clock.advance(5000);
   server.record(1);
   server.last().welcome();
   await saw([1, 2]);
-  assert.equal(server.lines.length, 2);
+  assert.equal(server.connections.length, 2);
 });
 
 test('while the new connection fails the old one goes on, and its end hurries nothing twice', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, saw, statusSeen } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
-  const [old] = server.lines;
+  await connections(1);
+  const [old] = server.connections;
   assert.ok(old);
-  server.onAuth = (line) => line.socket.close(1012);
+  server.onAuth = (connection) => connection.socket.close(1012);
   old.send({ type: 'reconnect', after_ms: 100 });
   server.record(1);
   await saw([1]);
   clock.advance(100);
-  await until('the new line was refused', () => server.lines[1]?.closed === true);
+  await until('the new connection was refused', () => server.connections[1]?.closed === true);
   server.record(1);
   await saw([1, 2]);
-  server.onAuth = (line) => line.welcome();
+  server.onAuth = (connection) => connection.welcome();
   old.socket.close(1012);
   server.record(1);
   await statusSeen('waiting');
   clock.advance(1000);
-  await lines(3);
+  await connections(3);
   await saw([1, 2, 3]);
 });
 
@@ -157,9 +157,9 @@ for (const { code, wait } of [
   { code: 4429, wait: 45_000 },
 ]) {
   test(`close code ${code} is resumed after ${wait} ms of back-off`, async (t) => {
-    const { server, clock, connect, lines, saw, statusSeen, lastWait } = await setUp(t);
+    const { server, clock, connect, connections, saw, statusSeen, lastWait } = await setUp(t);
     const connection = connect({ after: 0 });
-    await lines(1);
+    await connections(1);
     server.record(1);
     await saw([1]);
     server.last().socket.close(code);
@@ -169,13 +169,13 @@ for (const { code, wait } of [
     clock.advance(wait - 1);
     assert.equal(connection.status, 'waiting');
     clock.advance(1);
-    await lines(2);
+    await connections(2);
     await saw([1, 2]);
   });
 }
 
 test('a reconnection asks for what follows the last received event, though its handler still runs', async (t) => {
-  const { server, clock, connect, lines, seen, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, seen, statusSeen } = await setUp(t);
   let release = (): void => {};
   const connection = connect({
     after: 0,
@@ -184,12 +184,12 @@ test('a reconnection asks for what follows the last received event, though its h
       seen.push(sequence);
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(3);
   server.last().socket.close(1012);
   await statusSeen('waiting');
   clock.advance(250);
-  await lines(2);
+  await connections(2);
   assert.equal(server.last().auth?.after, 3);
   assert.equal(connection.position, 0);
   release();
@@ -199,21 +199,22 @@ test('a reconnection asks for what follows the last received event, though its h
 });
 
 test('4401 fetches a new token at once, and backs off when refused again', async (t) => {
-  const { server, clock, connect, lines, saw, statusSeen, statuses } = await setUp(t);
+  const { server, clock, connect, connections, saw, statusSeen, statuses } = await setUp(t);
   connect({ after: 0 });
-  await lines(1);
+  await connections(1);
   server.last().socket.terminate();
   await statusSeen('waiting');
-  server.onAuth = (line) => (line.auth?.token === 'token-4' ? line.welcome() : line.socket.close(4401));
+  server.onAuth = (connection) =>
+    connection.auth?.token === 'token-4' ? connection.welcome() : connection.socket.close(4401);
   for (const times of [2, 3, 4]) {
     clock.advance(statuses.at(-1)?.[1].retryMs ?? 0);
     await statusSeen('waiting', times);
   }
   clock.advance(10_000);
-  await lines(5);
+  await connections(5);
   await statusSeen('live', 2);
   assert.deepEqual(
-    server.lines.map((line) => line.auth?.token),
+    server.connections.map((connection) => connection.auth?.token),
     ['token-1', 'token-1', 'token-2', 'token-3', 'token-4'],
   );
   const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
@@ -222,14 +223,14 @@ test('4401 fetches a new token at once, and backs off when refused again', async
   server.last().socket.close(4401);
   await statusSeen('waiting', 5);
   assert.equal(statuses.at(-1)?.[1].retryMs, 0);
-  server.onAuth = (line) => line.welcome();
+  server.onAuth = (connection) => connection.welcome();
   clock.advance(0);
   server.record(1);
   await saw([1]);
 });
 
 test('4403 ends it for good, after what had arrived before was handed over', async (t) => {
-  const { server, clock, connect, lines, statuses, statusSeen } = await setUp(t);
+  const { server, clock, connect, connections, statuses, statusSeen } = await setUp(t);
   const done: number[] = [];
   let release = (): void => {};
   const connection = connect({
@@ -239,7 +240,7 @@ test('4403 ends it for good, after what had arrived before was handed over', asy
       done.push(sequence);
     },
   });
-  await lines(1);
+  await connections(1);
   server.record(2);
   server.last().socket.close(4403);
   await until('the timers are gone', () => clock.pending === 0);
@@ -254,7 +255,7 @@ test('4403 ends it for good, after what had arrived before was handed over', asy
 });
 
 test('back-off doubles up to 30 seconds and is forgotten after a stable connection', async (t) => {
-  const { server, clock, connect, lines, statusSeen, statuses, lastWait } = await setUp(t, { random: () => 1 });
+  const { server, clock, connect, connections, statusSeen, statuses, lastWait } = await setUp(t, { random: () => 1 });
   let down = true;
   const token = async () => {
     if (down) throw new Error('down');
@@ -268,14 +269,14 @@ test('back-off doubles up to 30 seconds and is forgotten after a stable connecti
   }
   const waits = statuses.filter(([name]) => name === 'waiting').map(([, { retryMs }]) => retryMs);
   assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
-  await lines(1);
+  await connections(1);
   await statusSeen('live');
   clock.advance(9999);
   server.last().socket.terminate();
   await statusSeen('waiting', 10);
   assert.equal(lastWait()?.retryMs, 30_000);
   clock.advance(30_000);
-  await lines(2);
+  await connections(2);
   await statusSeen('live', 2);
   clock.advance(10_000);
   server.last().socket.terminate();

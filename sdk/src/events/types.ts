@@ -56,8 +56,8 @@ export type EventConnection = {
 };
 
 /** One connection and its state. */
-export type Connection = {
-  line?: { close(): void };
+export type StreamConnection = {
+  handle?: { close(): void };
   closed: boolean;
   welcomed: boolean;
   /** A connection that is silent for this long is dead, whatever the network says. */
@@ -66,4 +66,4 @@ export type Connection = {
   stopStableTimer?: () => void;
 };
 
-export type Delivery = { event: StreamEvent } | { reset: Reset } | { end: StatusDetail };
+export type QueuedItem = { event: StreamEvent } | { reset: Reset } | { end: StatusDetail };

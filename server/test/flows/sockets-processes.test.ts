@@ -101,7 +101,7 @@ test(`${creators * each} sockets idle on one process; a SIGTERM moves them all w
   for (const { subscriber } of clients) {
     assert.deepEqual(subscriber.sequences, range(1, rounds));
     assert.equal(subscriber.resets, 0);
-    assert.equal(subscriber.lines, 2, 'one connection to each process');
+    assert.equal(subscriber.connections, 2, 'one connection to each process');
   }
   t.diagnostic(`${clients.length} sockets moved, ${rounds} events each`);
 });

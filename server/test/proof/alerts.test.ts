@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { skipWithoutPrometheus } from '../prometheus.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { runNormalLoad, normalLoadText } from './alerts.ts';
+import { normalLoadText, runNormalLoad } from './alerts.ts';
 import { smallSize } from './mixed.ts';
 import { createScope } from './scope.ts';
 import type { Shape } from './servers.ts';

@@ -172,7 +172,11 @@ async function restartSockets(subscriptions: readonly Subscription[], goesOn: ()
   }
 }
 
-async function showProgress(progress: (text: string) => void, goesOn: () => boolean, text: () => string): Promise<void> {
+async function showProgress(
+  progress: (text: string) => void,
+  goesOn: () => boolean,
+  text: () => string,
+): Promise<void> {
   while (goesOn()) {
     progress(text());
     await sleep(1_000);
