@@ -14,8 +14,8 @@ interface Family {
   ended: boolean;
 }
 
-/** What a test changes on the way of one request: throw for a lost one, return another response for a changed one. */
-export type Way = (path: string, arrive: () => Promise<Response>) => Promise<Response>;
+/** Changes one request or its response: throws for a lost one, or returns another response. */
+export type Interceptor = (path: string, arrive: () => Promise<Response>) => Promise<Response>;
 
 /**
  * The OAuth endpoints as the contract has them, in memory, behind a `fetch` that a test can disturb. The real server is
@@ -27,7 +27,7 @@ export function tokenServer({ issuer = 'https://auth.example' } = {}) {
   const codes = new Map<string, { creatorId: string; challenge: string }>();
   const log: { path: string; fields: Record<string, string>; key: string | null; error: string | null }[] = [];
   let made = 0;
-  let way: Way = (_, arrive) => arrive();
+  let intercept: Interceptor = (_, arrive) => arrive();
   let device: string[] = [];
 
   const answer = (status: number, body: object, headers: Record<string, string> = {}) =>
@@ -115,7 +115,7 @@ export function tokenServer({ issuer = 'https://auth.example' } = {}) {
 
   const send: typeof fetch = async (input, init = {}) => {
     const { pathname } = new URL(String(input));
-    return way(pathname, () => serve(pathname, init));
+    return intercept(pathname, () => serve(pathname, init));
   };
 
   return {
@@ -124,8 +124,8 @@ export function tokenServer({ issuer = 'https://auth.example' } = {}) {
     issuer,
     /** The requests to the token endpoint that were refreshes. */
     refreshes: () => log.filter(({ fields }) => fields.grant_type === 'refresh_token'),
-    disturb(next: Way | null) {
-      way = next ?? ((_, arrive) => arrive());
+    disturb(next: Interceptor | null) {
+      intercept = next ?? ((_, arrive) => arrive());
     },
     /** The answers of the next polls of a device; then it is approved. */
     answerDevice(steps: string[]) {

@@ -1,8 +1,8 @@
 import { type NamjaiError, ReauthorizationRequired } from '../error.ts';
+import type { TokenSet } from './endpoints.ts';
 import { OAuthError } from './errors.ts';
 import { type Connection, createRefresh, type Entry, type RefreshOptions } from './refresh.ts';
 import { repeat } from './repeat.ts';
-import type { TokenSet } from './server.ts';
 
 /**
  * The connected creators of an app, in its store: one entry each, which holds the token pair and the refresh that is
@@ -21,7 +21,7 @@ const MAX_WAIT_MS = 60_000;
 const MAX_POLL_MS = 250;
 
 export function createConnections(options: ConnectionsOptions) {
-  const { sealed, server, now, sleep, random } = options;
+  const { sealed, endpoints, now, sleep, random } = options;
   const refresh = createRefresh(options);
   const inFlight = new Map<string, Promise<string>>();
 
@@ -82,7 +82,7 @@ export function createConnections(options: ConnectionsOptions) {
       const name = keyOf(creatorId);
       for (let entry = await load(name); entry; entry = await load(name)) {
         const { connection, raw } = entry;
-        await repeat(options, () => server.revoke(connection.refreshToken));
+        await repeat(options, () => endpoints.revoke(connection.refreshToken));
         // A pair that was stored meanwhile is revoked too, before its entry is removed.
         if ((await sealed.write(name, { ...connection, refresh: null, endedAt: now() }, raw)) === undefined) continue;
         return sealed.remove(name);

@@ -2,9 +2,9 @@ import { type Client, createClient } from '../client.ts';
 import { NamjaiError, ReauthorizationRequired } from '../error.ts';
 import { createConnections } from './connections.ts';
 import { authorizeDevice, type DeviceOptions } from './device.ts';
+import { createEndpoints } from './endpoints.ts';
 import { repeat } from './repeat.ts';
 import { createSealedStore, type EncryptionKey } from './sealed-store.ts';
-import { createServer } from './server.ts';
 import { createSignIn } from './sign-in.ts';
 import type { Store } from './store.ts';
 
@@ -76,11 +76,11 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
   const sleep = options.sleep ?? ((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
   const sealed = createSealedStore(options.store, options.encryptionKey);
-  const server = createServer({ baseUrl, clientId, clientSecret, timeoutMs, fetch: send, now });
+  const endpoints = createEndpoints({ baseUrl, clientId, clientSecret, timeoutMs, fetch: send, now });
   // Apps of several servers can share a store: the tokens of one server are never sent to another.
   const namespace = `${new URL(baseUrl).host}/${clientId}`;
   const repeating = { retries, sleep, random };
-  const connections = createConnections({ sealed, server, namespace, timeoutMs, now, ...repeating });
+  const connections = createConnections({ sealed, endpoints, namespace, timeoutMs, now, ...repeating });
 
   function signIn() {
     if (!redirectUri) throw new TypeError('redirectUri is missing');
@@ -108,7 +108,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
   return {
     async authorize(sessionId) {
       const { begin } = signIn();
-      const metadata = await repeat(repeating, server.metadata);
+      const metadata = await repeat(repeating, endpoints.metadata);
       return { url: (await begin(sessionId, metadata)).href };
     },
 
@@ -116,12 +116,12 @@ export function createOAuth(options: OAuthOptions): OAuth {
       const { finish, redirectUri } = signIn();
       const { code, verifier } = await finish(sessionId, url);
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
-      return connections.add(await repeat(repeating, () => server.token(fields)));
+      return connections.add(await repeat(repeating, () => endpoints.token(fields)));
     },
 
     adopt: async ({ accessToken, refreshToken, expiresIn, scope }) =>
       connections.add(
-        server.read({ access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, scope }),
+        endpoints.read({ access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, scope }),
       ),
 
     as: (creatorId) =>
@@ -133,7 +133,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
         retries: options.retries,
       }),
 
-    device: async (device) => connections.add(await authorizeDevice({ server, scope, now, sleep }, device)),
+    device: async (device) => connections.add(await authorizeDevice({ endpoints, scope, now, sleep }, device)),
 
     disconnect: (creatorId) => connections.remove(creatorId),
   };

@@ -1,5 +1,5 @@
+import { type OAuthEndpoints, type TokenSet, TransientFailure, textOf } from './endpoints.ts';
 import { DeviceCodeExpired, OAuthError } from './errors.ts';
-import { type Server, type TokenSet, TransientFailure, textOf } from './server.ts';
 
 /** What to show: the address and the code, or `verificationUriComplete` as a QR code. */
 export interface DeviceCode {
@@ -17,7 +17,7 @@ export interface DeviceOptions {
 }
 
 interface DeviceParts {
-  readonly server: Server;
+  readonly endpoints: OAuthEndpoints;
   readonly scope: string;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -27,9 +27,9 @@ const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** RFC 8628: shows a code, then asks at the server's interval until the creator has decided. */
 export async function authorizeDevice(parts: DeviceParts, { onCode, signal }: DeviceOptions): Promise<TokenSet> {
-  const { server, now } = parts;
+  const { endpoints, now } = parts;
   signal?.throwIfAborted();
-  const answer = await server.deviceAuthorization(parts.scope).catch(throwError);
+  const answer = await endpoints.deviceAuthorization(parts.scope).catch(throwError);
   const expiresIn = Number(answer.expires_in);
   const deviceCode = textOf(answer, 'device_code');
   if (!deviceCode || !(expiresIn > 0)) throw new OAuthError('unknown_error', 'The device response is incomplete.');
@@ -45,7 +45,7 @@ export async function authorizeDevice(parts: DeviceParts, { onCode, signal }: De
   for (;;) {
     await abortable(parts.sleep(wait), signal);
     try {
-      return await abortable(server.token({ grant_type: GRANT_TYPE, device_code: deviceCode }), signal);
+      return await abortable(endpoints.token({ grant_type: GRANT_TYPE, device_code: deviceCode }), signal);
     } catch (error) {
       if (now() >= deadline) throw new DeviceCodeExpired();
       if (error instanceof TransientFailure) wait = Math.max(interval, error.waitMs ?? Math.min(2 * wait, 60_000));

@@ -1,7 +1,7 @@
+import { type OAuthEndpoints, type TokenSet, TransientFailure } from './endpoints.ts';
 import { OAuthError } from './errors.ts';
 import { type RepeatOptions, repeat } from './repeat.ts';
 import type { SealedStore } from './sealed-store.ts';
-import { type Server, type TokenSet, TransientFailure } from './server.ts';
 
 /**
  * One refresh of a connection, however many processes want it. A refresh token works once, and using a replaced one ends
@@ -52,7 +52,7 @@ interface PendingRefresh extends RefreshRequest {
 
 export interface RefreshOptions extends RepeatOptions {
   readonly sealed: SealedStore;
-  readonly server: Server;
+  readonly endpoints: OAuthEndpoints;
   readonly timeoutMs: number;
   readonly now: () => number;
 }
@@ -72,7 +72,7 @@ const MAX_RENEWALS = 3;
 const REPEATABLE_MS = 20 * 3_600_000;
 
 export function createRefresh(options: RefreshOptions) {
-  const { sealed, server, timeoutMs, now } = options;
+  const { sealed, endpoints, timeoutMs, now } = options;
   const leaseMs = LEASE * timeoutMs;
   const sendWithinMs = (leaseMs - timeoutMs) / 2;
 
@@ -115,7 +115,7 @@ export function createRefresh(options: RefreshOptions) {
       }
       try {
         const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
-        return await server.token(fields, { 'idempotency-key': key });
+        return await endpoints.token(fields, { 'idempotency-key': key });
       } catch (failure) {
         if (failure instanceof TransientFailure) unanswered ||= failure.unanswered;
         throw failure;

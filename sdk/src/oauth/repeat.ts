@@ -1,4 +1,4 @@
-import { TransientFailure } from './server.ts';
+import { TransientFailure } from './endpoints.ts';
 
 export interface RepeatOptions {
   readonly retries: number;

@@ -1,7 +1,7 @@
 import { randomText, sameText, sha256 } from './encoding.ts';
+import type { Metadata } from './endpoints.ts';
 import { OAuthError, oauthError } from './errors.ts';
 import type { SealedStore } from './sealed-store.ts';
-import type { Metadata } from './server.ts';
 import { SESSION_PREFIX } from './store.ts';
 
 /**

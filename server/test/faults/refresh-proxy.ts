@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What becomes of a refresh on its way. */
-export type RefreshWay = {
+/** What a test does while a refresh passes. */
+export type RefreshHooks = {
   /** The request is here, and has not been passed on. */
   readonly request?: () => void;
   /** The answer is here. `false`: it is cut off. */
@@ -12,13 +12,13 @@ export type RefreshWay = {
 };
 
 /** A TCP proxy that sees refreshes, and answers of the kind that must not come. */
-export async function startRefreshProxy(port: number, onRefresh: () => RefreshWay) {
+export async function startRefreshProxy(port: number, onRefresh: () => RefreshHooks) {
   const sockets = new Set<Socket>();
   const seen = { refreshes: 0, invalidGrants: 0 };
 
   const server = createServer((client) => {
     const upstream = connect({ port, host: 'localhost' });
-    let way: RefreshWay | undefined;
+    let hooks: RefreshHooks | undefined;
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -33,15 +33,15 @@ export async function startRefreshProxy(port: number, onRefresh: () => RefreshWa
     client.on('data', (chunk) => {
       if (chunk.includes('grant_type=refresh_token')) {
         seen.refreshes += 1;
-        way = onRefresh();
-        way.request?.();
+        hooks = onRefresh();
+        hooks.request?.();
       }
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
       if (chunk.includes('invalid_grant')) seen.invalidGrants += 1;
-      const current = way;
-      way = undefined;
+      const current = hooks;
+      hooks = undefined;
       if (current?.answer?.() === false) return void client.destroy();
       client.write(chunk, () => current?.passed?.());
     });

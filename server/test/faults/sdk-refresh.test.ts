@@ -13,7 +13,7 @@ import { buildApp } from '../build-app.ts';
 import { makeApp, makeCreator } from '../factories.ts';
 import { freePort } from '../free-port.ts';
 import { approve, redirectUri } from '../oauth.ts';
-import { type RefreshWay, startRefreshProxy } from './refresh-proxy.ts';
+import { type RefreshHooks, startRefreshProxy } from './refresh-proxy.ts';
 
 /** 200 calls of four processes with one expired token, and what may happen meanwhile. */
 const processes = 4;
@@ -25,7 +25,7 @@ const program = fileURLToPath(new URL('./sdk-app.ts', import.meta.url));
 interface Setup {
   /** How long a request of the apps may take. */
   readonly timeoutMs: number;
-  readonly onRefresh: (index: number) => RefreshWay;
+  readonly onRefresh: (index: number) => RefreshHooks;
 }
 
 async function start(t: Pick<TestContext, 'after'>, { timeoutMs, onRefresh }: Setup) {

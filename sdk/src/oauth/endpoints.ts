@@ -7,7 +7,7 @@ import { OAuthError, oauthError } from './errors.ts';
  * part of a response: it could be part of a token.
  */
 
-export interface ServerOptions {
+export interface OAuthEndpointsOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
@@ -46,12 +46,12 @@ export class TransientFailure extends Error {
   }
 }
 
-export type Server = ReturnType<typeof createServer>;
+export type OAuthEndpoints = ReturnType<typeof createEndpoints>;
 
 const METADATA_MS = 600_000;
 const MAX_MARGIN_MS = 30_000;
 
-export function createServer(options: ServerOptions) {
+export function createEndpoints(options: OAuthEndpointsOptions) {
   const { clientId, clientSecret, timeoutMs, now } = options;
   const base = secureUrl('baseUrl', options.baseUrl);
   let known: { metadata: Metadata; until: number } | undefined;
