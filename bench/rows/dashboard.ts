@@ -8,8 +8,8 @@ import { startNamjai } from '../lib/namjai.ts';
 import { atMost, type Row } from '../lib/row.ts';
 import { longHistories } from '../lib/seeded.ts';
 
-/** A creator may look at the dashboard 300 times a minute. */
-const looksPerMinute = 300;
+/** A creator may request the dashboard so often. */
+const requestsPerMinute = 300;
 
 export const dashboard: Row = {
   name: 'dashboard',
@@ -37,7 +37,7 @@ export const dashboard: Row = {
   },
 };
 
-/** A server with eleven creators, whose dashboards are looked at in turn. */
+/** A server with eleven creators, whose dashboards are requested in turn. */
 async function sideOf(bench: Bench, load: Load, tips: number) {
   const { env, people } = await longHistories(bench, tips);
   const requests = await withStore(env, (runtime) =>
@@ -50,7 +50,7 @@ async function sideOf(bench: Bench, load: Load, tips: number) {
   await answer.text();
   const firstMs = performance.now() - begun;
   const runs = bench.rounds + (bench.profiles ? 2 : 1);
-  const room = Math.floor(((looksPerMinute - 2) * people.length) / runs);
+  const room = Math.floor(((requestsPerMinute - 2) * people.length) / runs);
   const spec = { kind: 'list', port, requests, connections: 16, status: 200 } as const;
   return { side: await load.side(`${tips.toLocaleString('en')} tips`, child, spec, room), firstMs };
 }

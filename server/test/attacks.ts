@@ -67,7 +67,7 @@ export async function acknowledgements(runtime: Runtime): Requests {
   }));
 }
 
-/** 39: pings, retries and replays of an app that has sent so many deliveries to a receiver, and looks at them. */
+/** 39: pings, retries and replays of an app that has sent so many deliveries to a receiver, and reads of their log. */
 export async function webhookCalls(runtime: Runtime, receiver: string, deliveries: number): Requests {
   const pair = await makePair(runtime);
   const { id } = await runtime.webhooks.add(pair.clientId, { url: receiver, types: null, description: null });
@@ -93,8 +93,8 @@ export async function webhookCalls(runtime: Runtime, receiver: string, deliverie
   const day = 86_400_000;
   const [from, to] = [Date.now() - day, Date.now() + day].map((ms) => new Date(ms).toISOString());
   const retries = (await page()).deliveries.slice(0, 2).map((delivery) => call(`deliveries/${delivery.id}/retry`));
-  const looks: FloodRequest = { method: 'GET', path: `${path}/deliveries?limit=100`, headers: basic(pair) };
-  return [call('replay', { from, to }), call('ping'), ...retries, looks];
+  const reads: FloodRequest = { method: 'GET', path: `${path}/deliveries?limit=100`, headers: basic(pair) };
+  return [call('replay', { from, to }), call('ping'), ...retries, reads];
 }
 
 /** 40: tips of one creator, whose row somebody holds locked, by so many apps. */

@@ -133,8 +133,8 @@ function copy(rest: string, workdir: string, { root, roots, repository, isInCont
       return kept;
     };
     const isFolder = lstatSync(path).isDirectory();
-    const place = isFolder || !target.endsWith('/') ? to : join(to, basename(source));
-    cpSync(path, place, { recursive: true, verbatimSymlinks: true, filter });
+    const destination = isFolder || !target.endsWith('/') ? to : join(to, basename(source));
+    cpSync(path, destination, { recursive: true, verbatimSymlinks: true, filter });
     if (from === undefined && files === 0) throw new Error(`COPY ${source}: .dockerignore leaves nothing of it`);
   }
   const owner = option('chown');

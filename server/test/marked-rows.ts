@@ -66,8 +66,8 @@ export async function fillTables(db: Database, creatorId: string, mark: string):
 }
 
 async function insert(db: Database, table: string, row: ReadonlyMap<string, Value>): Promise<void> {
-  const places = [...row.keys()].map((_, i) => `$${i + 1}`);
-  await execute(db, `INSERT INTO ${table} (${[...row.keys()].join(', ')}) VALUES (${places.join(', ')})`, [
+  const placeholders = [...row.keys()].map((_, i) => `$${i + 1}`);
+  await execute(db, `INSERT INTO ${table} (${[...row.keys()].join(', ')}) VALUES (${placeholders.join(', ')})`, [
     ...row.values(),
   ]);
 }

@@ -33,7 +33,7 @@ export interface ProxyProcess {
   log(): string;
 }
 
-interface Place {
+interface ProxyPaths {
   readonly directory: string;
   readonly port: number;
 }
@@ -42,12 +42,12 @@ interface ProxyProgram {
   /** Below `ops/`. */
   readonly file: string;
   /** What is replaced in the file besides the names of the nodes, as its first lines tell. */
-  readonly replace: (place: Place) => Record<string, string>;
+  readonly replace: (paths: ProxyPaths) => Record<string, string>;
   /** Given the file's text; writes what the program needs, and answers its command. */
-  readonly command: (text: string, place: Place) => readonly string[];
+  readonly command: (text: string, paths: ProxyPaths) => readonly string[];
 }
 
-function write({ directory }: Place, name: string, text: string): string {
+function write({ directory }: ProxyPaths, name: string, text: string): string {
   const file = join(directory, name);
   writeFileSync(file, text);
   return file;
@@ -56,15 +56,15 @@ function write({ directory }: Place, name: string, text: string): string {
 const programs: Record<ProxyName, ProxyProgram> = {
   haproxy: {
     file: 'haproxy/haproxy.cfg',
-    replace: (place) => ({
+    replace: (paths) => ({
       'tips.example.pem': 'localhost.pem',
       'tips.example': 'localhost',
-      '/etc/haproxy/': `${place.directory}/`,
-      ' :443 ': ` 127.0.0.1:${place.port} `,
+      '/etc/haproxy/': `${paths.directory}/`,
+      ' :443 ': ` 127.0.0.1:${paths.port} `,
     }),
-    command(text, place) {
-      write(place, 'localhost.pem', `${ca}${readFileSync(key)}`);
-      return ['haproxy', '-db', '-f', write(place, 'haproxy.cfg', text)];
+    command(text, paths) {
+      write(paths, 'localhost.pem', `${ca}${readFileSync(key)}`);
+      return ['haproxy', '-db', '-f', write(paths, 'haproxy.cfg', text)];
     },
   },
   nginx: {
@@ -76,14 +76,14 @@ const programs: Record<ProxyName, ProxyProgram> = {
       '/var/log/nginx/namjai-error.log': `${directory}/error.log`,
       'listen 443 ': `listen 127.0.0.1:${port} `,
     }),
-    command(text, place) {
-      const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (name) => `${name}_temp_path ${place.directory}/${name};`,
+    command(text, paths) {
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (name) => `${name}_temp_path ${paths.directory}/${name};`,
       );
       // One process, so that it ends with its supervisor.
-      const main = `daemon off; master_process off; pid ${place.directory}/pid; error_log stderr;
-        events {} http { access_log off; ${paths.join(' ')} include ${write(place, 'namjai.conf', text)}; }`;
-      return ['nginx', '-p', place.directory, '-c', write(place, 'nginx.conf', main)];
+      const main = `daemon off; master_process off; pid ${paths.directory}/pid; error_log stderr;
+        events {} http { access_log off; ${temporary.join(' ')} include ${write(paths, 'namjai.conf', text)}; }`;
+      return ['nginx', '-p', paths.directory, '-c', write(paths, 'nginx.conf', main)];
     },
   },
   caddy: {
@@ -92,7 +92,7 @@ const programs: Record<ProxyName, ProxyProgram> = {
       '\ntips.example {': `\nlocalhost:${port} {\n\ttls ${certificate} ${key}`,
       '\n{\n': '\n{\n\tadmin off\n\tauto_https disable_redirects\n',
     }),
-    command: (text, place) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', write(place, 'Caddyfile', text)],
+    command: (text, paths) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', write(paths, 'Caddyfile', text)],
   },
 };
 
@@ -102,22 +102,22 @@ const supervisor = '"$@" & cat >/dev/null; kill -9 $!; wait';
 /** Starts one in front of the nodes with these ports. */
 export async function startProxy(t: TestContext, name: ProxyName, nodePorts: readonly number[]): Promise<ProxyProcess> {
   const { file, replace, command } = programs[name];
-  const place = { directory: temporaryDirectory(t), port: await freePort() };
+  const paths = { directory: temporaryDirectory(t), port: await freePort() };
   const nodes = nodePorts.map((port, i) => [`node${i + 1}:8080`, `127.0.0.1:${port}`] as const);
   let text = readFileSync(fileOf(`../../ops/${file}`), 'utf8').replace(/^( *)#.*$/gm, '$1#');
-  for (const [from, to] of [...Object.entries(replace(place)), ...nodes]) {
+  for (const [from, to] of [...Object.entries(replace(paths)), ...nodes]) {
     if (!text.includes(from)) throw new Error(`ops/${file} has no ${JSON.stringify(from)}`);
     text = text.replaceAll(from, to);
   }
-  const home = join(place.directory, 'home');
+  const home = join(paths.directory, 'home');
   mkdirSync(home);
-  const child: ChildProcess = spawn('sh', ['-c', supervisor, 'sh', ...command(text, place)], {
+  const child: ChildProcess = spawn('sh', ['-c', supervisor, 'sh', ...command(text, paths)], {
     env: { PATH: process.env.PATH, HOME: home },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
-  const url = `https://localhost:${place.port}`;
+  const url = `https://localhost:${paths.port}`;
   const agent = new Agent({
     connect: { ca },
     connections: 64,
@@ -140,6 +140,6 @@ export async function startProxy(t: TestContext, name: ProxyName, nodePorts: rea
     },
     60_000,
   );
-  const errors = join(place.directory, 'error.log');
+  const errors = join(paths.directory, 'error.log');
   return { name, url, agent, log: () => output + (name === 'nginx' ? readFileSync(errors, 'utf8') : '') };
 }

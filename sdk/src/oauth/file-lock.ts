@@ -50,12 +50,12 @@ export async function withFileLock<T>(
 }
 
 async function acquire(node: NodeModules, path: string, me: Holder): Promise<boolean> {
-  if (await place(node, path, `${path}.lock`, me)) return true;
+  if (await linkExclusively(node, path, `${path}.lock`, me)) return true;
   const chain = await readChain(node, path);
   const [first, last] = [chain[0], chain.at(-1)];
   if (!first || !last || !(await isGone(node, last.holder, last.file, me))) return false;
   const next = nextOf(path, last.holder);
-  if (!(await place(node, path, next, me))) return false;
+  if (!(await linkExclusively(node, path, next, me))) return false;
   const [now] = await readChain(node, path);
   if (now?.holder.token === first.holder.token) return true;
   await node.fs.rm(next, { force: true });
@@ -77,7 +77,7 @@ async function readChain(node: NodeModules, path: string): Promise<{ file: strin
 }
 
 /** Puts the file in place, whole; false if the name is taken. */
-async function place({ fs }: NodeModules, path: string, file: string, me: Holder): Promise<boolean> {
+async function linkExclusively({ fs }: NodeModules, path: string, file: string, me: Holder): Promise<boolean> {
   const draft = `${path}.${crypto.randomUUID()}.tmp`;
   await fs.writeFile(draft, JSON.stringify(me), { flag: 'wx', mode: 0o600 });
   try {

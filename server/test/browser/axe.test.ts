@@ -6,13 +6,13 @@ import sharp from 'sharp';
 import { readGuides } from '../../src/features/docs/guides.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { makeCreator } from '../factories.ts';
-import { chosenLooks, pageWidth, violations } from './axe.ts';
+import { chosenVariants, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
 
-const looks = ['en-US', 'th-TH'].flatMap((locale) =>
+const variants = ['en-US', 'th-TH'].flatMap((locale) =>
   (['light', 'dark'] as const).flatMap((colorScheme) =>
     [1280, 390].map((width) => ({ locale, colorScheme, width, name: `${locale.slice(0, 2)}-${colorScheme}-${width}` })),
   ),
@@ -148,15 +148,15 @@ async function connectDevice({ apps, devices }: Runtime, page: Page, inspect: (p
   await inspect('/device wrong');
 }
 
-for (const { name: look, width, ...options } of chosenLooks(looks))
-  test(`axe finds nothing wrong with any page: ${look}`, { skip }, async (t) => {
+for (const { name: variant, width, ...options } of chosenVariants(variants))
+  test(`axe finds nothing wrong with any page: ${variant}`, { skip }, async (t) => {
     const { address, runtime } = await serveApp(t);
     await runtime.demo.ensure();
     const browser = await launch(t);
     const found: string[] = [];
     const inspect = async (page: Page, who: string, path: string) => {
       await page.evaluate(() => document.fonts.ready);
-      const file = `${who}${path.replaceAll(/\W+/g, '-').slice(0, 150)}-${look}.png`;
+      const file = `${who}${path.replaceAll(/\W+/g, '-').slice(0, 150)}-${variant}.png`;
       if (folder) await page.screenshot({ path: join(folder, file), fullPage: true });
       for (const each of await violations(page)) found.push(`${who} ${path} ${each}`);
       const wide = await pageWidth(page);

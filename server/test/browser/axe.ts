@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { seed } from '../../../sdk/test/seeded.ts';
 
 /** Every width with every language and every scheme, in four of the eight combinations. */
-export const pageLooks = [
+export const pageVariants = [
   { name: 'desktop-light-en', width: 1280, colorScheme: 'light', locale: 'en-US' },
   { name: 'desktop-dark-th', width: 1280, colorScheme: 'dark', locale: 'th-TH' },
   { name: 'phone-dark-en', width: 390, colorScheme: 'dark', locale: 'en-US' },
@@ -11,13 +11,13 @@ export const pageLooks = [
 ] as const;
 
 /**
- * Of the looks in which a page is examined: one, which one is the seed's choice. All of them with `npm run proof -- pages`,
+ * Of the variants of a page that a test examines: one, which the seed chooses. All of them with `npm run proof -- pages`,
  * and where pictures are wanted.
  */
-export function chosenLooks<Look>(looks: readonly Look[]): readonly Look[] {
+export function chosenVariants<Variant>(variants: readonly Variant[]): readonly Variant[] {
   return process.env.PROOF || process.env.SCREENSHOTS
-    ? looks
-    : looks.filter((_, index) => index === seed % looks.length);
+    ? variants
+    : variants.filter((_, index) => index === seed % variants.length);
 }
 
 /** How wide the page is. An element can be found, and measured, before the page's style sheets have come. */

@@ -4,8 +4,8 @@ import { freePort } from '../free-port.ts';
 
 export { launch, skip } from './launch.ts';
 
-/** For overlays and widgets that are only looked at: their service worker would cache each page anew. */
-export const lookedAt = { reducedMotion: 'reduce', serviceWorkers: 'block' } as const;
+/** For overlays and widgets that a test only reads: their service worker would cache each page anew. */
+export const staticPage = { reducedMotion: 'reduce', serviceWorkers: 'block' } as const;
 
 /** The whole server on a free port, at the address that its pages show. */
 export async function serveApp(t: Pick<TestContext, 'after'>) {

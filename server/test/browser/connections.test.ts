@@ -10,9 +10,9 @@ import { violations } from './axe.ts';
 import { strayBoxes } from './boxes.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
-/** SCREENSHOTS=FOLDER leaves pictures of the pages in every look there, to be looked at. */
+/** SCREENSHOTS=FOLDER leaves pictures of the pages in every variant there. */
 const folder = process.env.SCREENSHOTS;
-const looks = [
+const variants = [
   { locale: 'en-US', colorScheme: 'light', width: 1280 },
   { locale: 'th-TH', colorScheme: 'dark', width: 390 },
   ...(folder
@@ -58,10 +58,10 @@ test('the pages of connections hold their boxes and what axe asks for; keys are 
   const open = (options: BrowserContextOptions) => signedIn(browser, runtime, creatorId, options);
   const found: string[] = [];
 
-  for (const { width, ...look } of looks) {
-    const page = await open({ ...look, viewport: { width, height: 900 } });
+  for (const { width, ...variant } of variants) {
+    const page = await open({ ...variant, viewport: { width, height: 900 } });
     const inspect = async (what: string) => {
-      const name = `connections${what.replaceAll(/\W+/g, '-')}-${look.locale.slice(0, 2)}-${look.colorScheme}-${width}`;
+      const name = `connections${what.replaceAll(/\W+/g, '-')}-${variant.locale.slice(0, 2)}-${variant.colorScheme}-${width}`;
       await page.waitForLoadState();
       await page.evaluate(() => document.fonts.ready);
       if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
@@ -83,7 +83,7 @@ test('the pages of connections hold their boxes and what axe asks for; keys are 
   }
   assert.deepEqual(found, []);
   const made = (await runtime.streamKeys.list(creatorId)).filter(({ label }) => label === 'Bot');
-  assert.equal(made.length, looks.length);
+  assert.equal(made.length, variants.length);
 
   const plain = await open({ javaScriptEnabled: false });
   await plain.goto(address + home);
@@ -91,7 +91,7 @@ test('the pages of connections hold their boxes and what axe asks for; keys are 
   await revoke.locator('summary').click();
   await revoke.locator('form button').click();
   await plain.waitForURL(/#stream-keys$/);
-  assert.equal((await runtime.streamKeys.list(creatorId)).length, looks.length, 'without scripts a key is revoked');
+  assert.equal((await runtime.streamKeys.list(creatorId)).length, variants.length, 'without scripts a key is revoked');
 });
 
 async function signedIn(

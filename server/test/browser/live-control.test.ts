@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../sdk/test/until.ts';
 import { asTip, hostileTexts } from '../hostile-texts.ts';
-import { chosenLooks, pageWidth, violations } from './axe.ts';
+import { chosenVariants, pageWidth, violations } from './axe.ts';
 import { strayBoxes } from './boxes.ts';
 import { skip } from './chromium.ts';
 import { inPart, prepare, signIn } from './live-control.ts';
@@ -186,7 +186,7 @@ test('security 43: hostile tips stay in their box on live control', { skip }, as
   }
 });
 
-const looks = (['en-US', 'th-TH'] as const).flatMap((locale) =>
+const variants = (['en-US', 'th-TH'] as const).flatMap((locale) =>
   (['light', 'dark'] as const).flatMap((colorScheme) => [1280, 390].map((width) => ({ locale, colorScheme, width }))),
 );
 
@@ -199,15 +199,15 @@ test('axe finds nothing wrong with live control and screening in use', { skip },
   await hold(false);
   for (let i = 0; i < 3; i++) await tip(`Waiting number ${i}`);
   const key = await runtime.moderators.add(creatorId, 'Nok, who helps on weekends');
-  for (const { width, ...options } of chosenLooks(looks)) {
+  for (const { width, ...options } of chosenVariants(variants)) {
     const context = await browser.newContext({ viewport: { width, height: 844 }, ...options });
     await signIn(context, runtime, address, creatorId);
     const page = await context.newPage();
     const check = async (name: string) => {
-      const look = `${name}-${width}-${options.colorScheme}-${options.locale}`;
-      if (folder) await page.screenshot({ path: join(folder, `${look}.png`), fullPage: true });
-      assert.deepEqual(await violations(page), [], look);
-      assert.equal(await pageWidth(page), width, look);
+      const variant = `${name}-${width}-${options.colorScheme}-${options.locale}`;
+      if (folder) await page.screenshot({ path: join(folder, `${variant}.png`), fullPage: true });
+      assert.deepEqual(await violations(page), [], variant);
+      assert.equal(await pageWidth(page), width, variant);
     };
     await page.goto(`${address}/dashboard/screening`);
     await page.locator('details.list > summary').click();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeApp, makeCreator } from '../factories.ts';
-import { pageLooks, pageWidth, violations } from './axe.ts';
+import { pageVariants, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -19,9 +19,10 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
   await makeApp(runtime, 'W'.repeat(60), developer.creatorId);
   await webhooks.add(clientId, { url: 'https://goalbot.example/hook', types: null, description: null });
   const browser = await launch(t);
-  const chosen = folder || process.env.PROOF ? pageLooks : pageLooks.filter(({ name }) => name === 'phone-light-th');
+  const chosen =
+    folder || process.env.PROOF ? pageVariants : pageVariants.filter(({ name }) => name === 'phone-light-th');
 
-  for (const { name: look, width, ...options } of chosen) {
+  for (const { name: variant, width, ...options } of chosen) {
     const open = async (creatorId: string) => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       const value = await signIn.begin(creatorId, 'password', { address: '', userAgent: '' });
@@ -29,9 +30,9 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
       return context.newPage();
     };
     const inspect = async (page: Awaited<ReturnType<typeof open>>, name: string) => {
-      if (folder) await page.screenshot({ path: join(folder, `sandbox-${name}-${look}.png`), fullPage: true });
-      assert.equal(await pageWidth(page), width, `${name} ${look}`);
-      assert.deepEqual(await violations(page), [], `${name} ${look}`);
+      if (folder) await page.screenshot({ path: join(folder, `sandbox-${name}-${variant}.png`), fullPage: true });
+      assert.equal(await pageWidth(page), width, `${name} ${variant}`);
+      assert.deepEqual(await violations(page), [], `${name} ${variant}`);
     };
     const fresh = await open(newcomer.creatorId);
     await fresh.goto(`${address}/developers/sandbox`);
@@ -40,7 +41,7 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
 
     const page = await open(developer.creatorId);
     await page.goto(`${address}/developers/sandbox`);
-    await page.locator('#field-name').fill(`Trial ${look}`);
+    await page.locator('#field-name').fill(`Trial ${variant}`);
     await page.locator('main form button').click();
     await page.locator('#console').waitFor();
     await inspect(page, 'new');

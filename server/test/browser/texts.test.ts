@@ -19,7 +19,7 @@ import { makeApp, makeCreator, makePair } from '../factories.ts';
 import { asTip, hostileTexts, someTexts, worstTexts } from '../hostile-texts.ts';
 import { execute } from '../sql.ts';
 import { boxesOf, differingPixels, strayBoxes } from './boxes.ts';
-import { launch, lookedAt, serveApp, skip } from './chromium.ts';
+import { launch, serveApp, skip, staticPage } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
@@ -104,7 +104,7 @@ test(`security 43: ${texts.length} hostile tips stay in their box in every look 
     [800, 600],
     [400, 200],
   ] as const) {
-    const context = await browser.newContext({ viewport: { width, height }, ...lookedAt });
+    const context = await browser.newContext({ viewport: { width, height }, ...staticPage });
     const page = await context.newPage();
     await page.exposeFunction('alertShown', (sequence: number, found: string[]) => {
       seen.push(sequence);
@@ -141,7 +141,7 @@ test(`security 43: a hostile alert draws nothing outside of its card, in whateve
   const variations = await hostileLooks(runtime, creatorId, 60);
   const browser = await launch(t);
   const context = await browser.newContext({
-    ...lookedAt,
+    ...staticPage,
     viewport: { width: 960, height: 540 },
     bypassCSP: true,
   });

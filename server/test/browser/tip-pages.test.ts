@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator, makePair } from '../factories.ts';
-import { chosenLooks, pageLooks, pageWidth, violations } from './axe.ts';
+import { chosenVariants, pageVariants, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -54,7 +54,7 @@ test('pages of tips and goals: nothing sticks out, and axe-core finds nothing', 
   await runtime.tips.void(creatorId, voided.id, { clientId: null, reason: 'Typed a zero too many พิมพ์ผิด' });
 
   const browser = await launch(t);
-  for (const { name: look, width, ...options } of chosenLooks(pageLooks)) {
+  for (const { name: variant, width, ...options } of chosenVariants(pageVariants)) {
     const open = async (whose: string): Promise<Page> => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       const value = await runtime.signIn.begin(whose, 'password', { address: '', userAgent: '' });
@@ -62,9 +62,9 @@ test('pages of tips and goals: nothing sticks out, and axe-core finds nothing', 
       return context.newPage();
     };
     const check = async (page: Page, name: string) => {
-      if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await pageWidth(page), width, `${name} ${look}`);
-      assert.deepEqual(await violations(page), [], `${name} ${look}`);
+      if (folder) await page.screenshot({ path: join(folder, `${name}-${variant}.png`), fullPage: true });
+      assert.equal(await pageWidth(page), width, `${name} ${variant}`);
+      assert.deepEqual(await violations(page), [], `${name} ${variant}`);
     };
     const visit = async (page: Page, name: string, path: string) => {
       await page.goto(address + path);

@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { makeApp, makeCreator, makePair } from '../factories.ts';
 import { execute } from '../sql.ts';
 import { sendTip } from '../trace.ts';
-import { pageLooks, pageWidth, violations } from './axe.ts';
+import { pageVariants, pageWidth, violations } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
 
-test('traces: nothing sticks out, and axe-core finds nothing, for creator and developer, in every look', {
+test('traces: nothing sticks out, and axe-core finds nothing, for creator and developer, in every variant', {
   skip,
 }, async (t) => {
   const app = await serveApp(t);
@@ -48,7 +48,7 @@ test('traces: nothing sticks out, and axe-core finds nothing, for creator and de
   await runtime.overlays.reject(creatorId, rejected.id);
 
   const browser = await launch(t);
-  for (const { name: look, width, ...options } of pageLooks) {
+  for (const { name: variant, width, ...options } of pageVariants) {
     const open = async (whose: string) => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       const value = await runtime.signIn.begin(whose, 'password', { address: '', userAgent: '' });
@@ -63,9 +63,9 @@ test('traces: nothing sticks out, and axe-core finds nothing, for creator and de
       [maker, 'trace-not-found', `/developers/apps/${clientId}/trace?id=tip_none`],
     ] as const) {
       await page.goto(address + path);
-      if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await pageWidth(page), width, `${name} ${look}`);
-      assert.deepEqual(await violations(page), [], `${name} ${look}`);
+      if (folder) await page.screenshot({ path: join(folder, `${name}-${variant}.png`), fullPage: true });
+      assert.equal(await pageWidth(page), width, `${name} ${variant}`);
+      assert.deepEqual(await violations(page), [], `${name} ${variant}`);
     }
     for (const page of [creator, maker]) await page.context().close();
   }

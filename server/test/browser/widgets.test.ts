@@ -11,7 +11,7 @@ import { makeCreator } from '../factories.ts';
 import { asTip, someTexts } from '../hostile-texts.ts';
 import { violations } from './axe.ts';
 import { strayBoxes } from './boxes.ts';
-import { launch, lookedAt, serveApp, skip } from './chromium.ts';
+import { launch, serveApp, skip, staticPage } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the widgets there, to be looked at. */
 const folder = process.env.SCREENSHOTS;
@@ -143,7 +143,7 @@ test('no font loses the tone marks and low vowels of Thai, on the overlay and on
       draft.map((look) => ({ ...look, font, entrance: 'fade' as const, seconds: 60 })),
     );
     await runtime.overlays.looks.publish(creatorId);
-    const context = await browser.newContext({ viewport: { width: 480, height: 300 }, ...lookedAt });
+    const context = await browser.newContext({ viewport: { width: 480, height: 300 }, ...staticPage });
     const page = await context.newPage();
     for (const path of ['', 'latest', 'goal']) {
       await page.goto(url(path).replace(/\/$/, ''));
@@ -201,7 +201,7 @@ test(`security 43: hostile names, messages and titles stay in their box on every
   const { runtime, address, browser, clock } = await open(t);
   const texts = someTexts;
   const size = { width: 360, height: 700 };
-  const page = await (await browser.newContext({ viewport: size, ...lookedAt })).newPage();
+  const page = await (await browser.newContext({ viewport: size, ...staticPage })).newPage();
   for (let start = 0; start < texts.length; start += 5) {
     const { creatorId } = await makeCreator(runtime);
     const key = await runtime.overlays.key(creatorId);

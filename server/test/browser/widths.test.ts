@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeCreator } from '../factories.ts';
-import { pageLooks, pageWidth } from './axe.ts';
+import { pageVariants, pageWidth } from './axe.ts';
 import { launch, serveApp, skip } from './chromium.ts';
 
 /** SCREENSHOTS=FOLDER leaves pictures of the pages there, to be looked at. */
@@ -52,7 +52,7 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
   const browser = await launch(t);
 
   // What fits a phone fits a desktop; that one is only for the pictures.
-  for (const { name: look, width, ...options } of pageLooks.filter((each) => folder || each.width < 400)) {
+  for (const { name: variant, width, ...options } of pageVariants.filter((each) => folder || each.width < 400)) {
     const open = async (creatorId?: string): Promise<Page> => {
       const context = await browser.newContext({ ...options, viewport: { width, height: 800 } });
       if (creatorId) {
@@ -62,8 +62,8 @@ test('nothing sticks out of the pages of apps, consent and profile, whatever the
       return context.newPage();
     };
     const picture = async (page: Page, name: string) => {
-      if (folder) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
-      assert.equal(await pageWidth(page), width, `${name} ${look}`);
+      if (folder) await page.screenshot({ path: join(folder, `${name}-${variant}.png`), fullPage: true });
+      assert.equal(await pageWidth(page), width, `${name} ${variant}`);
     };
     const visit = async (page: Page, name: string, path: string) => {
       await page.goto(address + path);

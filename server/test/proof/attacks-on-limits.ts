@@ -25,7 +25,7 @@ export const acknowledgements = ({ world, send, paced }: Attacker) =>
     await send({ path: `/overlay/${world.overlayKey}/ack`, method: 'POST', headers: json, body, address });
   });
 
-/** Pings, retries, replays and looks at logs, of endpoints that hang, flood, redirect and fail. */
+/** Pings, retries, replays and reads of logs, of endpoints that hang, flood, redirect and fail. */
 export async function webhookSends({ world, send, read, paced }: Attacker): Promise<void> {
   const headers = { ...basic(world.pairs[0]), ...json };
   const list = await read({ path: '/v1/webhooks', headers, address });
@@ -50,7 +50,7 @@ export async function webhookSends({ world, send, read, paced }: Attacker): Prom
   });
 }
 
-const looks = [
+const pages = [
   '/dashboard',
   '/dashboard/tips?q=nothing+has+this',
   '/dashboard/tips.csv',
@@ -65,7 +65,7 @@ const looks = [
 export const dashboards = ({ world, send, paced }: Attacker) =>
   paced(30, 48, async (n) => {
     const cookie = `namjai=${world.sessions[n % 16 < 12 ? 1 : 0]}`;
-    await send({ path: looks[n % looks.length] ?? '', headers: { cookie, accept: 'text/html' }, address });
+    await send({ path: pages[n % pages.length] ?? '', headers: { cookie, accept: 'text/html' }, address });
   });
 
 /** As large as they may be, and small as files. */

@@ -30,14 +30,14 @@ export async function watchPage(page: Page) {
       return found.value;
     };
   };
-  /** What a page draws between a collection and the look at it is no leak: of several looks, the one with the fewest nodes. */
+  /** What a page draws between a collection and a reading is no leak: of several readings, the one with the fewest nodes. */
   async function metricsAtRest() {
-    const looks = [];
-    for (let look = 0; look < 3; look += 1) {
+    const readings = [];
+    for (let i = 0; i < 3; i += 1) {
       await session.send('HeapProfiler.collectGarbage');
-      looks.push(await metrics());
+      readings.push(await metrics());
     }
-    return looks.reduce((least, look) => (look('Nodes') < least('Nodes') ? look : least));
+    return readings.reduce((least, reading) => (reading('Nodes') < least('Nodes') ? reading : least));
   }
   const processSeconds = async () => (await metrics())('ProcessTime');
   async function measureFixedWork(): Promise<number> {

@@ -19,7 +19,7 @@ export interface FirstStepsParts extends Pick<Platform, 'db' | 'clock'> {
   readonly recovery: Recovery;
 }
 
-const places = {
+const stepPaths = {
   look: '/dashboard/overlay/looks',
   obs: '/docs/overlay',
   test: '/dashboard/overlay',
@@ -28,8 +28,8 @@ const places = {
   codes: '/account#recovery',
 } as const;
 
-type Step = keyof typeof places;
-const steps = Object.keys(places) as Step[];
+type Step = keyof typeof stepPaths;
+const steps = Object.keys(stepPaths) as Step[];
 
 /** What a new creator has done. Once seen in what it leaves behind, a step stays done. */
 export async function stepsDone(
@@ -45,7 +45,7 @@ export async function stepsDone(
   const fresh = left.filter((step) => seen[step]);
   if (fresh.length > 0)
     await db.write(writes.addSteps, creatorId, fresh, clock()).catch((error) => {
-      // The page can be read while nothing can be written. The next look stores the steps.
+      // The page can be read while nothing can be written. The next request of the page stores the steps.
       if (!(error instanceof StorageUnavailable)) throw error;
     });
   return new Set(steps.filter((step) => stored.has(step) || seen[step]));
@@ -78,9 +78,9 @@ export function firstSteps(done: ReadonlySet<Step>, lang: Lang, csrf: string): H
   const t = stepWords(lang);
   const mark = (word: 'done' | 'open') => html`<span class="visually-hidden">${t(word)}</span>`;
   const openStep = (step: Step) => html`
-<li class="open"><a href="${places[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark('open')}</li>`;
+<li class="open"><a href="${stepPaths[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark('open')}</li>`;
   const doneStep = (step: Step) => html`
-<li class="done"><a href="${places[step]}">${t(step)}</a>!${mark('done')}</li>`;
+<li class="done"><a href="${stepPaths[step]}">${t(step)}</a>!${mark('done')}</li>`;
   return card({
     title: t('title'),
     intro: t('count', { done: done.size, all: steps.length }),

@@ -42,7 +42,7 @@ export function searchEntries(document: ApiDocument, guides: readonly Guide[], t
         words: '',
       }),
     ),
-    ...unlikeEach(fields),
+    ...withoutRepeats(fields),
     ...guides.flatMap((guide) => sectionsOf(guide, t)),
   ];
 }
@@ -67,8 +67,8 @@ function fieldsOfOperation(operation: Operation, document: ApiDocument, t: T): E
   const body = contentOf(requestBody?.content)?.[1].schema;
   const answer = contentOf(success?.content)?.[1].schema;
   const sent = [
-    ...parameters.map(({ name, in: place, schema, description = '' }) =>
-      toField(place === 'header' ? headerTitle(name) : name, { ...schema, description }, false, document),
+    ...parameters.map(({ name, in: location, schema, description = '' }) =>
+      toField(location === 'header' ? headerTitle(name) : name, { ...schema, description }, false, document),
     ),
     ...(body ? fieldsOf(body, document) : []),
   ];
@@ -84,7 +84,7 @@ function fieldsOfOperation(operation: Operation, document: ApiDocument, t: T): E
 }
 
 /** The same record is the answer of several operations: of fields that say the same the first is enough. */
-function unlikeEach(fields: readonly Entry[]): Entry[] {
+function withoutRepeats(fields: readonly Entry[]): Entry[] {
   const said = new Set<string>();
   return fields.filter(({ title, detail }) => {
     const key = `${title} ${detail.replace(/^\S+ \S+/, '')}`;

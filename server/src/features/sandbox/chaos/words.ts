@@ -21,7 +21,8 @@ export const chaosWords = messages({
     isOn: 'Chaos is on.',
     isOff: 'Chaos is off.',
     revokedNow: 'The grant counts as revoked until you switch chaos off.',
-    headerNote: 'Every answer that chaos made has the header Namjai-Chaos with the kind of the fault. A socket that it closed says so in its close.',
+    headerNote:
+      'Every answer that chaos made has the header Namjai-Chaos with the kind of the fault. A socket that it closed says so in its close.',
     run: 'Run',
     ownShares: 'Own shares',
     seed: 'Seed',
