@@ -78,14 +78,14 @@ function recordStatements(shape: Shape): void {
 async function runFiles(shape: Shape): Promise<void> {
   process.env.TEST_MIGRATED = await makeMigrated({ after: (end) => endings.push(end) }, shape === 'nodes');
   if (given.length === 0) recordStatements(shape);
-  const waits = (file: string): boolean => file === measuring && !mayGoBeforeOthers();
+  const waits = (file: string): boolean => file === measuring && !mayRaisePriority();
   const now = files.filter((file) => !waits(file));
   await runTogether(groupFiles(now, endings));
   await runTogether(files.filter(waits));
   for (const end of endings) await end();
 }
 
-function mayGoBeforeOthers(): boolean {
+function mayRaisePriority(): boolean {
   const own = getPriority();
   try {
     setPriority(own - 1);

@@ -66,7 +66,7 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
  * Lets this process, and those that it starts from here on, go before others on the machine, such as other test files: what
  * is measured is what the server's clients do to each other. Without the right to do that the machine has to be quieter.
  */
-export function goBeforeOthers(): void {
+export function raisePriority(): void {
   try {
     setPriority(-15);
   } catch {

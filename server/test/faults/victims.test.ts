@@ -24,9 +24,9 @@ import { skipWithoutRedisServer } from '../redis.ts';
 import { type ServerProcess, startServer } from '../server-process.ts';
 import { makePairs, sameIssuer, withStore } from '../store.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { assertUnharmed, createVictim, goBeforeOthers, type PrepareAttack } from '../victim.ts';
+import { assertUnharmed, createVictim, type PrepareAttack, raisePriority } from '../victim.ts';
 
-goBeforeOthers();
+raisePriority();
 
 /** The attacker names addresses as a proxy does, and has a receiver of webhooks on this machine. */
 const settings = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', TRUST_PROXY: '127.0.0.0/8' };

@@ -66,7 +66,7 @@ export async function runOverlay(options: OverlayOptions): Promise<OverlayReport
   const started = performance.now();
   const { runtime, address } = await serve(options);
   const { creatorId } = await makeCreator(runtime);
-  await dress(runtime, creatorId, options.seconds);
+  await configureLooks(runtime, creatorId, options.seconds);
   await runtime.goals.add(creatorId, {
     title: 'ไมค์ใหม่',
     targetMinor: 100_000_000,
@@ -132,7 +132,7 @@ async function serve({ scope, directory }: OverlayOptions) {
 const bahtSteps = [0, 20, 50, 100, 200, 300, 500, 700, 1000, 5000];
 
 /** Ten looks: every motion, position and sound, pictures that move and that do not, and the voice. */
-async function dress({ overlays }: Runtime, creatorId: string, seconds: number): Promise<void> {
+async function configureLooks({ overlays }: Runtime, creatorId: string, seconds: number): Promise<void> {
   const { settings } = await overlays.get(creatorId);
   const voice = { on: true, fromMinor: 5000, length: 100 };
   await overlays.saveSettings(creatorId, { ...settings, seconds, voice });

@@ -1,7 +1,6 @@
 import { heading, table } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import type { describeEventTypes } from '../events/index.ts';
-import { describeEventTypes as rows } from '../events/index.ts';
+import { describeEventTypes } from '../events/index.ts';
 import { closeReasons } from '../sockets/index.ts';
 import { fieldRows } from './field-views.ts';
 import { inline } from './markdown.ts';
@@ -18,7 +17,7 @@ export const eventTypesPage = (t: T): Html => html`
   !${table({
     caption: t('eventTypes'),
     columns: [{ label: t('type') }, { label: t('when') }, { label: t('data') }, { label: t('goesTo') }],
-    rows: rows().map(({ type, when, data, goesTo }) => [
+    rows: describeEventTypes().map(({ type, when, data, goesTo }) => [
       html`<a href="${eventPath(type)}"><code>${type}</code></a>`,
       html`<span lang="en">!${inline(when)}</span>`,
       html`<code>${data}</code>`,

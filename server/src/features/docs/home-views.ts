@@ -4,7 +4,7 @@ import { scopes } from '../oauth/index.ts';
 import type { Guide } from './guides.ts';
 import { inline } from './markdown.ts';
 import { type ApiDocument, byTag } from './openapi.ts';
-import { method } from './operation-views.ts';
+import { methodBadge } from './operation-views.ts';
 import { operationPath, slugOf, tagPath } from './paths.ts';
 import { codeFigure } from './sample-views.ts';
 import type { T } from './words.ts';
@@ -19,7 +19,7 @@ export const homePage = (document: ApiDocument, guides: readonly Guide[], t: T):
 !${guideCards(guides, t)}
 !${index(document, t)}`;
 
-const title = (id: 'start' | 'guides' | 'reference', t: T): Html =>
+const sectionTitle = (id: 'start' | 'guides' | 'reference', t: T): Html =>
   html`<h2><a class="anchor" href="#${id}">${t(id)}</a></h2>`;
 
 function firstSteps({ servers }: ApiDocument, t: T): Html {
@@ -31,7 +31,7 @@ npm run -s namjai -- grant add --creator mali --client app_… \\
 curl "${servers[0]?.url}/v1/me" -H "Authorization: Bearer $TOKEN"`;
   return html`
 <section class="prose" id="start">
-  !${title('start', t)}
+  !${sectionTitle('start', t)}
   <ol class="steps">
     <li>${t('startDemo')}</li>
     <li>${t('startOwn')}!${codeFigure(html`${t('terminal')}`, html`${issue}`, t)}</li>
@@ -44,7 +44,7 @@ curl "${servers[0]?.url}/v1/me" -H "Authorization: Bearer $TOKEN"`;
 
 const guideCards = (guides: readonly Guide[], t: T): Html => html`
 <section id="guides">
-  !${title('guides', t)}
+  !${sectionTitle('guides', t)}
   <ul class="guides">!${guides.map(
     ({ name, title: name_, intro, lang }) =>
       html`<li lang="${lang}"><a href="/docs/${name}"><strong>${name_}</strong><span>${intro}</span></a></li>`,
@@ -59,7 +59,7 @@ function index(document: ApiDocument, t: T): Html {
   <p class="tag-about">!${inline(description)}</p>
   <ul>!${operations.map(
     ({ operationId, summary = operationId, method: verb }) =>
-      html`<li id="${operationId}" data-moved><a class="entry" href="${operationPath(operationId, name)}"><span>${summary}</span>!${method(verb)}</a></li>`,
+      html`<li id="${operationId}" data-moved><a class="entry" href="${operationPath(operationId, name)}"><span>${summary}</span>!${methodBadge(verb)}</a></li>`,
   )}</ul>
 </section>`,
   );
@@ -74,7 +74,7 @@ function index(document: ApiDocument, t: T): Html {
   );
   return html`
 <section id="reference">
-  !${title('reference', t)}
+  !${sectionTitle('reference', t)}
   <div class="index">!${tags}<section><h3>${t('overview')}</h3><ul>!${moved}</ul></section></div>
 </section>`;
 }

@@ -27,7 +27,7 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
 <article class="operation" id="${operation.operationId}" aria-labelledby="${operation.operationId}-title">
   <div class="about">
     <h2 class="operation-title" id="${operation.operationId}-title" lang="en"><a class="anchor" href="#${operation.operationId}">${operation.summary ?? operation.operationId}</a></h2>
-    <p class="endpoint" translate="no">!${method(operation.method)} <code>!${breakable(operation.path)}</code></p>
+    <p class="endpoint" translate="no">!${methodBadge(operation.method)} <code>!${breakable(operation.path)}</code></p>
     !${paragraphs(operation).map((text) => html`<p lang="en">!${inline(text)}</p>`)}
     !${needs(operation, t)}
     !${parameters(operation, 'path', t('path'), document, t)}
@@ -45,7 +45,7 @@ export function operationSection(operation: Operation, document: ApiDocument, t:
 </article>`;
 }
 
-export const method = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
+export const methodBadge = (name: string): Html => html`<span class="method ${name.toLowerCase()}">${name}</span>`;
 
 /** Without the scope and the limit, which the document repeats here for other viewers; `needs` shows them. */
 const paragraphs = ({ description = '' }: Operation): string[] =>

@@ -1,7 +1,7 @@
 import { heading } from '../../platform/web/blocks.ts';
 import { attributes, type Html, html } from '../../platform/web/html.ts';
 import type { Entry } from './browser/search.ts';
-import { method } from './operation-views.ts';
+import { methodBadge } from './operation-views.ts';
 import type { SitePage } from './site.ts';
 import type { T } from './words.ts';
 
@@ -38,7 +38,7 @@ function pageLink(page: SitePage, current: SitePage | undefined): Html {
   const inner = page === current || isEventList ? sections : [];
   const items = inner.map(
     ({ href, text, method: verb }) =>
-      html`<li><a!${attributes({ href, 'aria-current': href === current?.path ? 'page' : undefined })}><span>${text}</span>!${verb ? method(verb) : ''}</a></li>`,
+      html`<li><a!${attributes({ href, 'aria-current': href === current?.path ? 'page' : undefined })}><span>${text}</span>!${verb ? methodBadge(verb) : ''}</a></li>`,
   );
   return html`<li!${attributes({ lang })}><a!${attributes({ href: path, 'aria-current': page === current ? 'page' : undefined })}>${title}</a>!${items.length > 0 ? html`<ul>!${items}</ul>` : ''}</li>`;
 }

@@ -1,8 +1,8 @@
 import { type StorageProblem, StorageUnavailable } from '../../platform/db/database.ts';
 
 /** How often the database is asked, at most, and how long it may take to answer before the server is not ready. */
-const everyMs = 1000;
-const withinMs = 2000;
+const minIntervalMs = 1000;
+const answerTimeoutMs = 2000;
 
 /** Why the database cannot be used. `no_answer`: it has not answered in time, and has not failed yet. */
 export type ReadinessProblem = StorageProblem | 'no_answer';
@@ -18,7 +18,7 @@ export function createReadiness(ping: () => Promise<void>, now: () => number = (
   function ask() {
     const { promise: answer, resolve } = Promise.withResolvers<Answer>();
     const question = { at: now(), answer, pending: true };
-    const late = setTimeout(() => resolve('no_answer'), withinMs);
+    const late = setTimeout(() => resolve('no_answer'), answerTimeoutMs);
     ping()
       .then(
         () => resolve(null),
@@ -32,7 +32,7 @@ export function createReadiness(ping: () => Promise<void>, now: () => number = (
   }
 
   return (): Promise<Answer> => {
-    if (!asked || (!asked.pending && now() - asked.at >= everyMs)) asked = ask();
+    if (!asked || (!asked.pending && now() - asked.at >= minIntervalMs)) asked = ask();
     return asked.answer;
   };
 }

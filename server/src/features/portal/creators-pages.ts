@@ -25,7 +25,7 @@ export function creatorsCard({ lang }: View, app: AppRow): Html {
   return card({ title: t('creators'), intro: t('creatorsText'), body: open });
 }
 
-interface Path {
+interface AppRoute {
   Params: { clientId: string };
   /** A repeated parameter is an array. */
   Querystring: { before?: unknown };
@@ -33,7 +33,7 @@ interface Path {
 
 /** Who has connected the app. It shows what any token of that creator tells the app: the names of GET /v1/me. */
 export function creatorsPages(scope: FastifyInstance, { pages, grants, viewOf, ownApp }: CreatorsPagesParts): void {
-  scope.get<Path>('/developers/apps/:clientId/creators', async (request, reply) => {
+  scope.get<AppRoute>('/developers/apps/:clientId/creators', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
     const app = await ownApp(creatorId, request.params.clientId);
     const before = readPosition(request.query.before);

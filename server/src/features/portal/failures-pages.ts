@@ -24,14 +24,14 @@ export function failuresCard({ lang }: View, app: AppRow): Html {
   return card({ title: t('title'), intro: t('cardText'), body: open });
 }
 
-interface Path {
+interface AppRoute {
   Params: { clientId: string };
   /** A repeated parameter is an array. */
   Querystring: { before?: unknown };
 }
 
 export function failuresPages(scope: FastifyInstance, { pages, failures, viewOf, ownApp }: FailuresPagesParts): void {
-  scope.get<Path>('/developers/apps/:clientId/failures', async (request, reply) => {
+  scope.get<AppRoute>('/developers/apps/:clientId/failures', async (request, reply) => {
     const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
     const before = readPosition(request.query.before);
     await failures.flush();

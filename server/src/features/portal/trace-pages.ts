@@ -54,7 +54,7 @@ function searchForm(lang: View['lang'], clientId: string, value: string, error?:
   return html`<form method="get" action="${pathOf(clientId)}" role="search">!${id}<div class="actions"><button class="button primary" type="submit">${t('submit')}</button></div></form>`;
 }
 
-interface Path {
+interface AppRoute {
   Params: { clientId: string };
   /** A repeated parameter is an array. */
   Querystring: { id?: unknown };
@@ -78,7 +78,7 @@ export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void
     });
   }
 
-  scope.get<Path>('/developers/apps/:clientId/trace', async (request, reply) => {
+  scope.get<AppRoute>('/developers/apps/:clientId/trace', async (request, reply) => {
     const { creatorId: ownerId } = pages.requireSession(request);
     const app = await ownApp(ownerId, request.params.clientId);
     const view = viewOf(request, reply);

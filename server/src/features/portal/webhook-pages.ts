@@ -34,12 +34,12 @@ export interface WebhookPagesParts {
   readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
 
-interface Path {
+interface WebhookRoute {
   Params: { clientId: string; id: string; delivery: string };
   /** A repeated parameter is an array. */
   Querystring: { status?: unknown; before?: unknown };
 }
-type PathRequest = FastifyRequest<Path>;
+type WebhookRequest = FastifyRequest<WebhookRoute>;
 
 const pageSize = 25;
 const maxDescription = 200;
@@ -47,22 +47,23 @@ const maxDescription = 200;
 /** An app's webhooks in the portal. Creating a secret needs a recent sign-in. */
 export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
   const { limits } = webhooks;
-  const own = (request: PathRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
-  const ownRecent = (request: PathRequest) => ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
+  const own = (request: WebhookRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+  const ownRecent = (request: WebhookRequest) =>
+    ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
   const base = '/developers/apps/:clientId/webhooks';
 
-  scope.get<Path>(base, async (request, reply) => {
+  scope.get<WebhookRoute>(base, async (request, reply) => {
     const app = await own(request);
     const body = webhookListPage(viewOf(request, reply), app, await webhooks.list(app.id, 'all'));
     return show(request, reply, body);
   });
 
-  scope.get<Path>(`${base}/new`, async (request, reply) => {
+  scope.get<WebhookRoute>(`${base}/new`, async (request, reply) => {
     const app = await ownRecent(request);
     return show(request, reply, newWebhookPage(viewOf(request, reply), app, { url: '', types: [], description: '' }));
   });
 
-  scope.post<Path>(base, async (request, reply) => {
+  scope.post<WebhookRoute>(base, async (request, reply) => {
     const app = await ownRecent(request);
     const typed = typedIn(request);
     const t = words(pages.lang(request));
@@ -79,12 +80,12 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     return showWebhook(request, reply, app, webhook, { secret: { value: secret, text: t('added') }, status: 201 });
   });
 
-  scope.get<Path>(`${base}/:id`, async (request, reply) => {
+  scope.get<WebhookRoute>(`${base}/:id`, async (request, reply) => {
     const app = await own(request);
     return showWebhook(request, reply, app, await webhooks.get(app.id, request.params.id));
   });
 
-  scope.post<Path>(`${base}/:id`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id`, async (request, reply) => {
     const app = await own(request);
     const { id } = request.params;
     const typed = typedIn(request);
@@ -94,7 +95,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     return back(request, reply, 'saved');
   });
 
-  scope.post<Path>(`${base}/:id/secret`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id/secret`, async (request, reply) => {
     const app = await ownRecent(request);
     const { id } = request.params;
     const t = words(pages.lang(request));
@@ -108,14 +109,14 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     });
   });
 
-  scope.post<Path>(`${base}/:id/ping`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id/ping`, async (request, reply) => {
     const app = await own(request);
     await limits.send(app.id);
     await webhooks.deliveries.ping(app.id, request.params.id);
     return back(request, reply, 'pinged');
   });
 
-  scope.post<Path>(`${base}/:id/replay`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id/replay`, async (request, reply) => {
     const app = await own(request);
     const webhook = await webhooks.get(app.id, request.params.id);
     const { lang, zone } = viewOf(request, reply);
@@ -139,27 +140,27 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     ['enable', true],
     ['disable', false],
   ] as const)
-    scope.post<Path>(`${base}/:id/${name}`, async (request, reply) => {
+    scope.post<WebhookRoute>(`${base}/:id/${name}`, async (request, reply) => {
       const app = await own(request);
       await webhooks.change(app.id, request.params.id, { enabled });
       return back(request, reply, enabled ? 'enabledDone' : 'disabledDone');
     });
 
-  scope.post<Path>(`${base}/:id/delete`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id/delete`, async (request, reply) => {
     const app = await own(request);
     await webhooks.remove(app.id, request.params.id);
     const text = words(pages.lang(request))('removed');
     return pages.redirect(reply, webhooksPath(app), { tone: 'ok', text });
   });
 
-  scope.get<Path>(`${base}/:id/deliveries/:delivery`, async (request, reply) => {
+  scope.get<WebhookRoute>(`${base}/:id/deliveries/:delivery`, async (request, reply) => {
     const app = await own(request);
     const { id, delivery } = request.params;
     const shown = await webhooks.deliveries.withBody(app.id, id, delivery);
     return show(request, reply, deliveryPage(viewOf(request, reply), `${webhooksPath(app)}/${id}`, shown));
   });
 
-  scope.post<Path>(`${base}/:id/deliveries/:delivery/retry`, async (request, reply) => {
+  scope.post<WebhookRoute>(`${base}/:id/deliveries/:delivery/retry`, async (request, reply) => {
     const app = await own(request);
     const { id, delivery } = request.params;
     const t = words(pages.lang(request));
@@ -177,14 +178,18 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
   const show = (request: FastifyRequest, reply: FastifyReply, body: Html, status = 200) =>
     pages.show(request, reply, { title: words(pages.lang(request))('title'), nav: 'developers', body, status });
 
-  function back(request: PathRequest, reply: FastifyReply, text: 'saved' | 'pinged' | 'enabledDone' | 'disabledDone') {
+  function back(
+    request: WebhookRequest,
+    reply: FastifyReply,
+    text: 'saved' | 'pinged' | 'enabledDone' | 'disabledDone',
+  ) {
     const { clientId, id } = request.params;
     const path = `${webhooksPath({ id: clientId })}/${id}`;
     return pages.redirect(reply, path, { tone: 'ok', text: words(pages.lang(request))(text) });
   }
 
   async function showWebhook(
-    request: PathRequest,
+    request: WebhookRequest,
     reply: FastifyReply,
     app: AppRow,
     webhook: OwnersWebhook,

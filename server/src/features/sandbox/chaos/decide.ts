@@ -20,13 +20,13 @@ export type ChaosKind = keyof typeof kinds;
 
 export const chaosKinds = Object.keys(kinds) as ChaosKind[];
 
-/** The share of each kind, in thousandths, at most `whole` together. */
+/** The share of each kind, in thousandths, at most `fullShare` together. */
 export type Shares = Readonly<Record<ChaosKind, number>>;
 
 export const noShares = Object.fromEntries(chaosKinds.map((kind) => [kind, 0])) as Shares;
 
 /** All shares together. */
-export const whole = 1000;
+export const fullShare = 1000;
 
 export interface Draw {
   readonly kind: ChaosKind;
@@ -39,7 +39,7 @@ export function decide(seed: string, shares: Shares, channel: Channel, n: number
   const digest = createHash('sha256')
     .update(JSON.stringify([seed, channel, n]))
     .digest();
-  let point = fraction(digest, 0) * whole;
+  let point = fraction(digest, 0) * fullShare;
   for (const kind of chaosKinds) {
     point -= shares[kind];
     if (point < 0) return kinds[kind].channel === channel ? { kind, size: fraction(digest, 6) } : undefined;

@@ -12,7 +12,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import { createWorkQueue } from '../../../platform/work-queue.ts';
 import type { Grants } from '../../oauth/index.ts';
 import type { DeliveryFault } from '../../webhooks/index.ts';
-import { type ChaosKind, chaosKinds, lateMs, noShares, type Shares, whole } from './decide.ts';
+import { type ChaosKind, chaosKinds, fullShare, lateMs, noShares, type Shares } from './decide.ts';
 import * as repo from './repo.ts';
 import { createReports, isFresh } from './report.ts';
 import { type RunName, runs } from './runs.ts';
@@ -35,7 +35,7 @@ export class ChaosError extends Error {
     super(
       problem === 'seed'
         ? `A seed has 1 to ${maxSeed} characters.`
-        : `A share is a whole number of thousandths from 0 to ${whole}, and all of them are at most ${whole}.`,
+        : `A share is a whole number of thousandths from 0 to ${fullShare}, and all of them are at most ${fullShare}.`,
     );
     this.problem = problem;
   }
@@ -121,6 +121,6 @@ export function createChaos({ db, clock, grants }: ChaosParts) {
 
 function areValid(shares: Shares): boolean {
   const values = chaosKinds.map((kind: ChaosKind) => shares[kind]);
-  const inRange = values.every((share) => Number.isInteger(share) && share >= 0 && share <= whole);
-  return inRange && values.reduce((sum, share) => sum + share, 0) <= whole;
+  const inRange = values.every((share) => Number.isInteger(share) && share >= 0 && share <= fullShare);
+  return inRange && values.reduce((sum, share) => sum + share, 0) <= fullShare;
 }

@@ -17,7 +17,7 @@ import { buttonForm, field, form, select } from '../../../platform/web/forms.ts'
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
 import type { AppRow } from '../../apps/index.ts';
-import { chaosKinds, noShares, type Shares, whole } from './decide.ts';
+import { chaosKinds, fullShare, noShares, type Shares } from './decide.ts';
 import type { ChaosRow, FaultRow, Pair } from './repo.ts';
 import type { ChaosReport } from './report.ts';
 import { faultsCard, reportCard } from './report-views.ts';
@@ -171,7 +171,7 @@ function sharesCard({ lang, csrf }: View, o: ChaosPage): Html {
   const shares: Shares = o.settings ? JSON.parse(o.settings.shares) : noShares;
   const wrong = refused && o.typed?.problem === 'shares';
   const fields = chaosKinds.map((kind) => {
-    const value = (refused ? o.typed?.percents?.[kind] : undefined) ?? String((shares[kind] * 100) / whole);
+    const value = (refused ? o.typed?.percents?.[kind] : undefined) ?? String((shares[kind] * 100) / fullShare);
     const error = wrong && Number.isNaN(readPercent(value)) ? t('sharesError') : undefined;
     return field({
       name: `share.${kind}`,

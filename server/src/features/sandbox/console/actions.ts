@@ -44,7 +44,7 @@ type Refusal =
 /** `later`: a goal was made, and its event follows once tips reach it. */
 export type Outcome = 'sent' | 'later' | Refusal;
 
-export interface Sender extends SandboxCreator {
+export interface OwnedSandbox extends SandboxCreator {
   readonly developerId: string;
 }
 
@@ -58,30 +58,34 @@ export interface Action {
   /** The names of the request's fields, without its type. */
   readonly fields: readonly string[];
   /** Runs only if the fields break no rule. */
-  run(sender: Sender, fields: unknown): Promise<Outcome | readonly ErrorDetail[]>;
+  run(creator: OwnedSandbox, fields: unknown): Promise<Outcome | readonly ErrorDetail[]>;
 }
 
 function action<Schema extends TObject>(
   schema: Schema,
-  run: (sender: Sender, body: Static<Schema>) => Promise<Outcome>,
+  run: (creator: OwnedSandbox, body: Static<Schema>) => Promise<Outcome>,
 ): Action {
   const check = createCheck(schema);
   const isValid = (body: unknown): body is Static<Schema> => check(body).length === 0;
   return {
     fields: Object.keys(schema.properties),
-    run: async (sender, body) => (isValid(body) ? run(sender, body) : check(body)),
+    run: async (creator, body) => (isValid(body) ? run(creator, body) : check(body)),
   };
 }
 
 export function createActions({ limiter, tips, alerts, overlays, goals, events, sandbox, rules }: ActionParts) {
   /** Whether the limits of an app allow it. */
-  async function isAllowed(kind: 'tip' | 'alert' | 'void', { id }: Sender): Promise<boolean> {
+  async function isAllowed(kind: 'tip' | 'alert' | 'void', { id }: OwnedSandbox): Promise<boolean> {
     const rule = { tip: limits.tips, alert: limits.alerts, void: limits.voids }[kind];
     return (await limiter.take(`dashboard-${kind}:${id}`, rule)).allowed;
   }
 
   /** As a page of the overlay reports it. Returns whether the alert of this event was waiting to be played. */
-  async function acknowledge({ id }: Sender, sequence: number, outcome: 'shown' | 'below_minimum'): Promise<boolean> {
+  async function acknowledge(
+    { id }: OwnedSandbox,
+    sequence: number,
+    outcome: 'shown' | 'below_minimum',
+  ): Promise<boolean> {
     const before = await events.head(id);
     await overlays.acknowledge(id, consoleInstance, [{ sequence, outcome, ms: 0 }]);
     const caused = await events.after(id, Math.max(sequence, before?.sequence ?? 0), 100);
@@ -95,30 +99,30 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
   }
 
   return {
-    'tip.created': action(tipRequest(rules), async (sender, { amount, name, display_name, message }) => {
-      if (!(await isAllowed('tip', sender))) return 'too_fast';
+    'tip.created': action(tipRequest(rules), async (creator, { amount, name, display_name, message }) => {
+      if (!(await isAllowed('tip', creator))) return 'too_fast';
       const words = { name, displayName: display_name ?? null, message: message ?? null };
-      await tips.record({ creatorId: sender.id, app: 'creator', amount, ...words });
+      await tips.record({ creatorId: creator.id, app: 'creator', amount, ...words });
       return 'sent';
     }),
 
-    'alert.test': action(alertRequest(rules), async (sender, { amount, name, display_name, message }) => {
-      if (!(await isAllowed('alert', sender))) return 'too_fast';
-      await alerts.send({ creatorId: sender.id, amount, name, displayName: display_name, message });
+    'alert.test': action(alertRequest(rules), async (creator, { amount, name, display_name, message }) => {
+      if (!(await isAllowed('alert', creator))) return 'too_fast';
+      await alerts.send({ creatorId: creator.id, amount, name, displayName: display_name, message });
       return 'sent';
     }),
 
-    'alert.replayed': action(Type.Object({ sequence }), async (sender, { sequence }) => {
-      if (!(await isAllowed('alert', sender))) return 'too_fast';
+    'alert.replayed': action(Type.Object({ sequence }), async (creator, { sequence }) => {
+      if (!(await isAllowed('alert', creator))) return 'too_fast';
       const replayed = async (): Promise<Outcome> => {
-        await overlays.replay(sender.id, sequence);
+        await overlays.replay(creator.id, sequence);
         return 'sent';
       };
       return found(replayed, 'not_played');
     }),
 
-    'alert.shown': action(Type.Object({ sequence }), async (sender, { sequence }) =>
-      (await acknowledge(sender, sequence, 'shown')) ? 'sent' : 'not_queued',
+    'alert.shown': action(Type.Object({ sequence }), async (creator, { sequence }) =>
+      (await acknowledge(creator, sequence, 'shown')) ? 'sent' : 'not_queued',
     ),
 
     'alert.skipped': action(
@@ -131,27 +135,27 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
           }),
         ),
       }),
-      async (sender, { tip_id, reason = 'by_creator' }) => {
-        if (reason === 'by_creator') return (await overlays.skip(sender.id, tip_id)) ? 'sent' : 'not_queued';
-        if (reason === 'rejected') return (await overlays.reject(sender.id, tip_id)) ? 'sent' : 'not_held';
+      async (creator, { tip_id, reason = 'by_creator' }) => {
+        if (reason === 'by_creator') return (await overlays.skip(creator.id, tip_id)) ? 'sent' : 'not_queued';
+        if (reason === 'rejected') return (await overlays.reject(creator.id, tip_id)) ? 'sent' : 'not_held';
         return found(async () => {
-          const { sequence } = await tips.withSequence(sender.id, tip_id);
-          return (await acknowledge(sender, sequence, reason)) ? 'sent' : 'not_below_minimum';
+          const { sequence } = await tips.withSequence(creator.id, tip_id);
+          return (await acknowledge(creator, sequence, reason)) ? 'sent' : 'not_below_minimum';
         });
       },
     ),
 
-    'alert.approved': action(Type.Object({ tip_id: tipId }), (sender, { tip_id }) =>
-      found(async () => ((await overlays.approve(sender.id, tip_id)) ? 'sent' : 'not_held')),
+    'alert.approved': action(Type.Object({ tip_id: tipId }), (creator, { tip_id }) =>
+      found(async () => ((await overlays.approve(creator.id, tip_id)) ? 'sent' : 'not_held')),
     ),
 
     'tip.voided': action(
       Type.Object({ tip_id: tipId, reason: Type.Optional(nullable(Type.String({ maxLength: 255 }))) }),
-      async (sender, { tip_id, reason = null }) => {
-        if (!(await isAllowed('void', sender))) return 'too_fast';
+      async (creator, { tip_id, reason = null }) => {
+        if (!(await isAllowed('void', creator))) return 'too_fast';
         return found(async () => {
-          if ((await tips.byId(sender.id, tip_id)).status === 'voided') return 'voided_before';
-          await tips.void(sender.id, tip_id, { clientId: null, reason });
+          if ((await tips.byId(creator.id, tip_id)).status === 'voided') return 'voided_before';
+          await tips.void(creator.id, tip_id, { clientId: null, reason });
           return 'sent';
         });
       },
@@ -162,16 +166,16 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
         title: Type.Optional(Type.String({ minLength: 1, maxLength: 60, 'x-not-blank': true, 'x-no-controls': true })),
         target: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 10_000_000, 'x-decimals': 2 })),
       }),
-      async (sender, { title = 'Sandbox', target }) => {
-        const raised = (await tips.stats(sender.id)).all_time.total_minor;
+      async (creator, { title = 'Sandbox', target }) => {
+        const raised = (await tips.stats(creator.id)).all_time.total_minor;
         const targetMinor = target === undefined ? raised : Math.round(target * 100);
         if (targetMinor <= 0) return 'nothing_raised';
-        const span = { startsAt: sender.created_at, endsAt: null };
-        const goal = await goals.add(sender.id, { title, targetMinor, ...span });
+        const span = { startsAt: creator.created_at, endsAt: null };
+        const goal = await goals.add(creator.id, { title, targetMinor, ...span });
         if (!goal) return 'too_many_goals';
         if (goal.reached_at === null) return 'later';
         // Ten at most are open, and this one has done its work.
-        await goals.end(sender.id, goal.id);
+        await goals.end(creator.id, goal.id);
         return 'sent';
       },
     ),
@@ -180,8 +184,8 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
       Type.Object({
         client_id: Type.String({ pattern: '^app_\\w{26}$', 'x-rule': 'must be the client ID of an app' }),
       }),
-      async (sender, { client_id }) =>
-        (await sandbox.disconnect(sender.developerId, sender.id, client_id)) ? 'sent' : 'not_connected',
+      async (creator, { client_id }) =>
+        (await sandbox.disconnect(creator.developerId, creator.id, client_id)) ? 'sent' : 'not_connected',
     ),
   } satisfies Record<SandboxEventType, Action>;
 }

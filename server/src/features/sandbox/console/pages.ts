@@ -7,7 +7,7 @@ import { PageError } from '../../../platform/web/page-error.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
 import type { CreatorRoute, Shown, ShownConsole } from '../shown.ts';
-import type { Sender } from './actions.ts';
+import type { OwnedSandbox } from './actions.ts';
 import type { Console, Sent } from './service.ts';
 import { type ConsoleView, consoleView, happenedCard, type TypedEvent } from './views.ts';
 import { consoleWords } from './words.ts';
@@ -21,7 +21,7 @@ export interface ConsolePagesParts {
   readonly config: { readonly tipCapMinor: number };
   readonly manyNodes: boolean;
   /** Throws a 404 if the developer has no such sandbox creator. */
-  readonly owned: (developerId: string, id: string) => Promise<Sender>;
+  readonly owned: (developerId: string, id: string) => Promise<OwnedSandbox>;
   readonly show: (request: FastifyRequest<CreatorRoute>, reply: FastifyReply, shown: Shown) => unknown;
 }
 
@@ -37,17 +37,17 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
   async function viewOf(
     request: FastifyRequest,
     reply: FastifyReply,
-    sender: Sender,
+    creator: OwnedSandbox,
     shown?: ShownConsole,
   ): Promise<ConsoleView> {
-    const { allowed, resetSeconds } = await limiter.take(`sandbox-report:${sender.developerId}`, reportLimit);
+    const { allowed, resetSeconds } = await limiter.take(`sandbox-report:${creator.developerId}`, reportLimit);
     if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
-    const [report, own] = await Promise.all([console.report(sender), apps.ofOwner(sender.developerId)]);
+    const [report, own] = await Promise.all([console.report(creator), apps.ofOwner(creator.developerId)]);
     return {
       lang: pages.lang(request),
       csrf: pages.csrf(request, reply),
       times,
-      path: `${home}/${sender.id}`,
+      path: `${home}/${creator.id}`,
       tipCapMinor: config.tipCapMinor,
       report,
       appNames: new Map(own.map(({ id, name }) => [id, name])),
@@ -58,11 +58,11 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
 
   scope.post<CreatorRoute>(`${home}/:id/send`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const sender = await owned(creatorId, request.params.id);
+    const creator = await owned(creatorId, request.params.id);
     const json = formText(request, 'json');
     const typed = formTexts(request, names);
     const sent: Sent =
-      json === '' ? await console.send(sender, toRequest(typed)) : await console.sendJson(sender, json);
+      json === '' ? await console.send(creator, toRequest(typed)) : await console.sendJson(creator, json);
     if ('wrong' in sent) {
       const { wrong } = sent;
       return show(request, reply, { status: 422, console: json === '' ? { typed, wrong } : { json, wrong } });
@@ -71,19 +71,23 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
     const t = consoleWords(pages.lang(request));
     const text = outcome !== 'sent' ? t(outcome) : type === 'grant.revoked' ? t('revoked') : t('sent', { type });
     const tone = outcome === 'sent' ? 'ok' : outcome === 'later' ? 'info' : 'warn';
-    return pages.redirect(reply, `${home}/${sender.id}`, { tone, text });
+    return pages.redirect(reply, `${home}/${creator.id}`, { tone, text });
   });
 
   scope.get<CreatorRoute>(`${home}/:id/happened`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const sender = await owned(creatorId, request.params.id);
-    const view = await viewOf(request, reply, sender);
+    const creator = await owned(creatorId, request.params.id);
+    const view = await viewOf(request, reply, creator);
     return reply.type('text/html; charset=utf-8').send(String(happenedCard(view)));
   });
 
   return {
-    view: async (request: FastifyRequest, reply: FastifyReply, sender: Sender, shown?: ShownConsole): Promise<Html> =>
-      consoleView(await viewOf(request, reply, sender, shown)),
+    view: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      creator: OwnedSandbox,
+      shown?: ShownConsole,
+    ): Promise<Html> => consoleView(await viewOf(request, reply, creator, shown)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Overlays } from '../../overlay/index.ts';
 import type { AppConnection, Streams } from '../../sockets/index.ts';
 import type { Tip, Tips } from '../../tips/index.ts';
 import type { Delivery, DeliveryStatus, Webhooks } from '../../webhooks/index.ts';
-import type { Sender } from './actions.ts';
+import type { OwnedSandbox } from './actions.ts';
 import { type ConsoleDelivery, deliveriesSince } from './repo.ts';
 
 export interface ReportParts extends Pick<Platform, 'db'> {
@@ -93,7 +93,7 @@ export function createReport({ db, events, tips, overlays, presence, streams, we
     return new Map(await Promise.all(known));
   }
 
-  return async ({ id: creatorId, developerId }: Sender): Promise<Report> => {
+  return async ({ id: creatorId, developerId }: OwnedSandbox): Promise<Report> => {
     const pause = createPauses(developerId);
     const head = (await events.head(creatorId))?.sequence ?? 0;
     const receivers = await webhooks.receivers(creatorId, null);

@@ -1,7 +1,7 @@
 import { type ErrorDetail, HttpError } from '../../../platform/http/http-error.ts';
 import { parseJson } from '../../../platform/http/json-body.ts';
 import type { SandboxEventType } from '../../events/index.ts';
-import { type ActionParts, createActions, type Outcome, type Sender } from './actions.ts';
+import { type ActionParts, createActions, type Outcome, type OwnedSandbox } from './actions.ts';
 import { createReport, type ReportParts } from './report.ts';
 
 export type ConsoleParts = ActionParts & ReportParts;
@@ -21,7 +21,7 @@ export function createConsole(parts: ConsoleParts) {
   const actions = createActions(parts);
   const types = Object.keys(actions) as SandboxEventType[];
 
-  async function send(sender: Sender, request: unknown): Promise<Sent> {
+  async function send(creator: OwnedSandbox, request: unknown): Promise<Sent> {
     if (request === null || typeof request !== 'object' || Array.isArray(request))
       return { wrong: [{ field: null, message: 'must be an object' }] };
     const { type: asked, ...fields } = request as Record<string, unknown>;
@@ -34,9 +34,9 @@ export function createConsole(parts: ConsoleParts) {
       const message = `is not a field of ${type}, which has: ${known.join(', ')}`;
       return { wrong: unknown.map((field) => ({ field, message })) };
     }
-    if (!(await parts.limiter.take(`sandbox-console:${sender.developerId}`, sendLimit)).allowed)
+    if (!(await parts.limiter.take(`sandbox-console:${creator.developerId}`, sendLimit)).allowed)
       return { type, outcome: 'too_fast' };
-    const outcome = await run(sender, fields);
+    const outcome = await run(creator, fields);
     return typeof outcome === 'string' ? { type, outcome } : { wrong: outcome };
   }
 
@@ -44,7 +44,7 @@ export function createConsole(parts: ConsoleParts) {
     types,
     send,
 
-    async sendJson(sender: Sender, text: string): Promise<Sent> {
+    async sendJson(creator: OwnedSandbox, text: string): Promise<Sent> {
       let request: unknown;
       try {
         request = parseJson(Buffer.from(text));
@@ -52,7 +52,7 @@ export function createConsole(parts: ConsoleParts) {
         if (error instanceof HttpError && error.details) return { wrong: error.details };
         throw error;
       }
-      return send(sender, request);
+      return send(creator, request);
     },
 
     report: createReport(parts),
