@@ -7,6 +7,7 @@ import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
 import { type Connections, switchedOffNotice } from '../connections/index.ts';
 import { changesTotals } from '../events/index.ts';
@@ -58,8 +59,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
 
   scope.get('/dashboard', async (request, reply) => {
     const { creatorId, displayName } = pages.requireSession(request);
-    const { allowed, resetSeconds } = await limiter.take(`dashboard:${creatorId}`, refreshLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `dashboard:${creatorId}`, refreshLimit);
     const lang = pages.lang(request);
     const t = dashboardWords(lang);
     const [totals, days, page, connected] = await Promise.all([

@@ -6,6 +6,7 @@ import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { EventPosition } from '../events/index.ts';
@@ -47,11 +48,6 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     return { creatorId, username, typed, apps, parsed, t, cursor: query.get('cursor') };
   }
 
-  async function limit(key: string, rate: typeof searchLimit, cost: number): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(key, rate, cost);
-    if (!allowed) throw tooMany(resetSeconds);
-  }
-
   /** A cursor is valid for one creator and one search. */
   const listOf = (creatorId: string, typed: Typed) => `dashboard ${creatorId} ${searchQuery(typed)}`;
 
@@ -68,7 +64,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
 
   scope.get(tipsHome, async (request, reply) => {
     const { creatorId, typed, apps, parsed, t, cursor } = await read(request);
-    await limit(`dashboard-search:${creatorId}`, searchLimit, searchCost);
+    await limitPage(limiter, `dashboard-search:${creatorId}`, searchLimit, searchCost);
     const before = cursor === null ? null : readPosition(readCursor(vault, listOf(creatorId, typed), cursor));
     if (before === undefined) throw new PageError(422, { detail: t('oldCursor') });
     const wrong = 'wrong' in parsed ? parsed.wrong : {};
@@ -86,9 +82,9 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
     const { creatorId, username, typed, parsed } = await read(request);
     if ('wrong' in parsed) return reply.redirect(`${tipsHome}?${searchQuery(typed)}`, 303);
     const cost = Math.max(minExportCost, await tips.historyCost(creatorId));
-    await limit(`dashboard-export:${creatorId}`, exportLimit, cost);
+    await limitPage(limiter, `dashboard-export:${creatorId}`, exportLimit, cost);
     const slot = `dashboard-export:${creatorId}`;
-    if (!(await holdSlot(reply, limiter.connectionSlots, slot, maxExports))) throw tooMany(1);
+    if (!(await holdSlot(reply, limiter.connectionSlots, slot, maxExports))) throw tooMany();
     // Reads the first batch before the answer begins, so that the export can still be refused.
     const batches = tips.matching(creatorId, parsed);
     const first = await batches.next().catch(refuseFull);
@@ -105,10 +101,10 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
   }
 }
 
-const tooMany = (seconds: number) => new PageError(429, { headers: { 'retry-after': String(seconds) } });
+const tooMany = () => new PageError(429, { headers: { 'retry-after': '1' } });
 
 function refuseFull(error: unknown): never {
-  throw error instanceof QueueFull ? tooMany(1) : error;
+  throw error instanceof QueueFull ? tooMany() : error;
 }
 
 function readPosition(text: string | undefined): EventPosition | undefined {

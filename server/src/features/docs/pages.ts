@@ -5,7 +5,7 @@ import { queryOf } from '../../platform/http/query.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
 import { type Entry, search } from './browser/search.ts';
 import { searchEntries } from './entries.ts';
@@ -105,8 +105,7 @@ export function docsPages(scope: FastifyInstance, { pages, document, limiter }: 
   );
 
   scope.get('/docs/search', async (request, reply) => {
-    const { allowed, resetSeconds } = await limiter.take(`docs-search:${networkOf(request.ip)}`, searchLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `docs-search:${networkOf(request.ip)}`, searchLimit);
     const lang = pages.lang(request);
     const t = words(lang);
     const site = await siteOf(lang);

@@ -5,6 +5,7 @@ import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { AccountError, type Pages } from '../accounts/index.ts';
 import type { createExport } from './export.ts';
 import type { Leaving } from './service.ts';
@@ -50,9 +51,9 @@ export function leavingPages(scope: FastifyInstance, { pages, limiter, exports, 
     const { creatorId: id, username } = pages.requireRecent(request);
     const key = `account-export:${id}`;
     const cost = Math.max(minExportCost, costFactor * (await exports.cost(id)));
-    const { allowed, resetSeconds } = await limiter.take(key, exportLimit, cost);
-    if (!allowed) throw tooMany(resetSeconds);
-    if (!(await holdSlot(reply, limiter.connectionSlots, key, 1))) throw tooMany(1);
+    await limitPage(limiter, key, exportLimit, cost);
+    if (!(await holdSlot(reply, limiter.connectionSlots, key, 1)))
+      throw new PageError(429, { headers: { 'retry-after': '1' } });
     const { name, bytes } = await exports.archive({ id, username });
     return sendDownload(reply, { type: 'application/zip', name }, bytes);
   });
@@ -72,5 +73,3 @@ export function leavingPages(scope: FastifyInstance, { pages, limiter, exports, 
     return pages.redirect(reply, '/login', { tone: 'ok', text: t('deleted') });
   });
 }
-
-const tooMany = (seconds: number) => new PageError(429, { headers: { 'retry-after': String(seconds) } });

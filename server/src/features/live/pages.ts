@@ -5,6 +5,7 @@ import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
@@ -66,16 +67,11 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     return { creatorId, base: home, moderator: false };
   };
 
-  async function count(key: string, limit: typeof pageLimit, cost: number): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(key, limit, cost);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
-  }
-
   async function moderator(request: FastifyRequest): Promise<Controller> {
     const { key } = request.params as { key: string };
     const creatorId = await moderators.creatorOf(key);
     if (creatorId === undefined) throw new PageError(404, { detail: words(request)('endedText') });
-    await count(`moderate:${creatorId}`, requestLimit, 1);
+    await limitPage(limiter, `moderate:${creatorId}`, requestLimit);
     return { creatorId, base: `/moderate/${key}`, moderator: true };
   }
 
@@ -149,7 +145,12 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       if (controller.moderator) reply.header('x-robots-tag', 'noindex');
       // By what is listed: a long list costs as much as many short ones.
       const cost = Math.ceil(listedHeld(request) / heldStep);
-      await count(`${controller.moderator ? 'moderators' : 'live'}-page:${controller.creatorId}`, pageLimit, cost);
+      await limitPage(
+        limiter,
+        `${controller.moderator ? 'moderators' : 'live'}-page:${controller.creatorId}`,
+        pageLimit,
+        cost,
+      );
       return show(request, reply, controller);
     });
     action('approve/:id', (creatorId, id) => overlays.approve(creatorId, id));
@@ -163,8 +164,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     action('hide', (creatorId) => overlays.hide(creatorId, true));
     action('unhide', (creatorId) => overlays.hide(creatorId, false));
     action('replay/:id', async (creatorId, id) => {
-      const { allowed, resetSeconds } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+      await limitPage(limiter, `dashboard-alert:${creatorId}`, limits.alerts);
       await overlays.replay(creatorId, /^\d{1,15}$/.test(id) ? Number(id) : 0);
     });
     if (base !== home) return;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
 import { limits } from '../oauth/index.ts';
 import { looksPages } from './looks/pages.ts';
@@ -76,8 +76,7 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
 
   scope.get(`${home}/now`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const { allowed, resetSeconds } = await limiter.take(`overlay-now:${creatorId}`, refreshLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `overlay-now:${creatorId}`, refreshLimit);
     const [overlay, open] = await Promise.all([overlays.get(creatorId), presence.open(creatorId)]);
     const csrf = pages.csrf(request, reply);
     return reply

@@ -8,7 +8,7 @@ import { formFile } from '../../platform/web/form-body.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { type Pages, uploadLimit } from '../accounts/index.ts';
 import { type AppRow, appLogo, type Logos } from '../apps/index.ts';
 import type { View } from './views.ts';
@@ -84,8 +84,7 @@ export function logoPages(
     onRequest: async (request) => {
       const { creatorId } = pages.requireSession(request);
       await own(request);
-      const { allowed, resetSeconds } = await limiter.take(`upload:${creatorId}`, uploadLimit);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+      await limitPage(limiter, `upload:${creatorId}`, uploadLimit);
     },
     handler: async (request, reply) => {
       const { creatorId } = pages.requireSession(request);

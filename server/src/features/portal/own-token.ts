@@ -4,7 +4,7 @@ import { button, card, copyable, notice } from '../../platform/web/blocks.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { checkbox, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
 import { allScopes, type Grants, knownScopes, scopes } from '../oauth/index.ts';
@@ -78,8 +78,7 @@ export function ownTokenPages(
   scope.post<{ Params: { clientId: string } }>('/developers/apps/:clientId/token', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
     const app = await ownApp(creatorId, request.params.clientId);
-    const { allowed, resetSeconds } = await limiter.take(`own-token:${creatorId}`, tokenLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `own-token:${creatorId}`, tokenLimit);
     const chosen = allScopes.filter((name) => formText(request, `scope.${name}`) !== '');
     const made = await grants.issueToOwner(creatorId, app.id, chosen);
     if (!made) {

@@ -4,7 +4,7 @@ import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { openField, sealField } from '../../platform/web/sealed-field.ts';
 import type { Pages } from '../accounts/index.ts';
 import {
@@ -99,8 +99,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   scope.post('/developers/apps', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    const { allowed, resetSeconds } = await limiter.take(`register-app:${creatorId}`, registerLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `register-app:${creatorId}`, registerLimit);
     const typed = typedIn(request);
     const id = pages.formKeys.idOf(request, 'app');
     try {

@@ -1,7 +1,7 @@
 import { networkOf } from '../../platform/addresses.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { setNewest } from '../../platform/lru-map.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 
 /** How many pictures are drawn for one address. Those that come from the cache do not count. */
 const ofAddress = { limit: 120, windowMs: 60_000 };
@@ -15,7 +15,7 @@ export interface Drawings<T> {
 }
 
 /** Pictures of public pages, which anybody may ask for. The cache evicts the one that was asked for least recently. */
-export function createDrawings<T>({ take }: Pick<Limiter, 'take'>, maxKept: number): Drawings<T> {
+export function createDrawings<T>(limiter: Pick<Limiter, 'take'>, maxKept: number): Drawings<T> {
   const kept = new Map<string, T>();
   /** By address and key: requests of one address share a drawing. */
   const pending = new Map<string, Promise<T>>();
@@ -26,8 +26,7 @@ export function createDrawings<T>({ take }: Pick<Limiter, 'take'>, maxKept: numb
   }
 
   async function drawFor(network: string, key: string, draw: (network: string) => Promise<T>): Promise<T> {
-    const { allowed, resetSeconds } = await take(`drawing:${network}`, ofAddress);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `drawing:${network}`, ofAddress);
     return keep(key, await draw(network));
   }
 

@@ -8,6 +8,7 @@ import { formFile } from '../../platform/web/form-body.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
 import { type Pages, uploadLimit } from '../accounts/index.ts';
 import { createDrawings } from './drawings.ts';
@@ -90,8 +91,7 @@ export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): 
     // Before the body: nobody else's five megabytes are read.
     onRequest: async (request) => {
       const { creatorId } = pages.requireSession(request);
-      const { allowed, resetSeconds } = await limiter.take(`upload:${creatorId}`, uploadLimit);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+      await limitPage(limiter, `upload:${creatorId}`, uploadLimit);
     },
     handler: async (request, reply) => {
       const { creatorId } = pages.requireSession(request);

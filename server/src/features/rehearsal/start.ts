@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Platform } from '../../platform/platform.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { parseRehearsal, readRehearsal, type TypedRehearsal, type WrongRehearsal } from './form.ts';
 import type { Rehearsals } from './service.ts';
 
@@ -18,8 +18,7 @@ export async function startByForm(
   creatorId: string,
   request: FastifyRequest,
 ): Promise<RefusedRehearsal | undefined> {
-  const { allowed, resetSeconds } = await limiter.take(`rehearsal:${creatorId}`, startLimit);
-  if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+  await limitPage(limiter, `rehearsal:${creatorId}`, startLimit);
   const typed = readRehearsal(request);
   const asked = parseRehearsal(typed, zone);
   if ('wrong' in asked) return { typed, wrong: asked.wrong };

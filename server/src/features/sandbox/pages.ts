@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { readMoney, type Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
-import { PageError } from '../../platform/web/page-error.ts';
+import { limitPage } from '../../platform/web/page-limit.ts';
 import { AccountError, type Pages } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import { allScopes, type Grants } from '../oauth/index.ts';
@@ -152,8 +152,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
     const creator = await owned(creatorId, request.params.id);
     const app = await apps.ownedBy(creatorId, formText(request, 'client_id'));
     if (!app) throw new ApiError('not_found');
-    const { allowed, resetSeconds } = await limiter.take(`sandbox-token:${creatorId}`, tokenLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `sandbox-token:${creatorId}`, tokenLimit);
     const chosen = allScopes.filter((name) => formText(request, `scope.${name}`) !== '');
     const made = await sandbox.connect(creatorId, creator.id, app.id, chosen);
     if (!made) return pages.redirect(reply, pathOf(creator), { tone: 'error', text: words(request)('connectRefused') });

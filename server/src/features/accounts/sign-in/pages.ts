@@ -4,7 +4,7 @@ import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { notice } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Html } from '../../../platform/web/html.ts';
-import { PageError } from '../../../platform/web/page-error.ts';
+import { limitPage } from '../../../platform/web/page-limit.ts';
 import { visitorOf } from '../../../platform/web/pages.ts';
 import type { Passkeys } from '../passkeys/service.ts';
 import type { Recovery } from '../recovery/service.ts';
@@ -100,8 +100,7 @@ export function signInPages(scope: FastifyInstance, parts: SignInPagesParts): vo
     show(request, reply, { title: 'recovery', body: recoveryView(viewOf(request, reply), filled), status });
 
   async function limit(rate: keyof typeof rates, request: FastifyRequest): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.take(`${rate}:${networkOf(request.ip)}`, rates[rate]);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `${rate}:${networkOf(request.ip)}`, rates[rate]);
   }
 
   function throttledNotice(request: FastifyRequest, reply: FastifyReply, seconds: number): Html {

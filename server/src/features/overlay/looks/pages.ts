@@ -7,6 +7,7 @@ import { formFile, formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
 import { html } from '../../../platform/web/html.ts';
 import { PageError } from '../../../platform/web/page-error.ts';
+import { limitPage } from '../../../platform/web/page-limit.ts';
 import { QueueFull } from '../../../platform/work-queue.ts';
 import { type Pages, uploadLimit } from '../../accounts/index.ts';
 import type { Overlays } from '../service.ts';
@@ -127,8 +128,7 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
     onRequest: async (request) => {
       const { creatorId } = pages.requireSession(request);
       if (Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= formBytes) return;
-      const { allowed, resetSeconds } = await limiter.take(`upload:${creatorId}`, uploadLimit);
-      if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+      await limitPage(limiter, `upload:${creatorId}`, uploadLimit);
     },
     handler: async (request, reply) => {
       const { creatorId } = pages.requireSession(request);

@@ -4,7 +4,7 @@ import { createPauses } from '../../../platform/pauses.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Times } from '../../../platform/web/format.ts';
-import { PageError } from '../../../platform/web/page-error.ts';
+import { limitPage } from '../../../platform/web/page-limit.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { AppRow, Apps } from '../../apps/index.ts';
 import type { Grants } from '../../oauth/index.ts';
@@ -70,8 +70,7 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
 
   async function show(request: FastifyRequest<PairRoute>, reply: FastifyReply, typed?: Typed) {
     const { creator, app, developerId, pair } = await ownPair(request);
-    const { allowed, resetSeconds } = await limiter.take(`chaos-report:${developerId}`, reportLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `chaos-report:${developerId}`, reportLimit);
     const [settings, report, faults, connected] = await Promise.all([
       chaos.of(pair),
       chaos.report(pair),

@@ -3,7 +3,7 @@ import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { formText, formTexts } from '../../../platform/web/form-body.ts';
 import { readMoney, type Times } from '../../../platform/web/format.ts';
 import type { Html } from '../../../platform/web/html.ts';
-import { PageError } from '../../../platform/web/page-error.ts';
+import { limitPage } from '../../../platform/web/page-limit.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
 import type { CreatorRoute, Shown, ShownConsole } from '../shown.ts';
@@ -40,8 +40,7 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
     creator: OwnedSandbox,
     shown?: ShownConsole,
   ): Promise<ConsoleView> {
-    const { allowed, resetSeconds } = await limiter.take(`sandbox-report:${creator.developerId}`, reportLimit);
-    if (!allowed) throw new PageError(429, { headers: { 'retry-after': String(resetSeconds) } });
+    await limitPage(limiter, `sandbox-report:${creator.developerId}`, reportLimit);
     const [report, own] = await Promise.all([console.report(creator), apps.ofOwner(creator.developerId)]);
     return {
       lang: pages.lang(request),
