@@ -1,3 +1,3 @@
 export { alertRoutes } from './routes.ts';
 export { alertRequest } from './schemas.ts';
-export { type Alerts, createAlerts } from './service.ts';
+export { type Alerts, createAlerts, pageAlertLimit } from './service.ts';

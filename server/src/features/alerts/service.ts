@@ -1,5 +1,7 @@
+import type { LimitRule } from '../../platform/limiter/limiter.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Alert, EventLog, EventTrace, ScreenedAlert } from '../events/index.ts';
+import { limits } from '../oauth/index.ts';
 import { type ScreenTip, writeScreened } from '../tips/index.ts';
 import { writes } from './repo.ts';
 import { sample } from './schemas.ts';
@@ -19,6 +21,12 @@ export interface NewAlert {
   readonly message?: string | null | undefined;
   readonly trace?: EventTrace | undefined;
 }
+
+/** Key and rule for alerts that pages send or play again: the limit of an app, shared by all pages of a creator. */
+export const pageAlertLimit = (creatorId: string): [key: string, rule: LimitRule] => [
+  `dashboard-alert:${creatorId}`,
+  limits.alerts,
+];
 
 export type Alerts = ReturnType<typeof createAlerts>;
 

@@ -9,9 +9,9 @@ import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
+import { pageAlertLimit } from '../alerts/index.ts';
 import { type Connections, switchedOffNotice } from '../connections/index.ts';
 import { changesTotals } from '../events/index.ts';
-import { limits } from '../oauth/index.ts';
 import { testWords } from '../overlay/index.ts';
 import { SseConnection, type Streams } from '../sockets/index.ts';
 import { allTips, type Tips } from '../tips/index.ts';
@@ -93,8 +93,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
 
   scope.post('/dashboard/test-alert', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    // The limit of an app, shared by all pages that send alerts.
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
+    const { allowed } = await limiter.take(...pageAlertLimit(creatorId));
     const outcome = allowed ? await overlays.sendTest(creatorId) : 'tooMany';
     const text = testWords(pages.lang(request))(outcome);
     return pages.redirect(reply, '/dashboard', { tone: outcome === 'sent' ? 'ok' : 'warn', text });

@@ -6,6 +6,7 @@ import { formText } from '../../platform/web/form-body.ts';
 import { money, type Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
+import { pageAlertLimit } from '../alerts/index.ts';
 import { limits } from '../oauth/index.ts';
 import { type Overlays, testWords } from '../overlay/index.ts';
 import type { TipRules, Tips } from '../tips/index.ts';
@@ -122,8 +123,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const back = tipPath(request.params.id);
-    // The limit of an app, shared by all pages that send alerts.
-    const { allowed } = await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts);
+    const { allowed } = await limiter.take(...pageAlertLimit(creatorId));
     if (!allowed) return pages.redirect(reply, back, { tone: 'warn', text: t('tooMany') });
     await overlays.replayTip(creatorId, request.params.id);
     const outcome = await overlays.replayOutcome(creatorId);

@@ -7,7 +7,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
-import { limits } from '../oauth/index.ts';
+import { pageAlertLimit } from '../alerts/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import {
   type RefusedRehearsal,
@@ -164,7 +164,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     action('hide', (creatorId) => overlays.hide(creatorId, true));
     action('unhide', (creatorId) => overlays.hide(creatorId, false));
     action('replay/:id', async (creatorId, id) => {
-      await limitPage(limiter, `dashboard-alert:${creatorId}`, limits.alerts);
+      await limitPage(limiter, ...pageAlertLimit(creatorId));
       await overlays.replay(creatorId, /^\d{1,15}$/.test(id) ? Number(id) : 0);
     });
     if (base !== home) return;

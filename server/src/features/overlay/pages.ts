@@ -3,7 +3,7 @@ import type { Limiter } from '../../platform/limiter/limiter.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
-import { limits } from '../oauth/index.ts';
+import { pageAlertLimit } from '../alerts/index.ts';
 import { looksPages } from './looks/pages.ts';
 import type { Presence } from './presence.ts';
 import type { Overlays } from './service.ts';
@@ -120,9 +120,8 @@ export function overlayPages(scope: FastifyInstance, parts: OverlayPagesParts): 
       return pages.redirect(reply, home, { tone: 'ok', text: words(request)(done) });
     });
 
-  /** Counts an alert that a page sends. The limit is that of an app, shared by all pages that send alerts. */
   async function maySend(creatorId: string): Promise<boolean> {
-    return (await limiter.take(`dashboard-alert:${creatorId}`, limits.alerts)).allowed;
+    return (await limiter.take(...pageAlertLimit(creatorId))).allowed;
   }
 
   scope.post(`${home}/test`, async (request, reply) => {

@@ -9,8 +9,9 @@ import type { ErrorDetail } from '../../../platform/http/http-error.ts';
 import { nullable } from '../../../platform/http/schema.ts';
 import { Type } from '../../../platform/http/type.ts';
 import { createCheck } from '../../../platform/http/validation.ts';
+import type { LimitRule } from '../../../platform/limiter/limiter.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { type Alerts, alertRequest } from '../../alerts/index.ts';
+import { type Alerts, alertRequest, pageAlertLimit } from '../../alerts/index.ts';
 import type { EventLog, SandboxEventType } from '../../events/index.ts';
 import type { Goals } from '../../goals/index.ts';
 import { limits } from '../../oauth/index.ts';
@@ -76,8 +77,12 @@ function action<Schema extends TObject>(
 export function createActions({ limiter, tips, alerts, overlays, goals, events, sandbox, rules }: ActionParts) {
   /** Whether the limits of an app allow it. */
   async function isAllowed(kind: 'tip' | 'alert' | 'void', { id }: OwnedSandbox): Promise<boolean> {
-    const rule = { tip: limits.tips, alert: limits.alerts, void: limits.voids }[kind];
-    return (await limiter.take(`dashboard-${kind}:${id}`, rule)).allowed;
+    const rules: Record<typeof kind, [key: string, rule: LimitRule]> = {
+      tip: [`dashboard-tip:${id}`, limits.tips],
+      alert: pageAlertLimit(id),
+      void: [`sandbox-void:${id}`, limits.voids],
+    };
+    return (await limiter.take(...rules[kind])).allowed;
   }
 
   /** As a page of the overlay reports it. Returns whether the alert of this event was waiting to be played. */
