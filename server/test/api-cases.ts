@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allScopes } from '../src/features/oauth/index.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import { makePair, type Pair } from './factories.ts';
 
@@ -124,9 +125,7 @@ export function guardCases(scope: string | null): ApiCase[] {
       : [
           {
             name: 'a missing scope',
-            scope: ['profile.read', 'tips.read', 'tips.create', 'alerts.create', 'events.subscribe']
-              .filter((other) => other !== scope)
-              .join(' '),
+            scope: allScopes.filter((other) => other !== scope).join(' '),
             status: 403,
             code: 'insufficient_scope',
             check: (answer: Answer) =>

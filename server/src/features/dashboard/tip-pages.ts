@@ -9,7 +9,7 @@ import type { Pages } from '../accounts/index.ts';
 import { pageAlertLimit } from '../alerts/index.ts';
 import { limits } from '../oauth/index.ts';
 import { type Overlays, testWords } from '../overlay/index.ts';
-import type { TipRules, Tips } from '../tips/index.ts';
+import { maxVoidReason, type TipRules, type Tips } from '../tips/index.ts';
 import { countTracePage, type Traces, traceStyle } from '../trace/index.ts';
 import { createTipParser, newTipPath, readTypedTip, type TypedTip, tipFormView, type WrongTip } from './tip-form.ts';
 import { tipPath, tipsHome } from './tip-paths.ts';
@@ -28,8 +28,6 @@ export interface TipPagesParts extends Pick<Platform, 'limiter'> {
 interface TipRoute {
   Params: { id: string };
 }
-
-const maxReason = 255;
 
 /** /dashboard/tips/new and /dashboard/tips/{id}: enter a tip; what happened to one, void and replay. */
 export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
@@ -113,7 +111,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
     const { creatorId } = pages.requireSession(request);
     const t = words(request);
     const reason = formText(request, 'reason').trim();
-    if ([...reason].length > maxReason)
+    if ([...reason].length > maxVoidReason)
       return showTip(request, reply, { status: 422, typed: { reason, wrong: t('voidReasonError') } });
     await tips.void(creatorId, request.params.id, { clientId: null, reason: reason === '' ? null : reason });
     return pages.redirect(reply, tipPath(request.params.id), { tone: 'ok', text: t('voidDone') });

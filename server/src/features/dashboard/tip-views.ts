@@ -14,7 +14,7 @@ import { money, type Times } from '../../platform/web/format.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
-import type { Tip } from '../tips/index.ts';
+import { maxVoidReason, type Tip } from '../tips/index.ts';
 import { type TraceView, traceVerdict, traceView } from '../trace/index.ts';
 import { erasePath } from './erase-views.ts';
 import { eraseWords } from './erase-words.ts';
@@ -113,7 +113,7 @@ function voidForm({ tip, csrf, typed }: TipView, t: TipT): Html {
     hint: t('voidReasonHint'),
     value: typed?.reason,
     error: typed?.wrong,
-    maxlength: 255,
+    maxlength: maxVoidReason,
     autocomplete: 'off',
   });
   const submit = html`!${reason}<div class="actions">!${button(t('voidConfirm'), { kind: 'danger' })}</div>`;

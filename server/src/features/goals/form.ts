@@ -14,7 +14,7 @@ export type Typed = FormTexts<(typeof names)[number]>;
 export type Wrong = { [Name in keyof Typed]?: string };
 
 export const maxTitle = 60;
-const maxTargetMinor = 1_000_000_000;
+export const maxTargetMinor = 1_000_000_000;
 
 export const readTyped = (request: FastifyRequest): Typed => formTexts(request, names);
 

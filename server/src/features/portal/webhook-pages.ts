@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError, validationFailed } from '../../platform/http/http-error.ts';
+import { hasControls } from '../../platform/names.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { AppRow } from '../apps/index.ts';
 import { webhookTypes } from '../events/index.ts';
 import {
+  maxDescription,
   maxEndpoints,
   type OwnersWebhook,
   readStatus,
@@ -42,7 +44,6 @@ interface WebhookRoute {
 type WebhookRequest = FastifyRequest<WebhookRoute>;
 
 const pageSize = 25;
-const maxDescription = 200;
 
 /** An app's webhooks in the portal. Creating a secret needs a recent sign-in. */
 export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
@@ -221,7 +222,7 @@ export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, 
     const t = words(pages.lang(request));
     if ([...typed.description].length > maxDescription)
       return { refused: { ...typed, errors: { description: t('descriptionTooLong') } }, tooMany: false };
-    if (/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(typed.description))
+    if (hasControls(typed.description))
       return { refused: { ...typed, errors: { description: t('descriptionControls') } }, tooMany: false };
     try {
       return { done: await run() };

@@ -4,7 +4,7 @@ export type { DayTotal } from './days.ts';
 export { eraseTip } from './erase-repo.ts';
 export { allTips, parseBound } from './range.ts';
 export { tipRoutes } from './routes.ts';
-export { type AlertStatus, type Tip, type TipRules, tipFields, tipRequest } from './schemas.ts';
+export { type AlertStatus, maxVoidReason, type Tip, type TipRules, tipFields, tipRequest } from './schemas.ts';
 export type { TipFilter } from './search.ts';
 export { createTips, type ScreenTip, type Tips, writeScreened } from './service.ts';
 export type { Evening } from './showable.ts';

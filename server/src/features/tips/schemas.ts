@@ -54,13 +54,15 @@ export const TipQuery = Type.Object({
   ),
 });
 
+export const maxVoidReason = 255;
+
 export const VoidRequest = Type.Object(
   {
     reason: Type.Optional(
       nullable(
         Type.String({
-          maxLength: 255,
-          description: 'At most 255 characters; kept with the tip',
+          maxLength: maxVoidReason,
+          description: `At most ${maxVoidReason} characters; kept with the tip`,
           examples: ['Refunded'],
         }),
       ),

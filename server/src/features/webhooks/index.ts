@@ -19,7 +19,7 @@ export {
 export { maxEndpoints } from './endpoints/limits.ts';
 export type { EventDelivery, Receiver } from './endpoints/receivers.ts';
 export { webhookRoutes } from './endpoints/routes.ts';
-export { type Delivery, readStatus } from './endpoints/schemas.ts';
+export { type Delivery, maxDescription, readStatus } from './endpoints/schemas.ts';
 export {
   createWebhooks,
   type OwnersWebhook,

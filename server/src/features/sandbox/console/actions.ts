@@ -13,10 +13,10 @@ import type { LimitRule } from '../../../platform/limiter/limiter.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type Alerts, alertRequest, pageAlertLimit } from '../../alerts/index.ts';
 import type { EventLog, SandboxEventType } from '../../events/index.ts';
-import type { Goals } from '../../goals/index.ts';
+import { type Goals, maxTargetMinor, maxTitle } from '../../goals/index.ts';
 import { limits } from '../../oauth/index.ts';
 import type { Overlays } from '../../overlay/index.ts';
-import { type TipRules, type Tips, tipRequest } from '../../tips/index.ts';
+import { maxVoidReason, type TipRules, type Tips, tipRequest } from '../../tips/index.ts';
 import type { Sandbox, SandboxCreator } from '../service.ts';
 
 export interface ActionParts extends Pick<Platform, 'limiter'> {
@@ -155,7 +155,7 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
     ),
 
     'tip.voided': action(
-      Type.Object({ tip_id: tipId, reason: Type.Optional(nullable(Type.String({ maxLength: 255 }))) }),
+      Type.Object({ tip_id: tipId, reason: Type.Optional(nullable(Type.String({ maxLength: maxVoidReason }))) }),
       async (creator, { tip_id, reason = null }) => {
         if (!(await isAllowed('void', creator))) return 'too_fast';
         return found(async () => {
@@ -168,8 +168,10 @@ export function createActions({ limiter, tips, alerts, overlays, goals, events, 
 
     'goal.reached': action(
       Type.Object({
-        title: Type.Optional(Type.String({ minLength: 1, maxLength: 60, 'x-not-blank': true, 'x-no-controls': true })),
-        target: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 10_000_000, 'x-decimals': 2 })),
+        title: Type.Optional(
+          Type.String({ minLength: 1, maxLength: maxTitle, 'x-not-blank': true, 'x-no-controls': true }),
+        ),
+        target: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: maxTargetMinor / 100, 'x-decimals': 2 })),
       }),
       async (creator, { title = 'Sandbox', target }) => {
         const raised = (await tips.stats(creator.id)).all_time.total_minor;

@@ -22,7 +22,8 @@ const types = nullable(
     description: 'Event types to send; null is all',
   }),
 );
-const description = nullable(Type.String({ maxLength: 200, 'x-no-controls': true }));
+export const maxDescription = 200;
+const description = nullable(Type.String({ maxLength: maxDescription, 'x-no-controls': true }));
 
 export const Webhook = Type.Object(
   {
