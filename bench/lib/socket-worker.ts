@@ -44,7 +44,7 @@ answerCalls({
     await new Promise<void>((resolve) => {
       let made = 0;
       const next = (): void => {
-        while (made < count && made - Math.floor(received / sockets.length) < window) send.one(made++);
+        for (; made < count && made - Math.floor(received / sockets.length) < window; made += 1) send.one();
         if (received === count * sockets.length) resolve();
       };
       onReceived = next;
@@ -67,7 +67,7 @@ answerCalls({
     const all = Math.ceil(perSecond * seconds);
     for (let made = 0; made < all; ) {
       const due = Math.min(all, ((performance.now() - start) / 1000) * perSecond);
-      while (made < due) send.one(made++);
+      for (; made < due; made += 1) send.one();
       await delay(1);
     }
     const deadline = performance.now() + 10_000;
@@ -141,7 +141,7 @@ function sender({ port, path, status, tokens, body }: TriggerOptions, width: num
   let next = 0;
   return {
     opened: Promise.all(all.map((connection) => connection.opened())),
-    one(_number: number): void {
+    one(): void {
       const request = at(requests, next++ % requests.length);
       const connection = free.pop();
       if (connection) connection.send(request);

@@ -121,7 +121,6 @@ export function createServices(platform: Platform & { readonly config: Config })
     origins,
     clock,
     newId,
-    accounts,
     apps,
     grants,
     rowDeletion,

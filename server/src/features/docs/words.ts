@@ -25,7 +25,6 @@ export const words = messages({
     tryIt: 'Try it',
     tryEvent: 'Let the command line make one happen for a creator of your own server:',
     allEvents: 'All event types',
-    inOneFile: 'All of it in one file',
     frameFrom: 'Frame from the server:',
     frameTo: 'Frame from your program:',
     download: 'OpenAPI document',
@@ -49,8 +48,6 @@ export const words = messages({
     limitsIntro:
       'Counted for each app and creator (manage and send: for each app) over a sliding minute. Every answer says in RateLimit what is left; after 429 wait as Retry-After says.',
     events: 'Events',
-    eventsIntro:
-      'What happens to a creator becomes one event: the same bytes on the socket, on the event stream, in a webhook and from GET /v1/events. Follow sequence, and nothing is missed.',
     eventsMore: 'How to follow events',
     webhooksMore: 'How to receive webhooks',
     type: 'Type',
@@ -116,7 +113,6 @@ export const words = messages({
     tryIt: 'ลองใช้',
     tryEvent: 'สั่งให้เกิดขึ้นกับครีเอเตอร์บนเซิร์ฟเวอร์ของคุณเองได้ด้วยคำสั่งนี้',
     allEvents: 'อีเวนต์ทุกชนิด',
-    inOneFile: 'รวมทั้งหมดไว้ในไฟล์เดียว',
     frameFrom: 'เฟรมจากเซิร์ฟเวอร์:',
     frameTo: 'เฟรมจากโปรแกรมของคุณ:',
     download: 'เอกสาร OpenAPI',
@@ -137,8 +133,6 @@ export const words = messages({
     limitsIntro:
       'นับแยกตามแอปและครีเอเตอร์ (manage และ send นับแยกตามแอป) ในช่วงหนึ่งนาทีล่าสุด ทุกคำตอบบอกจำนวนที่เหลือไว้ใน RateLimit หากได้รับ 429 ให้รอตามเวลาใน Retry-After',
     events: 'อีเวนต์',
-    eventsIntro:
-      'ทุกสิ่งที่เกิดขึ้นกับครีเอเตอร์จะกลายเป็นอีเวนต์เดียวที่เหมือนกันทุกไบต์ ทั้งบนซ็อกเก็ต สตรีมอีเวนต์ เว็บฮุก และ GET /v1/events เพียงติดตามค่า sequence ก็ไม่พลาดอีเวนต์ใด',
     eventsMore: 'วิธีติดตามอีเวนต์',
     webhooksMore: 'วิธีรับเว็บฮุก',
     type: 'ชนิด',
