@@ -14,10 +14,11 @@ import type { TipRules } from '../tips/index.ts';
 import type { Traces } from '../trace/index.ts';
 import { consolePages } from './console/pages.ts';
 import type { Console } from './console/service.ts';
+import { type CreatorRoute, home, pathOf } from './paths.ts';
 import { mostSandboxes, type Sandbox, SandboxError } from './service.ts';
-import type { CreatorRoute, Shown } from './shown.ts';
+import type { Shown } from './shown.ts';
 import { sandboxTraces } from './trace-pages.ts';
-import { type Choices, creatorView, home, listView, pathOf, type TypedName, type View } from './views.ts';
+import { type Choices, creatorView, listView, type TypedName, type View } from './views.ts';
 import { sandboxWords } from './words.ts';
 
 export interface SandboxPagesParts extends Pick<Platform, 'limiter'> {
@@ -53,12 +54,6 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
     times,
   });
 
-  async function owned(developerId: string, id: string) {
-    const creator = await sandbox.ownedBy(developerId, id);
-    if (!creator) throw new ApiError('not_found');
-    return { ...creator, developerId };
-  }
-
   async function showList(request: FastifyRequest, reply: FastifyReply, typed?: TypedName) {
     const { creatorId } = pages.requireSession(request);
     const creators = await sandbox.list(creatorId);
@@ -75,7 +70,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
 
   async function show(request: FastifyRequest<CreatorRoute>, reply: FastifyReply, shown: Shown = {}) {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     const [own, connections, choices] = await Promise.all([
       apps.ofOwner(creatorId),
       grants.connections(creator.id),
@@ -101,8 +96,8 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
     });
   }
 
-  sandboxTraces(scope, { ...parts, owned });
-  const console = consolePages(scope, { ...parts, owned, show });
+  sandboxTraces(scope, parts);
+  const console = consolePages(scope, { ...parts, show });
 
   scope.get(home, (request, reply) => showList(request, reply));
 
@@ -140,7 +135,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
 
   scope.post<CreatorRoute>(`${home}/:id/remove`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     await sandbox.remove(creatorId, creator.id);
     const text = words(request)('removed', { name: creator.display_name });
     return pages.redirect(reply, home, { tone: 'ok', text });
@@ -149,7 +144,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
   // Tokens are secrets: making them needs a recent sign-in, and they are shown once.
   scope.post<CreatorRoute>(`${home}/:id/connect`, async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     const app = await apps.ownedBy(creatorId, formText(request, 'client_id'));
     if (!app) throw new ApiError('not_found');
     await limitPage(limiter, `sandbox-token:${creatorId}`, tokenLimit);
@@ -163,7 +158,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
 
   scope.post<CreatorRoute>(`${home}/:id/disconnect`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     const app = await apps.ownedBy(creatorId, formText(request, 'client_id'));
     if (!app) throw new ApiError('not_found');
     const t = words(request);
@@ -174,13 +169,13 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
 
   scope.post<CreatorRoute>(`${home}/:id/address`, async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     return show(request, reply, { address: `${pages.authUrl}/overlay/${await overlays.key(creator.id)}` });
   });
 
   scope.post<CreatorRoute>(`${home}/:id/choices`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const { id } = await owned(creatorId, request.params.id);
+    const { id } = await sandbox.requireOwned(creatorId, request.params.id);
     const t = words(request);
     const typed = {
       holdAll: formText(request, 'hold_all') !== '',

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
@@ -13,14 +12,13 @@ import {
   rehearsalWords,
   startByForm,
 } from '../rehearsal/index.ts';
+import { type CreatorRoute, home, pathOf } from './paths.ts';
 import type { Sandbox } from './service.ts';
-import type { CreatorRoute } from './shown.ts';
-import { home, pathOf } from './views.ts';
 import { sandboxWords } from './words.ts';
 
 export interface RehearsalPagesParts extends Pick<Platform, 'limiter' | 'clock' | 'zone'> {
   readonly pages: Pages;
-  readonly sandbox: Sandbox;
+  readonly sandbox: Pick<Sandbox, 'requireOwned'>;
   readonly rehearsals: Rehearsals;
   readonly times: Times;
 }
@@ -34,12 +32,8 @@ export function rehearsalPages(scope: FastifyInstance, parts: RehearsalPagesPart
   const path = `${home}/:id/rehearsal`;
   const t = (request: FastifyRequest) => rehearsalWords(pages.lang(request));
 
-  async function owned(request: FastifyRequest<CreatorRoute>) {
-    const { creatorId } = pages.requireSession(request);
-    const creator = await sandbox.ownedBy(creatorId, request.params.id);
-    if (!creator) throw new ApiError('not_found');
-    return creator;
-  }
+  const owned = (request: FastifyRequest<CreatorRoute>) =>
+    sandbox.requireOwned(pages.requireSession(request).creatorId, request.params.id);
 
   async function show(request: FastifyRequest<CreatorRoute>, reply: FastifyReply, refused?: RefusedRehearsal) {
     const creator = await owned(request);

@@ -41,18 +41,20 @@ test('it is told from a real creator, and belongs to its developer alone', async
   const { runtime, sandbox, developer, creator } = await setup(t);
   const other = await makeCreator(runtime);
   for (const _ of ['read', 'cached']) {
-    assert.equal(await sandbox.sandboxOf(creator.id), developer.creatorId);
-    assert.equal(await sandbox.sandboxOf(developer.creatorId), null);
-    assert.equal(await sandbox.sandboxOf('crt_nobody'), null);
+    assert.equal(await runtime.accounts.sandboxOf(creator.id), developer.creatorId);
+    assert.equal(await runtime.accounts.sandboxOf(developer.creatorId), null);
+    assert.equal(await runtime.accounts.sandboxOf('crt_nobody'), null);
   }
-  assert.deepEqual(await sandbox.ownedBy(developer.creatorId, creator.id), creator);
-  assert.equal(await sandbox.ownedBy(other.creatorId, creator.id), undefined);
+  const owned = { ...creator, developerId: developer.creatorId };
+  assert.deepEqual(await sandbox.requireOwned(developer.creatorId, creator.id), owned);
+  await assert.rejects(sandbox.requireOwned(other.creatorId, creator.id), { code: 'not_found' });
   assert.equal(await sandbox.rename(other.creatorId, creator.id, 'Mine'), false);
   assert.equal(await sandbox.remove(other.creatorId, creator.id), false);
-  assert.equal(await sandbox.ownedBy(developer.creatorId, other.creatorId), undefined, 'a real creator is none');
+  // A real creator is none.
+  await assert.rejects(sandbox.requireOwned(developer.creatorId, other.creatorId), { code: 'not_found' });
   assert.equal(await sandbox.remove(developer.creatorId, developer.creatorId), false);
   assert.equal(await sandbox.rename(developer.creatorId, creator.id, ' Two '), true);
-  assert.equal((await sandbox.ownedBy(developer.creatorId, creator.id))?.display_name, 'Two');
+  assert.equal((await sandbox.requireOwned(developer.creatorId, creator.id)).display_name, 'Two');
   await assert.rejects(sandbox.create(developer.creatorId, 'Namjai'), { code: 'display_name_reserved' });
 });
 
@@ -130,10 +132,11 @@ test('one that the operator has suspended is listed as such, and nothing can be 
   const { headers } = await connect();
   await runtime.grants.suspend('creator', creator.id, runtime.clock());
   assert.equal((await http.inject({ url: '/v1/me', headers })).statusCode, 403);
-  assert.equal(await sandbox.ownedBy(developer.creatorId, creator.id), undefined);
+  await assert.rejects(sandbox.requireOwned(developer.creatorId, creator.id), { code: 'not_found' });
   assert.equal((await sandbox.list(developer.creatorId))[0]?.suspended_at, runtime.clock());
   await runtime.grants.suspend('creator', creator.id, null);
-  assert.deepEqual(await sandbox.ownedBy(developer.creatorId, creator.id), creator);
+  const owned = { ...creator, developerId: developer.creatorId };
+  assert.deepEqual(await sandbox.requireOwned(developer.creatorId, creator.id), owned);
 });
 
 test('deleting the app ends its grant', async (t) => {
@@ -189,7 +192,7 @@ test('a removal that was interrupted is finished later, and nothing can be done 
   await execute(db, removed, [creator.id, clock()]);
   await runtime.grants.suspend('creator', developer.creatorId, null);
   assert.equal((await http.inject({ url: '/v1/me', headers })).statusCode, 403, 'restoring revives none');
-  assert.equal(await sandbox.ownedBy(developer.creatorId, creator.id), undefined);
+  await assert.rejects(sandbox.requireOwned(developer.creatorId, creator.id), { code: 'not_found' });
   assert.equal(await sandbox.connect(developer.creatorId, creator.id, client.clientId, allScopes), undefined);
   await sandbox.finishRemovals();
   assert.deepEqual(await db.all('SELECT id FROM creators WHERE id = $1', [creator.id]), []);

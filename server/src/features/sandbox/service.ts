@@ -3,15 +3,15 @@
  * nobody can sign in as one, that only their developer's apps can be connected, and that they are never listed beside
  * real creators.
  */
+import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type Accounts, checkDisplayName } from '../accounts/index.ts';
+import { checkDisplayName } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import type { RowDeletion } from '../leaving/index.ts';
 import type { BetweenWrites, Grants, Scope } from '../oauth/index.ts';
 import * as repo from './repo.ts';
 
 export interface SandboxParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'newId'> {
-  readonly accounts: Pick<Accounts, 'sandboxOf'>;
   readonly apps: Pick<Apps, 'ownedBy'>;
   readonly grants: Pick<Grants, 'issueForSandbox' | 'revoke'>;
   readonly rowDeletion: Pick<RowDeletion, 'creator'>;
@@ -20,6 +20,10 @@ export interface SandboxParts extends Pick<Platform, 'db' | 'origins' | 'clock' 
 
 export type Sandbox = ReturnType<typeof createSandbox>;
 export type SandboxCreator = repo.SandboxRow;
+
+export interface OwnedSandbox extends SandboxCreator {
+  readonly developerId: string;
+}
 
 /** The most sandbox creators of one developer. */
 export const mostSandboxes = 5;
@@ -32,17 +36,7 @@ export class SandboxError extends Error {
   }
 }
 
-export function createSandbox({
-  db,
-  origins,
-  clock,
-  newId,
-  accounts,
-  apps,
-  grants,
-  rowDeletion,
-  authUrl,
-}: SandboxParts) {
+export function createSandbox({ db, origins, clock, newId, apps, grants, rowDeletion, authUrl }: SandboxParts) {
   const { hostname } = new URL(authUrl);
   const { writes } = repo;
 
@@ -60,15 +54,15 @@ export function createSandbox({
   }
 
   return {
-    /** The account of the developer whose sandbox creator this is; `null` for a real creator. Cached. */
-    sandboxOf: accounts.sandboxOf,
-
     /** Oldest first. */
     list: (developerId: string): Promise<SandboxCreator[]> => repo.sandboxesOf(db, developerId),
 
-    /** Returns nothing for the sandbox creator of another developer or a suspended one, as for one that does not exist. */
-    ownedBy: (developerId: string, creatorId: string): Promise<SandboxCreator | undefined> =>
-      repo.sandboxOfDeveloper(db, developerId, creatorId),
+    /** Throws a 404 for the sandbox creator of another developer or a suspended one, as for one that does not exist. */
+    async requireOwned(developerId: string, creatorId: string): Promise<OwnedSandbox> {
+      const creator = await repo.sandboxOfDeveloper(db, developerId, creatorId);
+      if (!creator) throw new ApiError('not_found');
+      return { ...creator, developerId };
+    },
 
     /** `id`: of a form that may be sent twice. Rejects with `AccountError` for a name that is refused. */
     async create(developerId: string, displayName: string, id: string = newId('crt')): Promise<SandboxCreator> {

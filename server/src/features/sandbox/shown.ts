@@ -2,10 +2,6 @@ import type { ErrorDetail } from '../../platform/http/http-error.ts';
 import type { TypedEvent } from './console/views.ts';
 import type { Choices, ShownTokens, TypedName } from './views.ts';
 
-export interface CreatorRoute {
-  Params: { id: string };
-}
-
 /** A request that was not sent: as typed, or as JSON. */
 export interface ShownConsole {
   readonly typed?: TypedEvent;

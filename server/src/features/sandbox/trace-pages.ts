@@ -6,8 +6,8 @@ import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { countTracePage, type Traces, traceStyle, traceVerdict, traceView } from '../trace/index.ts';
-import type { SandboxCreator } from './service.ts';
-import { home, pathOf } from './views.ts';
+import { home, pathOf } from './paths.ts';
+import type { Sandbox } from './service.ts';
 import { sandboxWords } from './words.ts';
 
 export interface SandboxTracesParts {
@@ -15,8 +15,7 @@ export interface SandboxTracesParts {
   readonly traces: Traces;
   readonly times: Times;
   readonly limiter: Limiter;
-  /** Throws a 404 if the developer has no such sandbox creator. */
-  readonly owned: (developerId: string, id: string) => Promise<SandboxCreator>;
+  readonly sandbox: Pick<Sandbox, 'requireOwned'>;
 }
 
 interface EventRoute {
@@ -26,13 +25,13 @@ interface EventRoute {
 /** The way of one event of a sandbox creator. All receivers are the developer's own, so nothing is left out. */
 export function sandboxTraces(
   scope: FastifyInstance,
-  { pages, traces, times, limiter, owned }: SandboxTracesParts,
+  { pages, traces, times, limiter, sandbox }: SandboxTracesParts,
 ): void {
   const style = traceStyle(pages.assets);
 
   scope.get<EventRoute>(`${home}/:id/trace/:eventId`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     await countTracePage(limiter, creatorId);
     const lang = pages.lang(request);
     const t = sandboxWords(lang);

@@ -18,11 +18,9 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { AppRow } from '../apps/index.ts';
 import { allScopes, type Connection, scopes } from '../oauth/index.ts';
+import { home, pathOf } from './paths.ts';
 import { mostSandboxes, type SandboxCreator } from './service.ts';
 import { type SandboxT, sandboxWords } from './words.ts';
-
-export const home = '/developers/sandbox';
-export const pathOf = ({ id }: Pick<SandboxCreator, 'id'>): string => `${home}/${id}`;
 
 export interface View {
   readonly lang: Lang;

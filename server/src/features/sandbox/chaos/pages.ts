@@ -8,24 +8,17 @@ import { limitPage } from '../../../platform/web/page-limit.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { AppRow, Apps } from '../../apps/index.ts';
 import type { Grants } from '../../oauth/index.ts';
+import { type CreatorRoute, home } from '../paths.ts';
+import type { Sandbox } from '../service.ts';
 import { chaosKinds, type Shares } from './decide.ts';
 import { isRunName } from './runs.ts';
 import { type Chaos, ChaosError } from './service.ts';
-import {
-  chaosPage,
-  chaosPath,
-  choicePage,
-  mostShown,
-  type Named,
-  readPercent,
-  type Typed,
-  type View,
-} from './views.ts';
+import { chaosPage, chaosPath, choicePage, mostShown, readPercent, type Typed, type View } from './views.ts';
 import { chaosWords } from './words.ts';
 
 export interface ChaosPagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
-  readonly sandbox: { ownedBy(developerId: string, creatorId: string): Promise<Named | undefined> };
+  readonly sandbox: Pick<Sandbox, 'requireOwned'>;
   readonly apps: Pick<Apps, 'ownedBy' | 'ofOwner'>;
   readonly grants: Pick<Grants, 'isConnected'>;
   readonly chaos: Chaos;
@@ -35,9 +28,7 @@ export interface ChaosPagesParts extends Pick<Platform, 'limiter'> {
 /** Of one developer. Each page reads the list of faults several times, and the tips that follow them. */
 const reportLimit = { limit: 60, windowMs: 60_000 };
 
-interface CreatorRoute {
-  Params: { id: string };
-}
+const pairPath = `${home}/:id/chaos/:clientId`;
 
 interface PairRoute {
   Params: { id: string; clientId: string };
@@ -56,9 +47,7 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
 
   async function ownCreator(request: FastifyRequest<CreatorRoute>) {
     const { creatorId: developerId } = pages.requireSession(request);
-    const creator = await sandbox.ownedBy(developerId, request.params.id);
-    if (!creator) throw new ApiError('not_found');
-    return { creator, developerId };
+    return { creator: await sandbox.requireOwned(developerId, request.params.id), developerId };
   }
 
   async function ownPair(request: FastifyRequest<PairRoute>) {
@@ -83,7 +72,7 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
     return pages.show(request, reply, { title, nav: 'developers', body, status: typed ? 422 : 200 });
   }
 
-  scope.get<CreatorRoute>('/developers/sandbox/:id/chaos', async (request, reply) => {
+  scope.get<CreatorRoute>(`${home}/:id/chaos`, async (request, reply) => {
     const { creator, developerId } = await ownCreator(request);
     const [own, settings] = await Promise.all([apps.ofOwner(developerId), chaos.ofCreator(creator.id)]);
     const on = new Set(settings.filter(({ enabled }) => enabled === 1).map(({ client_id }) => client_id));
@@ -91,9 +80,9 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
     return pages.show(request, reply, { title: words(request)('chooseTitle'), nav: 'developers', body });
   });
 
-  scope.get<PairRoute>('/developers/sandbox/:id/chaos/:clientId', (request, reply) => show(request, reply));
+  scope.get<PairRoute>(pairPath, (request, reply) => show(request, reply));
 
-  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId', async (request, reply) => {
+  scope.post<PairRoute>(pairPath, async (request, reply) => {
     const { pair } = await ownPair(request);
     const seed = formText(request, 'seed').trim();
     const percents = Object.fromEntries(chaosKinds.map((kind) => [kind, formText(request, `share.${kind}`).trim()]));
@@ -107,7 +96,7 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
     return pages.redirect(reply, chaosPath(pair), { tone: 'ok', text: words(request)('startedDone') });
   });
 
-  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId/start', async (request, reply) => {
+  scope.post<PairRoute>(`${pairPath}/start`, async (request, reply) => {
     const { pair } = await ownPair(request);
     const run = formText(request, 'run');
     if (!isRunName(run)) throw new ApiError('not_found');
@@ -121,7 +110,7 @@ export function chaosPages(scope: FastifyInstance, parts: ChaosPagesParts): void
     return pages.redirect(reply, chaosPath(pair), { tone: 'ok', text: words(request)('startedDone') });
   });
 
-  scope.post<PairRoute>('/developers/sandbox/:id/chaos/:clientId/stop', async (request, reply) => {
+  scope.post<PairRoute>(`${pairPath}/stop`, async (request, reply) => {
     const { pair } = await ownPair(request);
     await chaos.stop(pair);
     return pages.redirect(reply, `${chaosPath(pair)}#report`, { tone: 'ok', text: words(request)('stoppedDone') });

@@ -17,6 +17,7 @@ import { buttonForm, field, form, select } from '../../../platform/web/forms.ts'
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
 import type { AppRow } from '../../apps/index.ts';
+import { pathOf } from '../paths.ts';
 import { chaosKinds, fullShare, noShares, type Shares } from './decide.ts';
 import type { ChaosRow, FaultRow, Pair } from './repo.ts';
 import type { ChaosReport } from './report.ts';
@@ -38,8 +39,7 @@ export interface Named {
 
 export const mostShown = 100;
 
-export const chaosPath = ({ creatorId, clientId }: Pair): string =>
-  `/developers/sandbox/${creatorId}/chaos/${clientId}`;
+export const chaosPath = ({ creatorId, clientId }: Pair): string => `${pathOf({ id: creatorId })}/chaos/${clientId}`;
 
 /** A form that was refused. Without `run` it is the one of the shares. */
 export interface Typed {
@@ -57,7 +57,7 @@ export function readPercent(text: string): number {
 
 export function choicePage(view: View, creator: Named, apps: readonly AppRow[], on: ReadonlySet<string>): Html {
   const t = chaosWords(view.lang);
-  const back = linkButton(t('back', { name: creator.display_name }), `/developers/sandbox/${creator.id}`);
+  const back = linkButton(t('back', { name: creator.display_name }), pathOf(creator));
   const top = heading({ title: t('chooseTitle'), intro: t('intro'), actions: back });
   if (apps.length === 0) {
     const action = linkButton(t('register'), '/developers/apps/new', 'primary');
@@ -88,7 +88,7 @@ export interface ChaosPage {
 
 export async function chaosPage(view: View, o: ChaosPage, pause: () => Promise<void>): Promise<Html> {
   const t = chaosWords(view.lang);
-  const back = linkButton(t('back', { name: o.creator.display_name }), `/developers/sandbox/${o.creator.id}`);
+  const back = linkButton(t('back', { name: o.creator.display_name }), pathOf(o.creator));
   const faults = await faultsCard(view, o.faults, pause);
   await pause();
   return html`

@@ -17,7 +17,7 @@ import { type Goals, maxTargetMinor, maxTitle } from '../../goals/index.ts';
 import { limits } from '../../oauth/index.ts';
 import type { Overlays } from '../../overlay/index.ts';
 import { maxVoidReason, type TipRules, type Tips, tipRequest } from '../../tips/index.ts';
-import type { Sandbox, SandboxCreator } from '../service.ts';
+import type { OwnedSandbox, Sandbox } from '../service.ts';
 
 export interface ActionParts extends Pick<Platform, 'limiter'> {
   readonly tips: Tips;
@@ -44,10 +44,6 @@ type Refusal =
 
 /** `later`: a goal was made, and its event follows once tips reach it. */
 export type Outcome = 'sent' | 'later' | Refusal;
-
-export interface OwnedSandbox extends SandboxCreator {
-  readonly developerId: string;
-}
 
 /** Acknowledges in place of an overlay page. */
 const consoleInstance = '00000000-0000-4000-8000-000000000000';

@@ -6,8 +6,9 @@ import type { Html } from '../../../platform/web/html.ts';
 import { limitPage } from '../../../platform/web/page-limit.ts';
 import type { Pages } from '../../accounts/index.ts';
 import type { Apps } from '../../apps/index.ts';
-import type { CreatorRoute, Shown, ShownConsole } from '../shown.ts';
-import type { OwnedSandbox } from './actions.ts';
+import { type CreatorRoute, home, pathOf } from '../paths.ts';
+import type { OwnedSandbox, Sandbox } from '../service.ts';
+import type { Shown, ShownConsole } from '../shown.ts';
 import type { Console, Sent } from './service.ts';
 import { type ConsoleView, consoleView, happenedCard, type TypedEvent } from './views.ts';
 import { consoleWords } from './words.ts';
@@ -20,19 +21,17 @@ export interface ConsolePagesParts {
   readonly limiter: Limiter;
   readonly config: { readonly tipCapMinor: number };
   readonly manyNodes: boolean;
-  /** Throws a 404 if the developer has no such sandbox creator. */
-  readonly owned: (developerId: string, id: string) => Promise<OwnedSandbox>;
+  readonly sandbox: Pick<Sandbox, 'requireOwned'>;
   readonly show: (request: FastifyRequest<CreatorRoute>, reply: FastifyReply, shown: Shown) => unknown;
 }
 
-const home = '/developers/sandbox';
 const names = ['type', 'amount', 'name', 'display_name', 'message'] as const;
 /** For all open consoles of a developer together. Each asks every two seconds, and reads some fifty rows. */
 const reportLimit = { limit: 300, windowMs: 60_000 };
 
 /** The console on the page of a sandbox creator. */
 export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
-  const { pages, console, apps, times, limiter, config, manyNodes, owned, show } = parts;
+  const { pages, console, apps, times, limiter, config, manyNodes, sandbox, show } = parts;
 
   async function viewOf(
     request: FastifyRequest,
@@ -46,7 +45,7 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
       lang: pages.lang(request),
       csrf: pages.csrf(request, reply),
       times,
-      path: `${home}/${creator.id}`,
+      path: pathOf(creator),
       tipCapMinor: config.tipCapMinor,
       report,
       appNames: new Map(own.map(({ id, name }) => [id, name])),
@@ -57,7 +56,7 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
 
   scope.post<CreatorRoute>(`${home}/:id/send`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     const json = formText(request, 'json');
     const typed = formTexts(request, names);
     const sent: Sent =
@@ -70,12 +69,12 @@ export function consolePages(scope: FastifyInstance, parts: ConsolePagesParts) {
     const t = consoleWords(pages.lang(request));
     const text = outcome !== 'sent' ? t(outcome) : type === 'grant.revoked' ? t('revoked') : t('sent', { type });
     const tone = outcome === 'sent' ? 'ok' : outcome === 'later' ? 'info' : 'warn';
-    return pages.redirect(reply, `${home}/${creator.id}`, { tone, text });
+    return pages.redirect(reply, pathOf(creator), { tone, text });
   });
 
   scope.get<CreatorRoute>(`${home}/:id/happened`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const creator = await owned(creatorId, request.params.id);
+    const creator = await sandbox.requireOwned(creatorId, request.params.id);
     const view = await viewOf(request, reply, creator);
     return reply.type('text/html; charset=utf-8').send(String(happenedCard(view)));
   });

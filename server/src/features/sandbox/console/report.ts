@@ -5,7 +5,7 @@ import type { Overlays } from '../../overlay/index.ts';
 import type { AppConnection, Streams } from '../../sockets/index.ts';
 import type { Tip, Tips } from '../../tips/index.ts';
 import type { Delivery, DeliveryStatus, Webhooks } from '../../webhooks/index.ts';
-import type { OwnedSandbox } from './actions.ts';
+import type { OwnedSandbox } from '../service.ts';
 import { type ConsoleDelivery, deliveriesSince } from './repo.ts';
 
 export interface ReportParts extends Pick<Platform, 'db'> {

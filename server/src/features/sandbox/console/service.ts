@@ -1,7 +1,8 @@
 import { type ErrorDetail, HttpError } from '../../../platform/http/http-error.ts';
 import { parseJson } from '../../../platform/http/json-body.ts';
 import type { SandboxEventType } from '../../events/index.ts';
-import { type ActionParts, createActions, type Outcome, type OwnedSandbox } from './actions.ts';
+import type { OwnedSandbox } from '../service.ts';
+import { type ActionParts, createActions, type Outcome } from './actions.ts';
 import { createReport, type ReportParts } from './report.ts';
 
 export type ConsoleParts = ActionParts & ReportParts;
@@ -41,7 +42,6 @@ export function createConsole(parts: ConsoleParts) {
   }
 
   return {
-    types,
     send,
 
     async sendJson(creator: OwnedSandbox, text: string): Promise<Sent> {
