@@ -5,10 +5,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { withTables } from '../../scripts/docs-tables.ts';
 import { sdkTypes } from '../../scripts/sdk-types.ts';
 import { until } from '../../sdk/test/until.ts';
 import { renderMarkdown } from '../src/features/docs/markdown.ts';
-import { withTables } from './docs-tables.ts';
 import { freePort, startServer } from './server-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

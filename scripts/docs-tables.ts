@@ -4,20 +4,20 @@
  * In a guide they are between `<!-- table: NAME -->` and `<!-- end -->`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { lengthOf, proofs, secondsOf, shortRoundOf } from '../../scripts/proofs.ts';
-import { durationText } from '../src/cli/progress.ts';
-import { describeSettings } from '../src/config.ts';
-import { errorTable } from '../src/errors.ts';
-import { localServer } from '../src/features/docs/markdown.ts';
-import type { ApiDocument } from '../src/features/docs/openapi.ts';
-import { guideSample } from '../src/features/docs/samples/index.ts';
-import { describeEventTypes } from '../src/features/events/index.ts';
-import { limits, scopes } from '../src/features/oauth/index.ts';
-import { closeReasons } from '../src/features/sockets/index.ts';
-import { listenerCloseReasons } from '../src/features/webhooks/index.ts';
-import { migrations } from '../src/platform/db/migrations/index.ts';
+import { durationText } from '../server/src/cli/progress.ts';
+import { describeSettings } from '../server/src/config.ts';
+import { errorTable } from '../server/src/errors.ts';
+import { localServer } from '../server/src/features/docs/markdown.ts';
+import type { ApiDocument } from '../server/src/features/docs/openapi.ts';
+import { guideSample } from '../server/src/features/docs/samples/index.ts';
+import { describeEventTypes } from '../server/src/features/events/index.ts';
+import { limits, scopes } from '../server/src/features/oauth/index.ts';
+import { closeReasons } from '../server/src/features/sockets/index.ts';
+import { listenerCloseReasons } from '../server/src/features/webhooks/index.ts';
+import { migrations } from '../server/src/platform/db/migrations/index.ts';
+import { lengthOf, proofs, secondsOf, shortRoundOf } from './proofs.ts';
 
-export const docsFolder = new URL('../../docs/', import.meta.url);
+export const docsFolder = new URL('../docs/', import.meta.url);
 
 const row = (...cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 
@@ -87,7 +87,7 @@ const tables: Record<string, () => string> = {
 /** The document with the address that the guides have in the repository. */
 const apiDocument = (): ApiDocument =>
   JSON.parse(
-    readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8').replace(
+    readFileSync(new URL('../openapi.json', import.meta.url), 'utf8').replace(
       /https:\/\/(api\.)?tips\.example(?=["/])/g,
       localServer,
     ),
