@@ -8,8 +8,8 @@ import type { Recovery } from '../accounts/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Profiles } from '../profile/index.ts';
+import { stepWords } from './first-steps-words.ts';
 import { stepsOf, writes } from './repo.ts';
-import { stepWords } from './step-words.ts';
 import { newTipPath } from './tip-form.ts';
 
 export interface FirstStepsParts extends Pick<Platform, 'db' | 'clock'> {

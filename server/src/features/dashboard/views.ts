@@ -3,7 +3,7 @@ import { money, type Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { DayTotal, Tip, Tips } from '../tips/index.ts';
-import { chart } from './chart.ts';
+import { chart } from './chart-views.ts';
 import { tipsHome } from './tip-paths.ts';
 import { quickSearch, tipTable } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
