@@ -12,7 +12,7 @@ export interface CreatorsPagesParts {
   readonly pages: Pages;
   readonly grants: Grants;
   readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
 
 const pageSize = 25;
@@ -32,10 +32,10 @@ interface AppRoute {
 }
 
 /** Who has connected the app. It shows what any token of that creator tells the app: the names of GET /v1/me. */
-export function creatorsPages(scope: FastifyInstance, { pages, grants, viewOf, ownApp }: CreatorsPagesParts): void {
+export function creatorsPages(scope: FastifyInstance, { pages, grants, viewOf, ownedApp }: CreatorsPagesParts): void {
   scope.get<AppRoute>('/developers/apps/:clientId/creators', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const app = await ownApp(creatorId, request.params.clientId);
+    const app = await ownedApp(creatorId, request.params.clientId);
     const before = readPosition(request.query.before);
     const found = await grants.connectedCreators(app.id, before, pageSize + 1);
     const shown = found.slice(0, pageSize);

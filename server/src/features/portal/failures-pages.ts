@@ -11,7 +11,7 @@ export interface FailuresPagesParts {
   readonly pages: Pages;
   readonly failures: Failures;
   readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
 
 const pageSize = 50;
@@ -30,9 +30,9 @@ interface AppRoute {
   Querystring: { before?: unknown };
 }
 
-export function failuresPages(scope: FastifyInstance, { pages, failures, viewOf, ownApp }: FailuresPagesParts): void {
+export function failuresPages(scope: FastifyInstance, { pages, failures, viewOf, ownedApp }: FailuresPagesParts): void {
   scope.get<AppRoute>('/developers/apps/:clientId/failures', async (request, reply) => {
-    const app = await ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+    const app = await ownedApp(pages.requireSession(request).creatorId, request.params.clientId);
     const before = readPosition(request.query.before);
     await failures.flush();
     const { entries, next } = await failures.page(app.id, before, pageSize);

@@ -18,7 +18,7 @@ export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly logos: Logos;
   readonly files: StoredFiles;
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
   readonly showApp: (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -54,9 +54,9 @@ const logoWords = { kind: 'logoKind', pixels: 'logoPixels', time: 'logoTime' } a
 /** The logo's form, and its public address. */
 export function logoPages(
   scope: FastifyInstance,
-  { pages, logos, files, limiter, ownApp, showApp }: LogoPagesParts,
+  { pages, logos, files, limiter, ownedApp, showApp }: LogoPagesParts,
 ): void {
-  const own = (request: AppRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+  const own = (request: AppRequest) => ownedApp(pages.requireSession(request).creatorId, request.params.clientId);
 
   async function refuse(
     request: AppRequest,

@@ -22,7 +22,7 @@ import type { Webhooks } from '../webhooks/index.ts';
 import { creatorsCard, creatorsPages } from './creators-pages.ts';
 import { failuresCard, failuresPages } from './failures-pages.ts';
 import { logoCard, logoPages } from './logo-pages.ts';
-import { ownTokenCard, ownTokenPages } from './own-token.ts';
+import { ownTokenCard, ownTokenPages } from './own-token-pages.ts';
 import { traceCard, tracePages } from './trace-pages.ts';
 import { appPage, listPage, registerPage, type Typed, type View } from './views.ts';
 import { webhookPages } from './webhook-pages.ts';
@@ -68,7 +68,6 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     if (!app) throw new ApiError('not_found');
     return app;
   }
-  const ownApp = (ownerId: string, { params }: AppRequest) => ownedApp(ownerId, params.clientId);
 
   /** A public app has neither a secret nor webhooks. */
   async function ownedConfidential(ownerId: string, clientId: string): Promise<AppRow> {
@@ -77,12 +76,12 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
     return app;
   }
 
-  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownApp: ownedConfidential });
-  logoPages(scope, { ...parts, ownApp: ownedApp, showApp });
-  creatorsPages(scope, { ...parts, viewOf, ownApp: ownedApp });
-  tracePages(scope, { ...parts, viewOf, ownApp: ownedApp });
-  failuresPages(scope, { ...parts, viewOf, ownApp: ownedApp });
-  ownTokenPages(scope, { ...parts, ownApp: ownedApp, showApp });
+  webhookPages(scope, { pages, webhooks: parts.webhooks, viewOf, ownedApp: ownedConfidential });
+  logoPages(scope, { ...parts, ownedApp, showApp });
+  creatorsPages(scope, { ...parts, viewOf, ownedApp });
+  tracePages(scope, { ...parts, viewOf, ownedApp });
+  failuresPages(scope, { ...parts, viewOf, ownedApp });
+  ownTokenPages(scope, { ...parts, ownedApp, showApp });
 
   scope.get('/developers', async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
@@ -126,12 +125,12 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   scope.get('/developers/apps/:clientId', async (request: AppRequest, reply) => {
     const { creatorId } = pages.requireSession(request);
-    return showApp(request, reply, await ownApp(creatorId, request));
+    return showApp(request, reply, await ownedApp(creatorId, request.params.clientId));
   });
 
   scope.post('/developers/apps/:clientId', async (request: AppRequest, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const app = await ownApp(creatorId, request);
+    const app = await ownedApp(creatorId, request.params.clientId);
     const typed = typedIn(request);
     try {
       await apps.edit(creatorId, app.id, detailsOf(typed));
@@ -160,7 +159,7 @@ export function portalPages(scope: FastifyInstance, parts: PortalParts): void {
 
   scope.post('/developers/apps/:clientId/delete', async (request: AppRequest, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const app = await ownApp(creatorId, request);
+    const app = await ownedApp(creatorId, request.params.clientId);
     await grants.deleteApp(creatorId, app.id);
     const text = words(pages.lang(request))('removed', { app: app.name });
     return pages.redirect(reply, '/developers', { tone: 'ok', text });

@@ -29,7 +29,7 @@ export interface TracePagesParts {
   readonly traces: Traces;
   readonly limiter: Limiter;
   readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
 
 const pathOf = (clientId: string): string => `/developers/apps/${clientId}/trace`;
@@ -62,7 +62,7 @@ interface AppRoute {
 
 /** The way of a tip, as the app itself may read it. */
 export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void {
-  const { pages, grants, traces, limiter, viewOf, ownApp } = parts;
+  const { pages, grants, traces, limiter, viewOf, ownedApp } = parts;
   const style = traceStyle(pages.assets);
 
   /** Nothing if the app may not read tips or events of that creator now. */
@@ -80,7 +80,7 @@ export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void
 
   scope.get<AppRoute>('/developers/apps/:clientId/trace', async (request, reply) => {
     const { creatorId: ownerId } = pages.requireSession(request);
-    const app = await ownApp(ownerId, request.params.clientId);
+    const app = await ownedApp(ownerId, request.params.clientId);
     const view = viewOf(request, reply);
     const t = words(view.lang);
     const id = typeof request.query.id === 'string' ? request.query.id.trim() : '';

@@ -17,7 +17,7 @@ import {
   type Webhooks,
 } from '../webhooks/index.ts';
 import type { View } from './views.ts';
-import { readSpan, type TypedSpan } from './webhook-replay.ts';
+import { readSpan, type TypedSpan } from './webhook-replay-views.ts';
 import {
   deliveryPage,
   newWebhookPage,
@@ -33,7 +33,7 @@ export interface WebhookPagesParts {
   readonly webhooks: Webhooks;
   readonly viewOf: (request: FastifyRequest, reply: FastifyReply) => View;
   /** The signed-in developer's own app, or a 404. */
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
 }
 
 interface WebhookRoute {
@@ -46,11 +46,11 @@ type WebhookRequest = FastifyRequest<WebhookRoute>;
 const pageSize = 25;
 
 /** An app's webhooks in the portal. Creating a secret needs a recent sign-in. */
-export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownApp }: WebhookPagesParts): void {
+export function webhookPages(scope: FastifyInstance, { pages, webhooks, viewOf, ownedApp }: WebhookPagesParts): void {
   const { limits } = webhooks;
-  const own = (request: WebhookRequest) => ownApp(pages.requireSession(request).creatorId, request.params.clientId);
+  const own = (request: WebhookRequest) => ownedApp(pages.requireSession(request).creatorId, request.params.clientId);
   const ownRecent = (request: WebhookRequest) =>
-    ownApp(pages.requireRecent(request).creatorId, request.params.clientId);
+    ownedApp(pages.requireRecent(request).creatorId, request.params.clientId);
   const base = '/developers/apps/:clientId/webhooks';
 
   scope.get<WebhookRoute>(base, async (request, reply) => {

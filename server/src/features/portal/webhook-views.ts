@@ -22,7 +22,7 @@ import { eventTypes, webhookTypes } from '../events/index.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses, type OwnersWebhook } from '../webhooks/index.ts';
 import { traceLink } from './trace-pages.ts';
 import type { View } from './views.ts';
-import { replayCard, type TypedSpan } from './webhook-replay.ts';
+import { replayCard, type TypedSpan } from './webhook-replay-views.ts';
 import { webhookWords as words } from './webhook-words.ts';
 
 /** The fields as typed, with their errors. */

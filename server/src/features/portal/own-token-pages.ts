@@ -15,7 +15,7 @@ import { code, type View } from './views.ts';
 export interface OwnTokenParts extends Pick<Platform, 'limiter'> {
   readonly pages: Pages;
   readonly grants: Grants;
-  readonly ownApp: (ownerId: string, clientId: string) => Promise<AppRow>;
+  readonly ownedApp: (ownerId: string, clientId: string) => Promise<AppRow>;
   readonly showApp: (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -73,11 +73,11 @@ export function ownTokenCard(
 /** A token is a secret: it needs a recent sign-in, and is shown once. */
 export function ownTokenPages(
   scope: FastifyInstance,
-  { pages, grants, limiter, ownApp, showApp }: OwnTokenParts,
+  { pages, grants, limiter, ownedApp, showApp }: OwnTokenParts,
 ): void {
   scope.post<{ Params: { clientId: string } }>('/developers/apps/:clientId/token', async (request, reply) => {
     const { creatorId } = pages.requireRecent(request);
-    const app = await ownApp(creatorId, request.params.clientId);
+    const app = await ownedApp(creatorId, request.params.clientId);
     await limitPage(limiter, `own-token:${creatorId}`, tokenLimit);
     const chosen = allScopes.filter((name) => formText(request, `scope.${name}`) !== '');
     const made = await grants.issueToOwner(creatorId, app.id, chosen);
