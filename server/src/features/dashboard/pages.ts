@@ -13,7 +13,7 @@ import { pageAlertLimit } from '../alerts/index.ts';
 import { type Connections, switchedOffNotice } from '../connections/index.ts';
 import { changesTotals } from '../events/index.ts';
 import { testWords } from '../overlay/index.ts';
-import { SseConnection, type Streams } from '../sockets/index.ts';
+import { pageStream, type Streams } from '../sockets/index.ts';
 import { allTips, type Tips } from '../tips/index.ts';
 import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
 import { stepWords } from './first-steps-words.ts';
@@ -110,13 +110,7 @@ const maxDashboards = 20;
 export function liveRoute(scope: FastifyInstance, { pages, streams }: { pages: Pages; streams: Streams }): void {
   scope.get('/dashboard/stream', { exposeHeadRoute: false }, async (request, reply) => {
     const { creatorId, id } = pages.requireSession(request);
-    const connection = new SseConnection(reply.raw, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'x-accel-buffering': 'no',
-      'x-request-id': request.id,
-    });
+    const connection = pageStream(request, reply);
     const { subscriber, refusal } = streams.subscribe(
       {
         creatorId,

@@ -4,7 +4,7 @@ import type { Hub } from '../../platform/hub/hub.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { controlTopic } from '../overlay/index.ts';
 import { progressTopic } from '../rehearsal/index.ts';
-import { SseConnection, type Streams } from '../sockets/index.ts';
+import { pageStream, type Streams } from '../sockets/index.ts';
 
 export interface ControlStreamParts {
   readonly streams: Streams;
@@ -25,13 +25,7 @@ export async function openControlStream(
   { streams, hub }: ControlStreamParts,
   access: StreamAccess,
 ): Promise<void> {
-  const connection = new SseConnection(reply.raw, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    'x-accel-buffering': 'no',
-    'x-request-id': request.id,
-  });
+  const connection = pageStream(request, reply);
   const options = { ...access, kind: 'stream' as const, project: withoutData };
   const { subscriber, refusal } = streams.subscribe(options, connection, undefined);
   const notify = () => connection.notify('{}');

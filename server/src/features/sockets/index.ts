@@ -5,6 +5,6 @@ export type { SandboxFrames } from './live-routes.ts';
 export { socketRoutes } from './routes.ts';
 export { type SocketConnection, webSocketOptions } from './socket.ts';
 export { createSocketServer } from './socket-server.ts';
-export { SseConnection } from './sse.ts';
+export { pageStream } from './sse.ts';
 export { type AppConnection, createStreams, type Streams } from './streams.ts';
 export type { Subscriber } from './subscriber.ts';

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { releaseReadSlot } from '../../platform/http/connections.ts';
 import type { CloseReason } from './close-reasons.ts';
 import { BackpressuredSocket, type Connection, type Welcome } from './connection.ts';
@@ -64,3 +65,13 @@ export class SseConnection extends BackpressuredSocket implements Connection {
     this.#response.end(closeText === undefined ? '' : `: ${closeText}\n\n`);
   }
 }
+
+/** The connection of a page's script. Only our own pages can read it. */
+export const pageStream = (request: FastifyRequest, reply: FastifyReply): SseConnection =>
+  new SseConnection(reply.raw, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+  });
