@@ -27,7 +27,7 @@ const everything = {
     'server/test/flows/growth.test.ts',
   ],
 };
-/** Measures times, and so goes before other files; who has no right to do that waits until they are done. */
+/** Measures times, so it raises its priority. Where the user may not do that, it runs after all other files. */
 const measuring = 'server/test/faults/victims.test.ts';
 /** Slow test files, slowest first. */
 const first = ['faults/nodes', 'faults/', 'proof/', 'flows/', 'browser/']

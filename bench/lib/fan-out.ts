@@ -8,7 +8,7 @@ import type { OpenOptions, TriggerOptions } from './socket-worker.ts';
 
 export const tip = { amount: 150.5, name: 'SOMCHAI', display_name: 'สมชาย', message: 'Great stream!' };
 
-/** Ours at most 50 for each pair of app and creator. */
+/** Namjai allows 50 sockets for each pair of app and creator. */
 export const socketsPerApp = 50;
 
 export const startListeners = (bench: Bench): Child => bench.start(new URL('./socket-worker.ts', import.meta.url));

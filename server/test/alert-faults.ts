@@ -8,7 +8,7 @@ import type { Pair } from './factories.ts';
 
 type End = () => Promise<void>;
 
-/** Runs so many of it side by side, again and again, until it is ended. A call that fails is not the last one. */
+/** Keeps `atOnce` calls running until the returned function is called. A call that fails is followed by the next one. */
 export function keepDoing(atOnce: number, call: (n: number) => Promise<unknown>): End {
   let [going, count] = [true, 0];
   const all = Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Lines 36 to 42 and 51 of the security requirements as somebody would do them: what is sent, and the rows that it needs.
- * Tests and the benchmark send the same. Each attacker is made anew, so that all that is allowed is still to come.
+ * The attacks of lines 36 to 42 and 51 of the security requirements: the requests, and the rows that they need. Tests and
+ * the benchmark send the same requests. Each round gets a new attacker, whose limits are not used up yet.
  */
 import { until } from '../../sdk/test/until.ts';
 import type { Runtime } from '../src/runtime.ts';

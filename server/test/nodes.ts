@@ -70,7 +70,7 @@ export async function follow(
   tls: { readonly ca?: Buffer } = {},
 ): Promise<Follower> {
   const dispatcher = new Agent({ connect: tls });
-  /** Of ten minutes. */
+  /** The token is valid for ten minutes. */
   const getToken = async (): Promise<string> => {
     const answer = await request(`${urls[first % urls.length]}/v1/socket/token`, { headers, dispatcher });
     return ((await answer.body.json()) as { socket_token: string }).socket_token;

@@ -63,8 +63,8 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
 }
 
 /**
- * Lets this process, and those that it starts from here on, go before others on the machine, such as other test files: what
- * is measured is what the server's clients do to each other. Without the right to do that the machine has to be quieter.
+ * Raises the priority of this process and of those that it starts later, so that other programs on the machine, such as
+ * other test files, do not change the measured times. Without the right to do so, the test needs a quieter machine.
  */
 export function raisePriority(): void {
   try {

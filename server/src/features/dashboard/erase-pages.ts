@@ -56,7 +56,7 @@ export function erasePages(scope: FastifyInstance, { pages, tips, erasure, limit
     const cost = name === undefined ? costOfOne : Math.max(minCostOfName, await tips.historyCost(creatorId));
     const { allowed } = await limiter.take(`dashboard-erase:${creatorId}`, limit, cost);
     if (!allowed) return pages.redirect(reply, erasePath(tip.id), { tone: 'warn', text: t('tooMany') });
-    // Its name is no longer known.
+    // The name of an erased tip is gone, so other tips cannot be found by it.
     if (name === undefined || (await tips.isErased(creatorId, tip.id)))
       return eraseOne(request, reply, creatorId, tip.id);
     const started = await erasure.start(creatorId, name);

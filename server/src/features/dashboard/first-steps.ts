@@ -31,7 +31,7 @@ const stepPaths = {
 type Step = keyof typeof stepPaths;
 const steps = Object.keys(stepPaths) as Step[];
 
-/** What a new creator has done. Once seen in what it leaves behind, a step stays done. */
+/** The steps that a new creator has done. A step that was found done once is stored, and stays done. */
 export async function stepsDone(
   parts: FirstStepsParts,
   creatorId: string,

@@ -70,7 +70,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     ]);
     const hidden = /(?:^|;\s*)steps=hidden/.test(request.headers.cookie ?? '');
     const done = hidden ? undefined : await stepsDone(parts, creatorId, page.tips.length > 0);
-    // To write the page takes as long as a piece of the sums.
+    // Lets other requests in: writing the page takes as long as one part of the totals.
     await createPauses(creatorId)();
     const csrf = pages.csrf(request, reply);
     const test = buttonForm({ action: '/dashboard/test-alert', csrf, label: t('testAlert') });

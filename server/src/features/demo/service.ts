@@ -141,7 +141,7 @@ export function createDemo(parts: DemoParts) {
       }
     },
 
-    /** An access token for the demo app; nothing if the demo creator has disconnected the app. */
+    /** Returns an access token for the demo app, or nothing if the demo creator has disconnected it. */
     async accessToken({ creatorId, clientId }: DemoWorld): Promise<string | undefined> {
       const family = await repo.familyOf(db, creatorId, clientId);
       if (!family) return undefined;

@@ -10,8 +10,8 @@ import { codeFigure } from './sample-views.ts';
 import type { T } from './words.ts';
 
 /**
- * First steps, the guides, and an index of the reference. The reference was one page here, so what it had is still
- * found under its id: a link to where it is now, which the script follows.
+ * First steps, the guides, and an index of the reference. The whole reference was on this page once, so the index keeps
+ * its ids for old addresses: the script follows the link with the id to the page of today.
  */
 export const homePage = (document: ApiDocument, guides: readonly Guide[], t: T): Html => html`
 !${heading({ title: t('title'), intro: t('intro'), actions: linkButton(t('download'), '/openapi.json') })}

@@ -61,7 +61,7 @@ export function docsPages(scope: FastifyInstance, { pages, document, limiter }: 
     };
   }
 
-  /** Made once, when it is first asked for, for all who ask meanwhile. */
+  /** The first request makes the site of a language. Requests that come meanwhile wait for the same promise. */
   function siteOf(lang: Lang): Promise<Site> {
     const site = sites.get(lang) ?? makeSite(lang);
     sites.set(lang, site);

@@ -125,7 +125,7 @@ function readable(row: Row, table: ExportedTable): Record<string, unknown> {
   return Object.fromEntries([...fields, ...table.files.map((column) => [column, fileName(table, row)])]);
 }
 
-/** Times are milliseconds since 1970. 0 stands for never, and a number that is no time for one that does not come. */
+/** Times are milliseconds since 1970. 0 means never, and so does a number above the last time of a `Date`: both are null. */
 function readableValue(column: string, value: Value): unknown {
   if (typeof value === 'number' && /(^|_)(at|until)$/.test(column))
     return value > 0 && value <= lastTime ? toTimestamp(value) : null;

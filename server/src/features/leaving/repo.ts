@@ -2,7 +2,7 @@ import { defineWrites, type Reader, type Tx } from '../../platform/db/database.t
 import { lockCreator } from '../accounts/index.ts';
 import { audited } from '../audit/index.ts';
 
-/** An export changes nothing: its row in the audit log is all. */
+/** An export changes no row. The write exists for its entry in the audit log. */
 async function recordExport(_tx: Tx, _creatorId: string): Promise<void> {}
 
 /** When it will be deleted. Not new: somebody has asked before, for this time or an earlier one. */

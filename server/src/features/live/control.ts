@@ -24,7 +24,7 @@ export interface ControlState {
 
 export type Control = ReturnType<typeof createControl>;
 
-/** The longest lists; what is left over follows when something is settled. */
+/** The longest lists. Further entries appear when earlier ones are settled. */
 export const maxListed = 50;
 /** Held tips are listed by so many more at a time. */
 export const heldStep = 50;
@@ -33,7 +33,7 @@ const maxShown = 5;
 
 export function createControl({ overlays, tips, presence }: ControlParts) {
   return {
-    /** Those of the ids that are of held tips, in the order of the list. Whatever else is named costs no write. */
+    /** The ids that belong to held tips, in the order of the list of held tips. Other ids cause no write. */
     async heldAmong(creatorId: string, ids: readonly string[]): Promise<string[]> {
       const named = new Set(ids);
       return (await tips.held(creatorId, maxHeld)).map(({ id }) => id).filter((id) => named.has(id));

@@ -18,7 +18,7 @@ export interface StreamAccess {
   readonly permission: { readonly key: string; readonly isAllowed: () => Promise<boolean> };
 }
 
-/** Tells an open control that something has changed, and nothing of what: the page is fetched anew. */
+/** Sends an open control a message without data for each change. The script then fetches the page anew. */
 export async function openControlStream(
   request: FastifyRequest,
   reply: FastifyReply,

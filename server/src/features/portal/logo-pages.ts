@@ -80,7 +80,7 @@ export function logoPages(
       dropBody(request, reply);
       return refuse(request as AppRequest, reply, 'logoLarge', 413);
     },
-    // Before the body: nobody else's megabytes are read.
+    // Runs before the body is read, so that only the owner of the app can send megabytes.
     onRequest: async (request) => {
       const { creatorId } = pages.requireSession(request);
       await own(request);

@@ -45,7 +45,7 @@ export function ownTokenCard(
 <p><strong>${t('tokenShown', { minutes: token.minutes })}</strong></p>
 <p>${t('tryIt')}</p>!${code(meExample(baseUrl, token.value))}<p class="hint">${t('disconnect')}</p>`,
     });
-  // Of a public app a token changes nothing about the others.
+  // A new token of a public app changes no other token.
   const replaced = app.public === 1 ? undefined : granted;
   const ticked = replaced === undefined ? allScopes : knownScopes(replaced);
   const fields = allScopes.map((scope) =>

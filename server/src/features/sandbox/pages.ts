@@ -35,7 +35,7 @@ export interface SandboxPagesParts extends Pick<Platform, 'limiter'> {
   readonly manyNodes: boolean;
 }
 
-/** Of one developer, for all sandbox creators. Each leaves a family that is kept for months. */
+/** Tokens that one developer makes, for all sandbox creators together. Each token adds a family, which is kept for months. */
 const tokenLimit = { limit: 30, windowMs: 3_600_000 };
 const maxMinimumMinor = 100_000_000;
 

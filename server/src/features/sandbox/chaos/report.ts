@@ -55,7 +55,7 @@ export const isFresh = ({ stopped_at }: ChaosRow, now: number): boolean =>
   stopped_at !== null && now - stopped_at < graceMs;
 
 export function createReports({ db }: { readonly db: Reader }) {
-  /** Those after which the app recorded another tip of the same words. The history is read once, however many they are. */
+  /** The tips after which the app recorded another one with the same content. Reads the history once for all of them. */
   async function recordedAgain(
     { creatorId, clientId }: Pair,
     tips: readonly TipContentRow[],
