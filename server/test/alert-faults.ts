@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Runtime } from '../src/runtime.ts';
 import type { Pair } from './factories.ts';
+import { recordTips } from './many-tips.ts';
 
 type End = () => Promise<void>;
 
@@ -49,7 +50,7 @@ const pairOf = (pairs: readonly Pair[], n: number): Pair => pairs[n % pairs.leng
 export const read = (url: string, path: string, pairs: readonly Pair[], atOnce: number): End =>
   createLoad(url, atOnce, (n) => ({ path, headers: pairOf(pairs, n).headers }));
 
-export const postTips = (url: string, pairs: readonly Pair[], atOnce: number): End =>
+export const keepPostingTips = (url: string, pairs: readonly Pair[], atOnce: number): End =>
   createLoad(url, atOnce, (n) => ({
     path: '/v1/tips',
     headers: { ...pairOf(pairs, n).headers, 'content-type': 'application/json' },
@@ -178,10 +179,5 @@ export async function startSlowReceiver(refused: number, answersAfterMs: number)
 /** A creator with one tip for each, and an endpoint of an app that gets them. */
 export async function sendWebhooks(runtime: Runtime, pair: Pair, url: string, count: number): Promise<void> {
   await runtime.webhooks.add(pair.clientId, { url, types: null, description: null });
-  await recordTips(runtime, pair, count);
-}
-
-export async function recordTips({ tips }: Runtime, { creatorId }: Pair, count: number): Promise<void> {
-  const tip = { creatorId, app: null, amount: 1, name: 'SOMCHAI', displayName: null, message: null };
-  await Promise.all(Array.from({ length: count }, () => tips.record(tip)));
+  await recordTips({ runtime }, pair.creatorId, count);
 }

@@ -6,6 +6,7 @@ import { until } from '../../sdk/test/until.ts';
 import type { Runtime } from '../src/runtime.ts';
 import { basic, makeCreator, makePair } from './factories.ts';
 import type { FloodRequest, FrameFlood } from './flood.ts';
+import { recordTips } from './many-tips.ts';
 import { clientFrame } from './raw-http.ts';
 import { makeSandboxPair } from './sandbox-pair.ts';
 
@@ -54,7 +55,7 @@ export async function wrongSignIns(url: string, network: number, each = 120): Re
 /** 38: fifty acknowledgements a request: of alerts that wait, of the same again, and of some that do not exist. */
 export async function acknowledgements(runtime: Runtime): Requests {
   const { creatorId } = await makeCreator(runtime);
-  await recordTips(runtime, creatorId, 50);
+  await recordTips({ runtime }, creatorId, 50);
   const key = await runtime.overlays.key(creatorId);
   return [1, 1, 1_000].map((first) => ({
     method: 'POST',
@@ -71,7 +72,7 @@ export async function acknowledgements(runtime: Runtime): Requests {
 export async function webhookCalls(runtime: Runtime, receiver: string, deliveries: number): Requests {
   const pair = await makePair(runtime);
   const { id } = await runtime.webhooks.add(pair.clientId, { url: receiver, types: null, description: null });
-  await recordTips(runtime, pair.creatorId, deliveries);
+  await recordTips({ runtime }, pair.creatorId, deliveries);
   const page = (before: string | null = null) =>
     runtime.webhooks.deliveries.page(pair.clientId, id, { before, status: 'succeeded', limit: 100 });
   await until('all is delivered', async () => {
@@ -147,11 +148,6 @@ export async function chaosCalls(runtime: Runtime): Requests {
   const pair = await makeSandboxPair(runtime);
   await runtime.chaos.save(pair, 'seed', { rate_limited: 1000 });
   return [{ method: 'GET', path: '/v1/me', headers: pair.headers }];
-}
-
-async function recordTips({ tips }: Runtime, creatorId: string, count: number): Promise<void> {
-  const tip = { creatorId, app: null, amount: 5, name: 'SOMCHAI', displayName: null, message: null };
-  await Promise.all(Array.from({ length: count }, () => tips.record(tip)));
 }
 
 const json = { 'content-type': 'application/json' };

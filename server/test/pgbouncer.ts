@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test';
 import pg from 'pg';
 import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
+import { supervisor } from './supervisor.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const found = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' }).stdout ?? '');
@@ -65,7 +66,6 @@ export async function startPgbouncer(
   chmodSync(directory, 0o755);
 
   // It refuses to be root, and ends with this process.
-  const supervisor = '"$@" & cat >/dev/null; kill -9 $!; wait';
   const child = spawn('sh', ['-c', supervisor, 'sh', 'pgbouncer', join(directory, 'pgbouncer.ini')], {
     ...(process.getuid?.() === 0 && { uid: 65_534, gid: 65_534 }),
     cwd: directory,

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { until } from '../../sdk/test/until.ts';
 import { freePort } from './free-port.ts';
+import { supervisor } from './supervisor.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -95,9 +96,6 @@ const programs: Record<ProxyName, ProxyProgram> = {
     command: (text, paths) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', write(paths, 'Caddyfile', text)],
   },
 };
-
-/** Ends the program when this process ends, even after `kill -9`. */
-const supervisor = '"$@" & cat >/dev/null; kill -9 $!; wait';
 
 /** Starts one in front of the nodes with these ports. */
 export async function startProxy(t: TestContext, name: ProxyName, nodePorts: readonly number[]): Promise<ProxyProcess> {

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { freePort } from './free-port.ts';
+import { supervisorWithPid } from './supervisor.ts';
 
-const SUPERVISOR = 'redis-server "$@" & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';
 const hasServer = spawnSync('redis-server', ['--version']).status === 0;
 
 /** For the `skip` of suites that need a `redis-server` to stop and start: false, or what would enable them. */
@@ -90,7 +90,9 @@ async function launch(port: number): Promise<Running> {
     '--dir',
     tmpdir(),
   ];
-  const supervisor = spawn('sh', ['-c', SUPERVISOR, 'sh', ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const supervisor = spawn('sh', ['-c', supervisorWithPid, 'sh', 'redis-server', ...options], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const output: string[] = [];
   let pid = 0;
   for await (const line of createInterface(supervisor.stdout)) {

@@ -52,7 +52,7 @@ export interface RehearsalFrame {
 }
 
 /** An overlay page without a browser: what it gets of rehearsals, and the types of the events it gets. */
-export async function openOverlay(
+export async function openRehearsalOverlay(
   t: { after(end: () => unknown): void },
   address: string,
   token: string,

@@ -6,6 +6,8 @@ import { until } from '../../sdk/test/until.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import type { Pair } from './factories.ts';
 
+export { recordTips } from './many-tips.ts';
+
 export interface LiveApp extends TestApp {
   /** host:port of a real listener. */
   readonly address: string;
@@ -81,17 +83,6 @@ export async function rawSocket(t: Pick<TestContext, 'after'>, address: string, 
 export async function socketToken({ http }: TestApp, { headers }: Pick<Pair, 'headers'>): Promise<string> {
   const answer = await http.inject({ url: '/v1/socket/token', headers });
   return answer.json().socket_token;
-}
-
-/** Records tips straight in the store, past the limits of the API. */
-export async function recordTips(
-  { runtime }: TestApp,
-  creatorId: string,
-  count: number,
-  message: string | null = null,
-) {
-  const tip = { creatorId, app: null, amount: 1, name: 'SOMCHAI', displayName: null, message };
-  await Promise.all(Array.from({ length: count }, () => runtime.tips.record(tip)));
 }
 
 export const range = (from: number, to: number): number[] =>

@@ -7,7 +7,7 @@ import type { TestApp } from './build-app.ts';
 import { makePair, type Pair } from './factories.ts';
 
 /** An overlay page that shows what it is told to. */
-export async function openOverlay(
+export async function openTracedOverlay(
   t: Pick<TestContext, 'after'>,
   { runtime, http }: TestApp,
   address: string,

@@ -16,6 +16,7 @@ import { until } from '../../../sdk/test/until.ts';
 import * as faults from '../alert-faults.ts';
 import { type Embedded, type StartedNodes, startEmbedded, startNodes } from '../alert-servers.ts';
 import { type WatchedAlerts, watchAlerts } from '../alert-watch.ts';
+import { recordTips } from '../many-tips.ts';
 import { type Prometheus, quickRules, skipWithoutPrometheus, startPrometheus } from '../prometheus.ts';
 import { labelsIn, selectorsIn } from '../promql.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
@@ -100,7 +101,7 @@ async function faultsOfOne(t: TestContext, server: Embedded, { fires, prometheus
   t.after(receiver.end);
   await withStore(env, (runtime) => faults.sendWebhooks(runtime, pairs[0]!, receiver.url, 1_100));
   const ahead = (): number => Date.now() + 600_000;
-  await withStore(env, (runtime) => faults.recordTips(runtime, pairs[1]!, 1), { clock: ahead });
+  await withStore(env, (runtime) => recordTips({ runtime }, pairs[1]!.creatorId, 1), { clock: ahead });
   const inBackground = Promise.all([
     t.test('webhooks late: a receiver that was down answers more slowly than it should', () =>
       fires('NamjaiWebhooksLate'),
@@ -125,12 +126,12 @@ async function faultsOfOne(t: TestContext, server: Embedded, { fires, prometheus
     }),
   ]);
   await t.test('slow: another program locks the database for a second and a half, again and again', async (t) => {
-    t.after(faults.postTips(url, pairs, 8));
+    t.after(faults.keepPostingTips(url, pairs, 8));
     t.after(faults.lockAgainAndAgain(file, 1_500));
     await Promise.all([fires('NamjaiSlowAnswers', { instance }), fires('NamjaiSlowWrites', { instance })]);
   });
   await t.test('storage away: another program locks the database for long', async (t) => {
-    t.after(faults.postTips(url, pairs, 8));
+    t.after(faults.keepPostingTips(url, pairs, 8));
     t.after(faults.lockAgainAndAgain(file, 7_000));
     await Promise.all([fires('NamjaiRequestsFail', { instance }), fires('NamjaiStorageAway', { instance })]);
   });

@@ -7,7 +7,7 @@ import { makeCreator } from '../factories.ts';
 import { makeManyTips } from '../many-tips.ts';
 import { prepareNodes } from '../nodes.ts';
 import { skipWithoutRedisServer } from '../redis.ts';
-import { openOverlay } from '../rehearsals.ts';
+import { openRehearsalOverlay } from '../rehearsals.ts';
 import { freePort, startServer } from '../server-process.ts';
 import { sameIssuer, withStore } from '../store.ts';
 
@@ -28,7 +28,7 @@ test('by the command line: Ctrl-C stops it, and with the server’s death it end
   const port = await freePort();
   let server = await startServer({ env, port });
   t.after(() => server.kill());
-  const page = await openOverlay(t, new URL(server.url).host, key);
+  const page = await openRehearsalOverlay(t, new URL(server.url).host, key);
   const first = startCommand(t, env, 'rehearse', '--creator', username, '--pace', '2');
   await until('three alerts were played', () => page.alerts().length >= 3);
   assert.deepEqual(
@@ -68,7 +68,7 @@ describe('two nodes', { skip: skipWithoutRedisServer }, () => {
     assert.ok(typeof started === 'object');
     await until('the only node plays it', async () => (await statusOf(nodes.env, creatorId)) === 'playing');
     await nodes.start(1);
-    const page = await openOverlay(t, new URL(nodes.urls[1] ?? '').host, key);
+    const page = await openRehearsalOverlay(t, new URL(nodes.urls[1] ?? '').host, key);
     await until('the other’s overlay shows it', () => page.alerts().length >= 3);
     const [first] = page.alerts();
     assert.deepEqual(

@@ -9,7 +9,7 @@ import { createRuntime } from '../../src/runtime.ts';
 import { createTestClock, storageSettings } from '../build-app.ts';
 import { makeCreator } from '../factories.ts';
 import { freePort } from '../free-port.ts';
-import { everythingStored, hour, openOverlay, tipsAt } from '../rehearsals.ts';
+import { everythingStored, hour, openRehearsalOverlay, tipsAt } from '../rehearsals.ts';
 import { startServer } from '../server-process.ts';
 import { range } from '../sockets.ts';
 import { sameIssuer, withStore } from '../store.ts';
@@ -72,7 +72,7 @@ async function rehearse(t: TestContext) {
   const server = await startServer({ env: { ...env, METRICS_PORT } });
   t.after(() => server.kill());
   const arrivals: { readonly at: number; readonly waited: number; readonly committed: Promise<number> }[] = [];
-  const page = await openOverlay(t, new URL(server.url).host, key, 3, ({ alerts }) => {
+  const page = await openRehearsalOverlay(t, new URL(server.url).host, key, 3, ({ alerts }) => {
     const at = performance.now();
     const waited = waitedForCore([process.pid, server.child.pid]);
     const committed = commitMs(`http://127.0.0.1:${METRICS_PORT}/metrics`).catch(() => 0);

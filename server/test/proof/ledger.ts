@@ -93,7 +93,7 @@ function judgeCreator(record: CreatorRecord, answered: readonly AnsweredTip[]): 
       })),
     ...compare('the event log', announced, expected.keys()),
     ...inOrder('the event log', creatorId, events, 1),
-    ...(sameOrder(listed.toReversed(), announced)
+    ...(isSameOrder(listed.toReversed(), announced)
       ? []
       : problems('creators whose history and event log differ in their order', [creatorId])),
     ...(stats.totalMinor === sum && stats.count === answered.length
@@ -145,7 +145,7 @@ function inOrder(where: string, creatorId: string, events: readonly StreamedEven
   return problems(`creators whose sequences have a gap or turn back in ${where}`, [example]);
 }
 
-const sameOrder = (one: readonly string[], other: readonly string[]): boolean =>
+const isSameOrder = (one: readonly string[], other: readonly string[]): boolean =>
   one.length !== other.length || one.every((id, i) => id === other[i]);
 
 const maxExamples = 5;

@@ -6,7 +6,7 @@ import { until } from '../../../../sdk/test/until.ts';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
 import { listen } from '../../../test/sockets.ts';
-import { openOverlay } from '../../../test/trace.ts';
+import { openTracedOverlay } from '../../../test/trace.ts';
 import { spansOf, writes } from './repo.ts';
 
 const second = 1000;
@@ -47,7 +47,7 @@ test('when an overlay was closed is known before it is written, and written by a
   const app = await listen(t);
   const { runtime, clock } = app;
   const { creatorId } = await makeCreator(runtime);
-  const page = await openOverlay(t, app, app.address, { creatorId });
+  const page = await openTracedOverlay(t, app, app.address, { creatorId });
   const opened = clock();
   let fail = (_err: Error): void => {};
   const failure = new Promise<never>((_resolve, reject) => {

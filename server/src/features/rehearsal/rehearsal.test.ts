@@ -5,7 +5,14 @@ import { until } from '../../../../sdk/test/until.ts';
 import type { TestClock } from '../../../test/build-app.ts';
 import { makeApp, makePair } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
-import { everythingStored, hour, minute, openOverlay, type RehearsalFrame, tipsAt } from '../../../test/rehearsals.ts';
+import {
+  everythingStored,
+  hour,
+  minute,
+  openRehearsalOverlay,
+  type RehearsalFrame,
+  tipsAt,
+} from '../../../test/rehearsals.ts';
 import { connect, listen, range, socketToken } from '../../../test/sockets.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { textFor } from '../../platform/db/statement.ts';
@@ -28,7 +35,7 @@ async function setUp(t: TestContext) {
   const worker = (parts: Partial<Parameters<typeof createRehearsalWorker>[0]> = {}) =>
     createRehearsalWorker({ ...runtime, steady: clock, ...parts });
   const overlay = async (protocol?: number) =>
-    openOverlay(t, app.address, await runtime.overlays.key(creatorId), protocol);
+    openRehearsalOverlay(t, app.address, await runtime.overlays.key(creatorId), protocol);
   const start = (from: number, to: number, pace: number) => runtime.rehearsals.start(creatorId, { from, to }, pace);
   const steps = (count = 1000) => stepsAfter(runtime.db, creatorId, 0, count);
   const current = async () => {
@@ -435,7 +442,7 @@ test('of a sandbox creator apps get each alert too, as test and replay, and tota
   const headers = { authorization: `Bearer ${tokens?.access_token}` };
   const socket = connect(t, address, { token: await socketToken({ ...app, runtime, clock }, { headers }) });
   await socket.frame(1);
-  const page = await openOverlay(t, address, await runtime.overlays.key(creatorId));
+  const page = await openRehearsalOverlay(t, address, await runtime.overlays.key(creatorId));
   const [before, { tips }] = await Promise.all([
     runtime.tips.stats(creatorId),
     runtime.tips.page(creatorId, allTips, null, 10),

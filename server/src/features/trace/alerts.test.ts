@@ -4,7 +4,7 @@ import { buildApp, onNodes } from '../../../test/build-app.ts';
 import { makePair } from '../../../test/factories.ts';
 import { listen } from '../../../test/sockets.ts';
 import { execute } from '../../../test/sql.ts';
-import { missingTexts, openOverlay, readTrace, sendTip, stepTexts } from '../../../test/trace.ts';
+import { missingTexts, openTracedOverlay, readTrace, sendTip, stepTexts } from '../../../test/trace.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { keepWordsWhole } from '../../platform/web/whole-words.ts';
 import { noRules } from '../screening/rules.ts';
@@ -23,7 +23,7 @@ async function open(t: TestContext) {
     creatorId,
     send: (body?: object) => sendTip(app, pair, body),
     trace: (id: string) => readTrace(app, pair, id),
-    overlay: () => openOverlay(t, app, app.address, pair),
+    overlay: () => openTracedOverlay(t, app, app.address, pair),
     hold: () =>
       app.runtime.screening.change(creatorId, () => ({
         ...noRules,
@@ -244,7 +244,7 @@ test('an overlay that is open at another node is open, until that node is gone',
   const pair = await makePair(here.runtime);
   const { settings } = await here.runtime.overlays.get(pair.creatorId);
   await here.runtime.overlays.saveSettings(pair.creatorId, { ...settings, maxAgeMinutes: 600 });
-  await openOverlay(t, here, here.address, pair);
+  await openTracedOverlay(t, here, here.address, pair);
   const { id } = await sendTip(there, pair);
   assert.equal((await readTrace(there, pair, id)).missing[0]?.reason, 'waiting');
   there.clock.advance(hour);
