@@ -1,4 +1,4 @@
-/** What a connection is received, when, and what not. */
+/** What a connection is sent, when, and what not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../../sdk/test/until.ts';
@@ -9,7 +9,7 @@ import { storedBytes } from '../../../test/stored-bytes.ts';
 
 const voider = { clientId: null, reason: 'a secret reason' };
 
-test('what is held is received when it is approved, and what is rejected never', async (t) => {
+test('what is held is sent when it is approved, and what is rejected never', async (t) => {
   const { worker, runtime, creatorId, tip, hold, received, discord, kofi } = await buildConnections(t);
   await hold(true);
   const [approved, rejected] = [await tip({ amount: 10 }), await tip({ amount: 20 })];
@@ -45,7 +45,7 @@ test('security 46: nothing that is blocked, hidden or masked is in a message', a
   assert.equal([...kofi.payments.values()][0]?.message, null, 'a hidden message is none');
 });
 
-test('tips below the smallest amount are not received, nor is their void', async (t) => {
+test('tips below the smallest amount are not sent, nor is their void', async (t) => {
   const { worker, connections, runtime, creatorId, tip, received, onDiscord } = await buildConnections(t);
   await connections.change(creatorId, onDiscord.id, { minAmountMinor: 10_000 });
   const [small] = [await tip({ amount: 99.99 }), await tip({ amount: 100 })];
@@ -68,7 +68,7 @@ test('a void is a second message in Discord, without words, and none in Ko-fi', 
   assert.equal(kofi.requests.length, 1);
 });
 
-test('a tip that is voided before it was received is not received, and neither is its void', async (t) => {
+test('a tip that is voided before it was sent is not sent, and neither is its void', async (t) => {
   const { worker, runtime, creatorId, tip, hold, received, discord, kofi, clock, statusesOf, onDiscord } =
     await buildConnections(t);
   // Both in one part of the log.
@@ -154,7 +154,7 @@ test('a tip that is voided while it is being sent is followed by its void', asyn
   assert.deepEqual(await statusesOf(onDiscord.id), ['cancelled', 'succeeded']);
 });
 
-test('test alerts are received as such, as screened, and not if they would be held; replays and outcomes are not received', async (t) => {
+test('test alerts are sent as such, as screened, and not if they would be held; replays and outcomes are not sent', async (t) => {
   const { worker, runtime, creatorId, tip, hold, received, discord } = await buildConnections(t);
   const { overlays, alerts } = runtime;
   await alerts.send({ creatorId, displayName: 'ทดลอง', amount: 20 });
@@ -174,7 +174,7 @@ test('test alerts are received as such, as screened, and not if they would be he
   });
 });
 
-test('events from before a connection was added, or while it is switched off, are not received', async (t) => {
+test('events from before a connection was added, or while it is switched off, are not sent', async (t) => {
   const { worker, connections, creatorId, tip, onDiscord, received, discord, statusesOf } = await buildConnections(t);
   await connections.change(creatorId, onDiscord.id, { enabled: false });
   await tip();
@@ -218,7 +218,7 @@ test('Discord’s 429 pauses the connection as long as it says, is no failed att
   assert.deepEqual(codes.sort(), [204, 204, 204, ...Array(12).fill(429), 502]);
 });
 
-test('a tip that comes during a pause is received after it', async (t) => {
+test('a tip that comes during a pause is sent after it', async (t) => {
   const { worker, tip, received, discord, clock } = await buildConnections(t);
   discord.next.push('rate_limited');
   await tip({ amount: 1 });

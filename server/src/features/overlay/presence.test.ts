@@ -120,7 +120,7 @@ test('a page that closes while its key is looked up is not counted as open', asy
   await until('its permission is checked', () => lookUp.mock.callCount() === 2);
   assert.equal(runtime.streams.connected(creatorId, 'overlay'), 0);
   assert.equal(changed.mock.callCount(), 0);
-  const page = await openOverlay(t, app, app.address, { creatorId });
+  const page = await openTracedOverlay(t, app, app.address, { creatorId });
   assert.ok(changed.mock.callCount() > 0, 'one that stays is counted');
   await page.close();
 });
