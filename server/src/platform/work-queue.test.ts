@@ -4,7 +4,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createWorkQueue, QueueFull } from './work-queue.ts';
 
 test('work runs so many at once, the rest in order of arrival, and one too many is refused', async () => {
-  const { run, goOn } = createWorkQueue({ atOnce: 2, maxWaiting: 3 });
+  const { run, runAdmitted } = createWorkQueue({ atOnce: 2, maxWaiting: 3 });
   const order: number[] = [];
   let [running, most] = [0, 0];
   const task = (number: number) => async () => {
@@ -18,7 +18,7 @@ test('work runs so many at once, the rest in order of arrival, and one too many 
   };
   const asked = [0, 1, 2, 3, 4].map((number) => run('one', task(number)));
   const refused = run('one', task(5));
-  const later = goOn('one', task(6));
+  const later = runAdmitted('one', task(6));
   await assert.rejects(refused, QueueFull);
   const done = await Promise.allSettled([...asked, later]);
   assert.deepEqual(
@@ -30,7 +30,7 @@ test('work runs so many at once, the rest in order of arrival, and one too many 
 });
 
 test('owners take turns, and a full queue refuses the newest of whoever has the most waiting', async () => {
-  const { run, goOn } = createWorkQueue({ atOnce: 1, maxWaiting: 4 });
+  const { run, runAdmitted } = createWorkQueue({ atOnce: 1, maxWaiting: 4 });
   const [order, refused]: [string[], string[]] = [[], []];
   async function add(queue: typeof run, name: string): Promise<void> {
     const begin = async () => {
@@ -44,7 +44,7 @@ test('owners take turns, and a full queue refuses the newest of whoever has the 
   }
   const asked = ['a0', 'a1', 'a2'].map((name) => add(run, name));
   // Work that has begun is not refused, although it is the newest of its owner.
-  asked.push(add(goOn, 'a3'));
+  asked.push(add(runAdmitted, 'a3'));
   asked.push(...['b1', 'c1', 'a4', 'd1', 'e1'].map((name) => add(run, name)));
   await Promise.all(asked);
   assert.deepEqual(order, ['a0', 'a3', 'b1', 'c1', 'd1']);
@@ -52,8 +52,8 @@ test('owners take turns, and a full queue refuses the newest of whoever has the 
 });
 
 test('security 41: however much of one owner goes on, another is not refused', async () => {
-  const { run, goOn } = createWorkQueue({ atOnce: 1, maxWaiting: 3 });
-  const going = Array.from({ length: 20 }, () => goOn('many', () => nextIteration()));
+  const { run, runAdmitted } = createWorkQueue({ atOnce: 1, maxWaiting: 3 });
+  const going = Array.from({ length: 20 }, () => runAdmitted('many', () => nextIteration()));
   const asked = [run('one', () => nextIteration()), run('two', () => nextIteration())];
   await assert.rejects(
     run('three', () => nextIteration()),
@@ -63,7 +63,7 @@ test('security 41: however much of one owner goes on, another is not refused', a
 });
 
 test('security 41: one owner has so many slots, and the others stay free although more of theirs wait', async () => {
-  const { goOn } = createWorkQueue({
+  const { runAdmitted } = createWorkQueue({
     atOnce: 3,
     atOnceOf: (owner) => (owner === 'nobody' ? 3 : 2),
     maxWaiting: Number.POSITIVE_INFINITY,
@@ -71,7 +71,7 @@ test('security 41: one owner has so many slots, and the others stay free althoug
   const running: string[] = [];
   const ends: (() => void)[] = [];
   const add = (owner: string) =>
-    goOn(owner, async () => {
+    runAdmitted(owner, async () => {
       running.push(owner);
       await new Promise<void>((resolve) => ends.push(resolve));
       running.splice(running.indexOf(owner), 1);

@@ -6,7 +6,7 @@
  * - Where there is a limit for one owner, the other slots stay free for others, although some of the owner wait.
  * - When the queue is full, the newest of the owner who has the most waiting is refused, in favour of one who has fewer.
  *   So an owner who asks for one thing is refused only if more owners wait than the queue may hold.
- * - What `goOn` adds is not refused. However much of it an owner has waiting, it counts as one.
+ * - What `runAdmitted` adds is not refused. However much of it an owner has waiting, it counts as one.
  */
 import { RoundRobin } from './round-robin.ts';
 
@@ -17,7 +17,7 @@ export interface WorkQueue {
    */
   run<T>(owner: string, task: () => Promise<T>): Promise<T>;
   /** For work that must not be refused, such as the next part of what has begun. It waits like all other work. */
-  goOn<T>(owner: string, task: () => Promise<T>): Promise<T>;
+  runAdmitted<T>(owner: string, task: () => Promise<T>): Promise<T>;
   /** How many tasks wait. */
   readonly waiting: number;
 }
@@ -107,7 +107,7 @@ export function createWorkQueue({ atOnce, atOnceOf, maxWaiting }: WorkQueueOptio
     get waiting() {
       return waiting.size;
     },
-    async goOn(owner, task) {
+    async runAdmitted(owner, task) {
       if (!acquireSlot(owner))
         await new Promise<void>((resolve) => waiting.add(owner, { begin: begins(owner, resolve) }));
       return execute(owner, task);

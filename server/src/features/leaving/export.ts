@@ -35,7 +35,7 @@ export function createExport({ db, origins, clock, zone, tips }: ExportParts) {
   async function* batches(creatorId: string, table: ExportedTable, columns: readonly string[], limit: number) {
     let last: Row | undefined;
     for (;;) {
-      const rows = await queue.goOn(creatorId, async () => {
+      const rows = await queue.runAdmitted(creatorId, async () => {
         const read = await nextRows(db, table, columns, creatorId, last, limit);
         await nextIteration();
         return read;

@@ -37,7 +37,7 @@ export interface CreatorStreamParts {
   readonly creatorId: string;
   readonly events: EventReader;
   /** Where new subscribers wait to read the next page of the log. */
-  readonly catchUps: Pick<WorkQueue, 'goOn'>;
+  readonly catchUps: Pick<WorkQueue, 'runAdmitted'>;
   /** Awaited before a page is read for a new subscriber, and before it is sent. */
   readonly pause: () => Promise<void>;
   readonly onSent: (events: number) => void;
@@ -83,7 +83,7 @@ export class CreatorStream {
   async #catchUp(subscriber: Subscriber, newest: number): Promise<void> {
     const { catchUps } = this.#parts;
     while (!subscriber.closed && subscriber.cursor < Math.max(newest, this.#position)) {
-      await catchUps.goOn(subscriber.options.slots.key, () => this.#sendPage(subscriber));
+      await catchUps.runAdmitted(subscriber.options.slots.key, () => this.#sendPage(subscriber));
       await subscriber.connection.drained();
     }
     if (subscriber.closed) return;

@@ -72,7 +72,7 @@ export async function sumBetween(
   const total = { totalMinor: 0, count: 0 };
   let after: EventPosition = { createdAt: from, sequence: 0 };
   for (let more = true; more; ) {
-    const batch = await queue.goOn(creatorId, async () => {
+    const batch = await queue.runAdmitted(creatorId, async () => {
       await pause();
       return sumBatch(db, creatorId, after, before, batchSize);
     });

@@ -62,7 +62,7 @@ export function createHeld({ db, clock, queue, sequenceOf }: HeldParts) {
     let next = await readBatch(creatorId, clock() - longestHoldMs, held);
     while (next !== undefined) {
       const from = next;
-      next = await queue.goOn(creatorId, async () => {
+      next = await queue.runAdmitted(creatorId, async () => {
         await nextIteration();
         return readBatch(creatorId, from, held);
       });

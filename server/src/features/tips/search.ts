@@ -63,7 +63,7 @@ export function createSearch({ db, queue }: SearchParts) {
     let batch = await queue.run(creatorId, next);
     while (batch.read === batchSize) {
       yield batch;
-      batch = await queue.goOn(creatorId, next);
+      batch = await queue.runAdmitted(creatorId, next);
     }
     yield batch;
   }

@@ -31,7 +31,7 @@ const maxCountedPages = 30;
 export function createShowable({ db, queue }: { readonly db: Database; readonly queue: WorkQueue }) {
   /** In turn with what others read of long histories. */
   const inTurn = <T>(creatorId: string, read: () => Promise<T>): Promise<T> =>
-    queue.goOn(creatorId, async () => {
+    queue.runAdmitted(creatorId, async () => {
       await nextIteration();
       return read();
     });

@@ -40,7 +40,7 @@ export function createSupporters({ db, zone, queue, asOf }: SupportersParts) {
     for (;;) {
       const today = await todayOf(creatorId);
       if (await isCurrent(creatorId, today)) return;
-      while (await queue.goOn(creatorId, () => db.write(repo.writes.countTips, creatorId, today, batchSize)));
+      while (await queue.runAdmitted(creatorId, () => db.write(repo.writes.countTips, creatorId, today, batchSize)));
     }
   }
 

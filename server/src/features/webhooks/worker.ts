@@ -54,7 +54,7 @@ const backlogMs = 15_000;
 function queueWrites(db: Database): Database {
   if (db.engine !== 'sqlite') return db;
   const writeQueue = createWorkQueue({ atOnce: 2, maxWaiting: Number.POSITIVE_INFINITY });
-  return { ...db, write: (write, ...args) => writeQueue.goOn(write.name, () => db.write(write, ...args)) };
+  return { ...db, write: (write, ...args) => writeQueue.runAdmitted(write.name, () => db.write(write, ...args)) };
 }
 
 export function createWebhookWorker(parts: WorkerParts) {

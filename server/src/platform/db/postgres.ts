@@ -161,12 +161,12 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const statement = statements.find(sql);
       refuseWrites(statement);
       const read = () => withClient(until, (client) => execute(client, statement, params));
-      return (await retrying(until, () => ungrouped.goOn(queueOf('reads', ownerOf(params ?? [])), read))).rows;
+      return (await retrying(until, () => ungrouped.runAdmitted(queueOf('reads', ownerOf(params ?? [])), read))).rows;
     });
 
   const transact = <T>(until: number, owner: string | undefined, run: (tx: Tx) => Promise<T>): Promise<T> =>
     retrying(until, () =>
-      ungrouped.goOn(queueOf('writes', owner), () =>
+      ungrouped.runAdmitted(queueOf('writes', owner), () =>
         timed(1, () => withClient(until, (client) => transaction(client, statements, run, ungroupedLockMs))),
       ),
     );
@@ -180,7 +180,7 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
     });
   const alone: BatcherOptions['alone'] = (until, statement) =>
     retrying(until, () =>
-      ungrouped.goOn(queueOf('writes', statement.owner || undefined), async () => {
+      ungrouped.runAdmitted(queueOf('writes', statement.owner || undefined), async () => {
         try {
           return (await send(until, [statement], ungroupedLockMs))[0];
         } catch (error) {

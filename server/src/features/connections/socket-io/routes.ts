@@ -104,7 +104,7 @@ export function socketIoRoutes(instance: FastifyInstance, parts: SocketIoRoutesP
     return undefined;
   }
 
-  async function goOn(request: FastifyRequest, reply: FastifyReply, query: URLSearchParams): Promise<unknown> {
+  async function resumeSession(request: FastifyRequest, reply: FastifyReply, query: URLSearchParams): Promise<unknown> {
     const session = sessions.get(query.get('sid') ?? '');
     if (!session || !engine) return refuse(reply, 'unknown_session');
     if (!sameHash(hashSecret(query.get('token') ?? ''), session.keyHash)) return refuse(reply, 'wrong_key');
@@ -118,7 +118,7 @@ export function socketIoRoutes(instance: FastifyInstance, parts: SocketIoRoutesP
     const query = queryOf(request);
     const problem = problemOf(request, query);
     if (problem) return refuse(reply, problem);
-    return query.has('sid') ? goOn(request, reply, query) : open(request, reply, query);
+    return query.has('sid') ? resumeSession(request, reply, query) : open(request, reply, query);
   }
 
   instance.route({

@@ -74,7 +74,7 @@ export function createChaos({ db, clock, grants }: ChaosParts) {
       const pair = { creatorId, clientId };
       if (await repo.wasLate(db, pair, deliveryId)) return { kind: 'webhook_late', lateMs: 0, twice: false };
       const about = { channel: 'delivery', amount: 1, subject: deliveryId, requestId: null, key: null } as const;
-      const fault = await counts.goOn(ownerOf(pair), () => countNow({ ...pair, ...about }));
+      const fault = await counts.runAdmitted(ownerOf(pair), () => countNow({ ...pair, ...about }));
       if (!fault) return undefined;
       const late = fault.kind === 'webhook_late';
       return { kind: fault.kind, lateMs: late ? lateMs(fault) : 0, twice: !late };

@@ -202,7 +202,7 @@ export class EndpointQueue {
     this.#leasing = true;
     this.#more = false;
     try {
-      await leaseQueue.goOn(this.#target?.owner ?? this.#endpointId, async () => {
+      await leaseQueue.runAdmitted(this.#target?.owner ?? this.#endpointId, async () => {
         const lease = leases.create();
         const limit = this.#slow ? 1 : Math.min(leasedAtOnce, this.#ahead());
         const session = sessionOf(this.#endpointId);

@@ -57,7 +57,7 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
       waitForRoom(creatorId, Promise.race(queues.map((queue) => queue.hasRoom())));
     else {
       const create = (): Promise<void> => createDeliveries(lag, subscribers);
-      await (subscribers.length > manySubscribers ? writeQueue.goOn(creatorId, create) : create());
+      await (subscribers.length > manySubscribers ? writeQueue.runAdmitted(creatorId, create) : create());
       hint(creatorId);
     }
     return true;

@@ -113,7 +113,9 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       const before = firstId('dlv', rest ?? span.to + 1);
       for (let total = 0; ; ) {
         const part = { after, before, now: clock(), limit: replayBatch };
-        const { queued, last } = await replays.goOn(ownerId, () => db.write(repo.writes.replayDeliveries, id, part));
+        const { queued, last } = await replays.runAdmitted(ownerId, () =>
+          db.write(repo.writes.replayDeliveries, id, part),
+        );
         total += queued;
         announce(id);
         if (last === undefined) return { queued: total, next_from: toTimestampOrNull(rest ?? null) };
