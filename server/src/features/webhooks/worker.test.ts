@@ -448,3 +448,44 @@ test('an event whose delivery exists is not delivered again, and those made besi
   assert.deepEqual([ids.length, new Set(ids).size], [3, 3]);
   assert.deepEqual(await statusesOf(runtime), Array(3).fill('succeeded'));
 });
+
+for (const kind of sentKinds)
+  test(`${kind}: the queue of a removed endpoint goes, though its receiver never answered`, async (t) => {
+    const { worker, endpoints, tip } = await buildEndpoints(t, kind, { timeoutMs: 500 });
+    const dead = await startReceiver(t);
+    dead.answer = () => {};
+    const given = await Promise.all(Array.from({ length: 5 }, () => endpoints.add(dead.url)));
+    const inFlight = await Promise.all(Array.from({ length: 5 }, () => endpoints.add(dead.url)));
+    await worker.start();
+    await tip();
+    await dead.waitFor(10);
+    await Promise.all(inFlight.map(endpoints.remove));
+    const isGivenUp = async (id: string) => (await endpoints.deliveries(id))[0]?.attempts.length === 1;
+    await until('the others are given up', async () => (await Promise.all(given.map(isGivenUp))).every(Boolean));
+    await worker.pass();
+    await until('only those of endpoints that exist are left', () => worker.queueCount() === given.length);
+    await Promise.all(given.map(endpoints.remove));
+    await until('none is left', () => worker.queueCount() === 0);
+  });
+
+test('a queue that nothing has happened to for an hour goes, though its receiver asked for a pause or never answered', async (t) => {
+  const { worker, endpoints, add, runtime, tip, clock } = await buildEndpoints(t, 'discord', { timeoutMs: 300 });
+  const [dead, limiting] = [await startReceiver(t), await startReceiver(t)];
+  dead.answer = () => {};
+  limiting.answer = (response) => response.writeHead(429, { 'retry-after': '7200' }).end();
+  await add(dead.url);
+  await endpoints.add(limiting.url);
+  await tip();
+  await worker.pass();
+  assert.deepEqual([dead.requests.length, limiting.requests.length], [1, 1]);
+  // As housekeeping does after an app or an account has ended.
+  await execute(runtime.db, 'DELETE FROM webhook_deliveries');
+  await worker.pass();
+  assert.equal(worker.queueCount(), 2, 'they are slow and paused');
+  clock.advance(3_600_000);
+  await worker.pass();
+  assert.equal(worker.queueCount(), 1, 'the pause is longer');
+  clock.advance(3_600_000);
+  await worker.pass();
+  assert.equal(worker.queueCount(), 0);
+});

@@ -151,7 +151,11 @@ export function createWebhookWorker(parts: WorkerParts) {
         measuring.stop,
         hub.subscribe(anyEventTopic, dispatcher.hint),
         hub.subscribe(webhooksTopic, wake),
-        hub.subscribe(webhookChangesTopic, outdate),
+        hub.subscribe(webhookChangesTopic, (endpointId) => {
+          outdate(endpointId);
+          // The lease tells whether the endpoint was removed.
+          queues.get(endpointId)?.wake();
+        }),
         hub.subscribe(accessTopic, (creatorId) => {
           outdate(creatorId);
           cancelling.hint(creatorId);
@@ -166,6 +170,9 @@ export function createWebhookWorker(parts: WorkerParts) {
       });
       if (stopListening) stops.push(stopListening);
     },
+
+    /** For tests: how many endpoints have a queue in memory. */
+    queueCount: (): number => queues.size,
 
     /** For tests: updates what the metrics tell of the backlog. */
     measure: measureBacklog,

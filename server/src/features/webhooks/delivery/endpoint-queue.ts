@@ -52,6 +52,8 @@ const maxAddedPauseMs = 300_000;
 
 /** Well below `leaseMs`. */
 const aheadMs = 5_000;
+/** So long after the last answer a queue is kept only because its receiver was slow or asked for a pause. */
+const keptMs = 3_600_000;
 /** The assumed time of an answer before the first one. */
 const initialAnswerMs = 600;
 
@@ -66,6 +68,7 @@ export class EndpointQueue {
   #pause = { from: 0, until: 0 };
   /** How many answers in a row asked for a pause. */
   #pauses = 0;
+  #answeredAt = 0;
   /** The moving average of the time to an answer. */
   #answerMs = initialAnswerMs;
   #leasing = false;
@@ -136,9 +139,11 @@ export class EndpointQueue {
     return this.#idle.promise;
   }
 
-  /** A slow or paused queue is not removed: a new one would have to find that out again. */
+  /** A slow or paused queue is kept for a while: a new one would have to find that out again. */
   get isRemovable(): boolean {
-    return this.isIdle && !this.#slow && this.#pauses === 0;
+    const isRecent = this.#isPaused || this.#parts.clock() < this.#answeredAt + keptMs;
+    const isKept = this.#target && (this.#slow || this.#pauses > 0) && isRecent;
+    return this.isIdle && !isKept;
   }
 
   /** Waits for requests in flight and releases the other deliveries. */
@@ -210,6 +215,7 @@ export class EndpointQueue {
         const { endpoint, deliveries, more } = due;
         this.#more ||= more;
         if (endpoint) this.add(endpoint, deliveries, lease);
+        else this.#forgetTarget();
       });
     } catch (error) {
       onError(error);
@@ -235,6 +241,7 @@ export class EndpointQueue {
       const verdict = this.#lengthen(judge(answer));
       settler.settle(queued, { at, durationMs: answer.durationMs ?? durationMs, answer, verdict });
       if (verdict.outcome === 'paused') this.#pause = { from: clock(), until: clock() + verdict.pauseMs };
+      this.#answeredAt = clock();
       this.#answerMs += (durationMs - this.#answerMs) / usualRequests;
       this.#slow = answer.timedOut;
       this.#requestsAllowed = answer.timedOut ? 1 : Math.min(maxRequests, this.#requestsAllowed * 2);
@@ -270,6 +277,12 @@ export class EndpointQueue {
 
   #releaseAll(): void {
     for (const queued of this.#removeAll()) this.#release(queued);
+  }
+
+  /** The endpoint was removed, or it is a listener whose socket is not open at this node. */
+  #forgetTarget(): void {
+    this.#releaseAll();
+    this.#target = undefined;
   }
 
   #postponeAll(): void {

@@ -95,7 +95,10 @@ const leaseDeliveries: Sql = {
 const suspendedMs = 60_000;
 
 interface LeasedDue {
-  /** Undefined if the endpoint was removed. Its deliveries are then deleted. */
+  /**
+   * Undefined if the endpoint was removed, whose deliveries are then deleted, or if it is a listener whose socket is not
+   * open at this node.
+   */
   readonly endpoint?: SendingEndpoint;
   readonly deliveries: readonly LeasedDelivery[];
   /** More deliveries may be due. */
