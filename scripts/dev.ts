@@ -13,6 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** An editor or a checkout changes several files at once. */
 export const settleMs = 100;
 const maxStopMs = 10_000;
+/** Where the shell of npm is bash, Ctrl-C reaches this process twice: from the terminal, and from npm. */
+const sameSignalMs = 500;
 
 export interface DevOptions {
   readonly folders: readonly string[];
@@ -54,11 +56,24 @@ function watchFolders(folders: readonly string[]) {
   return { changes, close };
 }
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch {
+    // A link to itself, or a path that may not be read.
+    return false;
+  }
+}
 
 /** In a process group of its own: Ctrl-C would else reach it twice, and the second signal means that it must not wait. */
-const start = (args: readonly string[]): ChildProcess =>
-  spawn(process.execPath, args, { stdio: 'inherit', detached: process.platform !== 'win32' });
+function start(args: readonly string[]): ChildProcess {
+  const program = spawn(process.execPath, args, { stdio: 'inherit', detached: process.platform !== 'win32' });
+  // So an error of this process ends the program too.
+  const end = (): boolean => program.kill('SIGINT');
+  process.once('exit', end);
+  program.once('exit', () => process.off('exit', end));
+  return program;
+}
 
 /** Starts the program, and again after each change, until the first signal. The second one does not wait for its end. */
 export async function keepRunning({ folders, args }: DevOptions, end: AbortSignal, kill?: AbortSignal): Promise<void> {
@@ -95,8 +110,13 @@ async function stop(program: ChildProcess, kill?: AbortSignal): Promise<void> {
 
 if (import.meta.main) {
   const [end, kill] = [new AbortController(), new AbortController()];
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => (end.signal.aborted ? kill : end).abort());
+  let firstAt = 0;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)
+    process.on(signal, () => {
+      if (!end.signal.aborted) firstAt = performance.now();
+      else if (performance.now() - firstAt >= sameSignalMs) kill.abort();
+      end.abort();
+    });
   await keepRunning(
     {
       folders: ['server/src', 'sdk/src', 'docs'],

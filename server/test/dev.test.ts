@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { keepRunning, settleMs } from '../../scripts/dev.ts';
 import { until } from '../../sdk/test/until.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -56,6 +59,10 @@ test('npm run dev starts the program again on every kind of change, and ends it 
     await until('its removal is noticed', () => starts().length > present);
   }
 
+  const beforeLink = starts().length;
+  symlinkSync('loop', join(source, 'loop'));
+  await until('a link to itself is noticed', () => starts().length > beforeLink);
+
   const count = starts().length;
   writeFileSync(join(source, 'main.test.ts'), '');
   // If it were, a busy machine might show it later: the test would then pass, not fail.
@@ -73,3 +80,55 @@ test('npm run dev starts the program again on every kind of change, and ends it 
   await running;
   assert.throws(() => process.kill(Number(starts().at(-1)?.[1]), 0), { code: 'ESRCH' });
 });
+
+/** `npm run dev` with a server that tells what becomes of it, and dies of `SIGUSR2` by an error. */
+async function startDev(t: TestContext) {
+  const directory = temporaryDirectory(t);
+  for (const folder of ['server/src', 'server/bin', 'sdk/src', 'docs'])
+    mkdirSync(join(directory, folder), { recursive: true });
+  const log = join(directory, 'server.log');
+  writeFileSync(log, '');
+  writeFileSync(
+    join(directory, 'server/bin/namjai.js'),
+    `const { appendFileSync } = require('node:fs');
+    const tell = (text) => appendFileSync(${JSON.stringify(log)}, text + ' ' + process.pid + '\\n');
+    process.on('SIGINT', () => {
+      tell('drained');
+      process.exit();
+    });
+    tell('started');
+    setInterval(() => {}, 1000);`,
+  );
+  const fails = 'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("as of a mistake")})';
+  const args = ['--disable-warning=ExperimentalWarning', '--import', fails];
+  const dev = spawn(process.execPath, [...args, fileURLToPath(new URL('../../scripts/dev.ts', import.meta.url))], {
+    cwd: directory,
+    stdio: 'ignore',
+  });
+  const told = () => readFileSync(log, 'utf8').split(/\s+/).filter(Boolean);
+  t.after(() => {
+    dev.kill('SIGKILL');
+    try {
+      process.kill(Number(told()[1]), 'SIGKILL');
+    } catch {
+      // It has ended, as it should.
+    }
+  });
+  await until('the server has started', () => told().length === 2);
+  return { dev, told };
+}
+
+const endings: readonly (readonly [string, readonly NodeJS.Signals[]])[] = [
+  ['a signal that comes twice, as Ctrl-C does where the shell of npm is bash', ['SIGINT', 'SIGTERM']],
+  ['SIGQUIT', ['SIGQUIT']],
+  ['an error of its own', ['SIGUSR2']],
+];
+for (const [what, signals] of endings)
+  test(`npm run dev lets the server drain after ${what}`, async (t) => {
+    const { dev, told } = await startDev(t);
+    const ended = once(dev, 'exit');
+    for (const signal of signals) dev.kill(signal);
+    await ended;
+    await until('the server has ended', () => told()[2] === 'drained');
+    assert.equal(told().length, 4);
+  });
