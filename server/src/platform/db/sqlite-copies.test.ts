@@ -67,6 +67,14 @@ test('a copy has what was committed before it, and is whole', async (t) => {
   assert.ok(await copy.get('SELECT value FROM meta WHERE key = $1', ['a']));
 });
 
+test('under `node --watch`, which has threads report what they import, a copy is whole too', async (t) => {
+  process.env.WATCH_REPORT_DEPENDENCIES = '1';
+  t.after(() => delete process.env.WATCH_REPORT_DEPENDENCIES);
+  const { copies, directory, names } = await setup(t);
+  await copies.tick();
+  assert.deepEqual(checkCopy(join(directory, names()[0] ?? ''), 'full').problems, []);
+});
+
 test('copies are thinned out by age, and end after 30 days', () => {
   const now = Date.UTC(2026, 10, 15, 4);
   const every = (ms: number, span: number): number[] =>

@@ -9,6 +9,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { makeDirectory } from '../make-directory.ts';
 import type { CheckedCopy } from './sqlite-backup.ts';
+import { threadEnv } from './sqlite-thread.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -146,7 +147,7 @@ const program = new URL(`./sqlite-copy-worker${extname(import.meta.url)}`, impor
 
 function runWorker(workerData: CopyTask): Promise<CheckedCopy> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(program, { workerData, execArgv: [] });
+    const worker = new Worker(program, { workerData, execArgv: [], env: threadEnv() });
     worker.once('message', resolve).once('error', reject);
     worker.once('exit', () => reject(new Error('the copying thread ended without an answer')));
   });

@@ -258,6 +258,13 @@ test('keeps a process alive until its writes are answered, and no longer', async
   assert.equal(printed, 'answered\n');
 });
 
+test('under `node --watch`, which has threads report what they import, writes are answered', async (t) => {
+  process.env.WATCH_REPORT_DEPENDENCIES = '1';
+  t.after(() => delete process.env.WATCH_REPORT_DEPENDENCIES);
+  const db = await open(t);
+  assert.equal(await add(db, 1), 1);
+});
+
 test('a thread that hangs refuses what waits for it within the time, and works again once it goes on', async (t) => {
   const db = await open(t, { withinMs: 600 });
   const { gate, release } = makeGate(t);
