@@ -298,6 +298,20 @@ test('a thread that hangs refuses what waits for it within the time, and works a
   );
 });
 
+test('what waits for a late thread is sent in groups, each answered as soon as it is recorded', async (t) => {
+  const db = await open(t, { withinMs: 2_000 });
+  const { gate: begin, release: releaseBegin } = makeGate(t);
+  const { gate: complete, release: releaseComplete } = makeGate(t);
+  await assert.rejects(db.write(writes.runAtGate, begin, insert, [0]), StorageUnavailable);
+  const group = Array.from({ length: groupSize }, (_, n) => add(db, n));
+  const next = db.write(writes.runThenWaitAtGate, complete, insert, [groupSize]);
+  await nextTurn();
+  releaseBegin();
+  assert.deepEqual(await Promise.all(group), Array(groupSize).fill(1));
+  releaseComplete();
+  assert.equal(await next, 1);
+});
+
 test('a thread that hangs does not keep the database from closing', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-thread-'));
   t.after(() => rmSync(directory, { recursive: true }));
