@@ -7,6 +7,7 @@ import { buildApp } from '../../../../test/build-app.ts';
 import { basic, makeApp, makePair } from '../../../../test/factories.ts';
 import { ok, openListener, refusedUpgrade } from '../../../../test/listeners.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
+import { execute } from '../../../../test/sql.ts';
 import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { createWebhookWorker } from '../worker.ts';
 
@@ -141,6 +142,20 @@ test('a newer listener replaces the older one, which is told 4409, and what was 
   });
   assert.deepEqual(newer.deliveries[0]?.id, older.deliveries[0]?.id);
   assert.deepEqual(await statuses(id), ['succeeded']);
+});
+
+test('an app whose secret cannot be opened has no listener, and its socket is told to connect again', async (t) => {
+  const { address, pair, runtime } = await build(t);
+  const first = openListener(t, address, pair);
+  const { endpoint_id: id } = await first.ready;
+  await first.close();
+  const isListening = async () => (await runtime.webhooks.get(pair.clientId, id)).listening;
+  await until('it is closed', async () => !(await isListening()));
+  const other = runtime.vault.seal('whsec_x', 'another context');
+  await execute(runtime.db, 'UPDATE webhook_endpoints SET sealed_secret = $2 WHERE id = $1', [id, other]);
+  assert.equal(await openListener(t, address, pair).closed, 1012);
+  assert.equal(await isListening(), false);
+  assert.equal(runtime.listeners.sessionOf(id), null);
 });
 
 test('events while it is closed are not its; what is pending waits 60 seconds for it, then is cancelled', async (t) => {

@@ -62,6 +62,13 @@ export function createListeners({ db, hub, clock, newId, vault, fetch, apps, log
       until: now + sessionMs,
     });
     const listener = { ...caller, endpointId: opened.id, session, connection, renewAt: now + renewMs };
+    let secret: string;
+    try {
+      secret = vault.open(opened.sealed_secret, sealContext(opened.id));
+    } catch (error) {
+      await close(listener);
+      throw error;
+    }
     // Other nodes look whether the app's listener still is theirs.
     hub.publish(webhookChangesTopic, opened.id);
     const other = listeners.get(opened.id);
@@ -73,10 +80,7 @@ export function createListeners({ db, hub, clock, newId, vault, fetch, apps, log
     }
     other?.connection.close('replaced');
     listeners.set(opened.id, listener);
-    connection.ready({
-      endpoint_id: opened.id,
-      secret: vault.open(opened.sealed_secret, sealContext(opened.id)),
-    });
+    connection.ready({ endpoint_id: opened.id, secret });
     hub.publish(webhooksTopic, opened.id);
     return listener;
   }
