@@ -489,3 +489,27 @@ test('a queue that nothing has happened to for an hour goes, though its receiver
   await worker.pass();
   assert.equal(worker.queueCount(), 0);
 });
+
+test('an endpoint whose secret cannot be opened keeps nothing from others, and gets its own once it can be', async (t) => {
+  const { worker, add, runtime, pair, tip, clock } = await buildWebhooks(t);
+  const other = await makePair(runtime, { app: pair });
+  const receivers = [await startReceiver(t), await startReceiver(t), await startReceiver(t)] as const;
+  const { id } = await add(receivers[0].url);
+  for (const { url } of receivers.slice(1)) await add(url);
+  const before = await runtime.db.get<{ sealed_secret: Uint8Array }>(
+    'SELECT sealed_secret FROM webhook_endpoints WHERE id = $1',
+    [id],
+  );
+  const setSecret = (sealed: Uint8Array) =>
+    execute(runtime.db, 'UPDATE webhook_endpoints SET sealed_secret = $2 WHERE id = $1', [id, sealed]);
+  await setSecret(runtime.vault.seal('whsec_x', 'another context'));
+  await tip();
+  await tip(other.creatorId);
+  await worker.pass();
+  const counts = () => receivers.map(({ requests }) => requests.length);
+  assert.deepEqual(counts(), [0, 2, 2]);
+  await setSecret(before!.sealed_secret);
+  clock.advance(leaseMs);
+  await worker.pass();
+  assert.deepEqual(counts(), [2, 2, 2]);
+});

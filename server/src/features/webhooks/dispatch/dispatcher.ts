@@ -91,7 +91,12 @@ export function createDispatcher({ db, leases, connections, ...parts }: Dispatch
         return id ? [{ creator_id: lag.creator_id, id, event_id, ...event, attempts: '[]', tries: 0 }] : [];
       });
       const queue = queueOf(endpoint.id);
-      if (deliveries.length > 0) queue.add(endpoint, deliveries, lease);
+      try {
+        if (deliveries.length > 0) queue.add(endpoint, deliveries, lease);
+      } catch (error) {
+        // Its secret cannot be opened. Its deliveries are due again when their lease ends.
+        onError(error);
+      }
       if (more) queue.wake();
       if (elsewhere) announce(endpoint.id);
     }
