@@ -64,8 +64,12 @@ interface EventTypeRow<Data> {
     | (Data extends { tip: Tip } ? 'tip' | 'void' : never)
     | (Data extends { alert: Alert } ? 'test' : never)
     | null;
-  /** `null`: there is neither in `data`. */
-  readonly screen: Data extends { tip: Tip } ? ScreenTreatment : Data extends { alert: Alert } ? 'words' : null;
+  /** `null`: there is neither in `data`. Where there may be a test alert its words are sent, so nothing else is allowed. */
+  readonly screen: [Extract<Data, { alert: Alert }>] extends [never]
+    ? Data extends { tip: Tip }
+      ? ScreenTreatment
+      : null
+    : 'words';
   readonly changes: Changes | null;
   /** Whether the sandbox's console can cause it (sandbox/console/actions.ts). A ping belongs to a webhook: it cannot. */
   readonly sandbox: boolean;
