@@ -305,7 +305,7 @@ test('what waits for a late thread is sent in groups, each answered as soon as i
   await assert.rejects(db.write(writes.runAtGate, begin, insert, [0]), StorageUnavailable);
   const group = Array.from({ length: groupSize }, (_, n) => add(db, n));
   const next = db.write(writes.runThenWaitAtGate, complete, insert, [groupSize]);
-  await nextTurn();
+  await nextIteration();
   releaseBegin();
   assert.deepEqual(await Promise.all(group), Array(groupSize).fill(1));
   releaseComplete();
