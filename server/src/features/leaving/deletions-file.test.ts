@@ -156,6 +156,21 @@ test('a copy that knows only an earlier request to delete an account never delet
   assert.equal((await accounts.byId(again.creatorId))?.suspended_at, null);
 });
 
+test('a request to delete an account counts also if the clock was set back after an earlier one', async (t) => {
+  const app = await buildApp(t);
+  const { leavingWithCopies, everybody, restore } = withCopies(app);
+  const { creatorId } = await makeCreator(app.runtime);
+  await leavingWithCopies.ask(creatorId);
+  await leavingWithCopies.restore(creatorId, 'owner');
+  await leavingWithCopies.tick();
+  app.clock.advance(-60_000);
+  await leavingWithCopies.ask(creatorId);
+  await leavingWithCopies.tick();
+  const promised = app.clock() + 7 * day;
+  await restore(await everybody());
+  assert.equal((await app.runtime.accounts.byId(creatorId))?.delete_at, promised);
+});
+
 test('a process that is killed while it writes the file of deletions leaves it whole', async (t) => {
   const directory = temporaryDirectory(t);
   const file = createDeletionsFile(directory);

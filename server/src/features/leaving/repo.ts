@@ -14,7 +14,8 @@ async function askDeletion(tx: Tx, creatorId: string, now: number, deleteAt: num
   if (!creator || creator.sandbox_of !== null) return 'unknown';
   if (creator.demo === 1) return 'is_demo';
   if (creator.delete_at !== null && creator.delete_at <= deleteAt) return { deleteAt: creator.delete_at, isNew: false };
-  await setDeletion(tx, creatorId, now, deleteAt);
+  // The file of deletions knows the last request of an account by its time, also where the clock was set back.
+  await setDeletion(tx, creatorId, Math.max(now, (creator.deletion_asked_at ?? 0) + 1), deleteAt);
   return { deleteAt, isNew: true };
 }
 
