@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Config, minSecretKeyLength, SettingFailure } from './config.ts';
 import { type Clock, systemClock, systemWait, type Wait } from './platform/clock.ts';
 import { type Copies, type CopiesOptions, createCopies } from './platform/db/sqlite-copies.ts';
 import { createIds } from './platform/ids.ts';
 import type { Limiter } from './platform/limiter/limiter.ts';
+import { linkNew } from './platform/link-new.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { makeDirectory } from './platform/make-directory.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -104,7 +105,9 @@ function secretKeysOf(config: Config): [secretKey: string, oldSecretKey?: string
   const oldFile = join(directory, 'secret.key.old');
   makeDirectory(directory, 0o700);
   if (!existsSync(file)) makeKeyFile(file);
-  return existsSync(oldFile) ? [readKeyFile(file), readKeyFile(oldFile)] : [readKeyFile(file)];
+  const key = readKeyFile(file, 'if nothing was sealed yet, delete the file: the next start makes another');
+  if (!existsSync(oldFile)) return [key];
+  return [key, readKeyFile(oldFile, 'if nothing is sealed with it any more, delete the file')];
 }
 
 /** The file is complete or absent, also after a crash. Of processes that start together, one makes it. */
@@ -112,7 +115,7 @@ function makeKeyFile(file: string): void {
   const partial = `${file}.${randomUUID()}.part`;
   try {
     writeFileSync(partial, randomBytes(48).toString('base64'), { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(partial, file);
+    linkNew(partial, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -120,11 +123,11 @@ function makeKeyFile(file: string): void {
   }
 }
 
-function readKeyFile(file: string): string {
+function readKeyFile(file: string, advice: string): string {
   const key = readFileSync(file, 'utf8').trim();
   if (key.length >= minSecretKeyLength) return key;
   throw new SettingFailure(
     'key_refused',
-    `SECRET_KEY: it is not set, and the key in ${file} has fewer than ${minSecretKeyLength} characters. Put the right key there; if nothing was sealed yet, delete the file: the next start makes another.`,
+    `SECRET_KEY: it is not set, and the key in ${file} has fewer than ${minSecretKeyLength} characters. Put the right key there; ${advice}.`,
   );
 }

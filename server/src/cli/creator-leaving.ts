@@ -1,8 +1,9 @@
-import { createWriteStream, existsSync, linkSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { linkNew } from '../platform/link-new.ts';
 import { type Context, withRuntime } from './command.ts';
 import { Failure } from './errors.ts';
 import { utcText } from './table.ts';
@@ -29,11 +30,10 @@ function addExport(group: Command, { env, print }: Context): void {
         try {
           const { bytes } = await exports.archive({ id, username });
           await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true }));
-          // Unlike a rename, this fails if the file was made meanwhile.
-          linkSync(partial, file);
+          linkNew(partial, file);
         } catch (error) {
           const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-          throw code === 'EEXIST' && syscall === 'link' ? exists() : error;
+          throw code === 'EEXIST' && syscall !== 'open' ? exists() : error;
         } finally {
           rmSync(partial, { force: true });
         }

@@ -3,9 +3,10 @@
  * Blocks the thread until it is done, so the server does it on a thread of its own (sqlite-copies.ts).
  */
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { linkNew } from '../link-new.ts';
 import { toPortError } from './sqlite-connection.ts';
 
 const waitMs = 5_000;
@@ -18,8 +19,7 @@ export function backupSqlite({ from, to }: { from: string; to: string }): void {
     closeSync(openSync(partial, 'wx', 0o600));
     copy(from, partial);
     flush(partial);
-    // Unlike a rename, this fails if the file was created meanwhile.
-    linkSync(partial, to);
+    linkNew(partial, to);
   } catch (error) {
     throw toPortError(error);
   } finally {
