@@ -76,10 +76,15 @@ export function createGrants(parts: GrantsParts) {
 
   async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
     const ended = { creatorId, grant, reason, now: clock(), newEventId: newId('evt') };
-    const found = await db.write(writes.endGrant, origins.current(), ended);
-    if (found === undefined) return false;
-    announce(creatorId);
-    return true;
+    try {
+      const found = await db.write(writes.endGrant, origins.current(), ended);
+      if (found !== undefined) announce(creatorId);
+      return found !== undefined;
+    } catch (error) {
+      // The grant may have ended although the answer was lost. A repeat then finds nothing to announce.
+      announce(creatorId);
+      throw error;
+    }
   }
 
   async function endGrantsOf(clientId: string, origin: () => Origin, between?: BetweenWrites): Promise<void> {
