@@ -213,9 +213,10 @@ export class EndpointQueue {
         const session = sessionOf(this.#endpointId);
         const due = await db.write(writes.leaseDue, this.#endpointId, limit, lease, session);
         const { endpoint, deliveries, more } = due;
-        this.#more ||= more;
         if (endpoint) this.add(endpoint, deliveries, lease);
         else this.#forgetTarget();
+        // Not if its secret cannot be opened: the rest would be leased at once, one batch after another.
+        this.#more ||= more;
       });
     } catch (error) {
       onError(error);
