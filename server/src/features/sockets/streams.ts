@@ -193,7 +193,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
       });
       refusal.then(
         (reason) => reason && subscriber.leave(reason),
-        () => subscriber.leave(),
+        () => subscriber.leave('restart'),
       );
       return { subscriber, refusal };
     },
