@@ -17,7 +17,7 @@ function recorder(level = 'info') {
   return { lines, log, last: () => lines.at(-1) ?? {} };
 }
 
-test('the line of a onFailure request names the error, the app and the creator, as far as they are known', async (t) => {
+test('the line of a failed request names the error, the app and the creator, as far as they are known', async (t) => {
   const { log, last } = recorder();
   const app = await buildApp(t, {}, { log });
   const { http, runtime, clock } = app;

@@ -140,7 +140,7 @@ test('a receiver that answers 410 is switched off by that attempt, and later tip
   assert.deepEqual([why?.webhook_id, why?.reason, why?.since], [webhook, 'disabled', goneAt]);
 });
 
-test('an app without the right to receive events is traced so', async (t) => {
+test('the trace of an app without the right to receive events says so', async (t) => {
   const { add, receiver, send, runtime, pair, http } = await open(t);
   await add(receiver.url);
   await runtime.grants.revoke(pair.creatorId, pair.clientId, 'creator');

@@ -150,7 +150,7 @@ test('of ended grants one is kept for each app that acted for a creator, and non
   );
 });
 
-test('a deleted app is deleted at once if nobody connected it, after 30 days unless it acted for somebody', async (t) => {
+test('the row of a deleted app goes at once if nobody connected it, after 30 days unless it acted for somebody', async (t) => {
   const { http, app, runtime, clock, creator, count, prune, grants } = await setup(t);
   const add = () =>
     runtime.apps.add({ name: 'Goal Bot', redirectUris: ['https://app.example/callback'], ownerId: creator.creatorId });

@@ -97,7 +97,8 @@ export function createDeliveries({ db, clock, newId, announce, endpoint }: Deliv
       if (!(await db.write(repo.writes.retryDelivery, id, deliveryId, clock())))
         throw validationFailed({
           field: null,
-          message: 'must be a delivery whose event is still kept and whose creator still lets the app receive events',
+          message:
+            'must be a delivery whose event is still kept, whose tip is not voided, and whose creator still lets the app receive events',
         });
       announce(id);
       return toDelivery(await delivery(id, deliveryId));
