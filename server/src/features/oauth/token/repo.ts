@@ -119,10 +119,10 @@ export async function isRevocable(
   familyId: string | null,
 ): Promise<boolean> {
   const row = await db.get<{ id: string }>(
-    `SELECT g.id FROM grants g WHERE g.creator_id = $1 AND g.id = $2 AND g.ended_at IS NULL
+    `SELECT id FROM grants WHERE creator_id = $1 AND id = $2 AND ended_at IS NULL
        AND (CAST($3 AS TEXT) IS NULL
-         OR EXISTS (SELECT 1 FROM families f WHERE f.creator_id = $1 AND f.id = $3 AND f.ended_at IS NULL)
-         OR NOT EXISTS (SELECT 1 FROM families f WHERE f.creator_id = $1 AND f.grant_id = $2 AND f.ended_at IS NULL))`,
+         OR EXISTS (SELECT 1 FROM families WHERE creator_id = $1 AND id = $3 AND ended_at IS NULL)
+         OR NOT EXISTS (SELECT 1 FROM families WHERE creator_id = $1 AND grant_id = $2 AND ended_at IS NULL))`,
     [creatorId, grantId, familyId],
   );
   return row !== undefined;
