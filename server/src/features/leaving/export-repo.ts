@@ -1,9 +1,9 @@
 /** Reads a creator's rows of any table for the export. What is exported stands in platform/db/tables.ts. */
 import type { Reader, Value } from '../../platform/db/database.ts';
-import { type TablePolicy, tables } from '../../platform/db/tables.ts';
+import { type ExportedTableName, exportedTableNames, type TablePolicy, tables } from '../../platform/db/tables.ts';
 
 export interface ExportedTable {
-  readonly name: string;
+  readonly name: ExportedTableName;
   /** Selects the rows of the creator `$1`, and of the creator's apps. */
   readonly where: string;
   /** Unique among the rows of a creator: their order. */
@@ -20,9 +20,10 @@ export type Row = Record<string, Value>;
 /** The tables that the owner's export contains. */
 export async function exportedTables(db: Reader): Promise<ExportedTable[]> {
   const found: ExportedTable[] = [];
-  for (const [name, { owner, exported }] of Object.entries<TablePolicy>(tables)) {
-    if (!owner || (typeof exported === 'object' && 'not' in exported)) continue;
-    const without = exported === 'all' ? [] : exported.without;
+  for (const name of exportedTableNames) {
+    const { owner, exported }: TablePolicy = tables[name];
+    if (!owner) continue;
+    const without = typeof exported === 'object' && 'without' in exported ? exported.without : [];
     const columns = (await columnsOf(db, name)).filter(({ column }) => !without.includes(column));
     const has = (wanted: string): boolean => columns.some(({ column }) => column === wanted);
     found.push({

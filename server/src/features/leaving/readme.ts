@@ -1,5 +1,7 @@
-/** What a file of the archive holds, in English and Thai. export.test.ts names a table that lacks its words. */
-const contents: Readonly<Record<string, readonly [en: string, th: string]>> = {
+import type { ExportedTableName } from '../../platform/db/tables.ts';
+
+/** What a file of the archive holds, in English and Thai. */
+const contents: Readonly<Record<ExportedTableName, readonly [en: string, th: string]>> = {
   creators: ['your profile', 'โปรไฟล์ของคุณ'],
   creator_heads: ['your totals', 'ยอดรวมของคุณ'],
   avatars: ['your picture', 'รูปของคุณ'],
@@ -22,13 +24,13 @@ const contents: Readonly<Record<string, readonly [en: string, th: string]>> = {
   webhook_endpoints: ['webhooks of these apps, and your connections', 'เว็บฮุกของแอปเหล่านั้น และการเชื่อมต่อของคุณ'],
 };
 
-const describe = (table: string): string => {
-  const words = contents[table];
-  return words ? `${table}.json: ${words[0]} · ${words[1]}` : `${table}.json`;
-};
+function describe(table: ExportedTableName): string {
+  const [en, th] = contents[table];
+  return `${table}.json: ${en} · ${th}`;
+}
 
 /** The first file of the archive, in both languages: whoever opens it years later has no page to ask. */
-export const readme = (username: string, at: string, tables: readonly string[]): string => `\
+export const readme = (username: string, at: string, tables: readonly ExportedTableName[]): string => `\
 Namjai: the data of the account "${username}", as stored at ${at}
 
 tips.csv opens in any spreadsheet. Every other file is JSON, one for each table of the database that holds something about

@@ -175,6 +175,20 @@ export const tables = {
   },
 } as const satisfies Record<string, TablePolicy>;
 
+type TableName = keyof typeof tables;
+
+/** Tables that the owner's export contains. */
+export type ExportedTableName = {
+  [Name in TableName]: (typeof tables)[Name]['exported'] extends { readonly not: string } ? never : Name;
+}[TableName];
+
+function isExported(name: string): name is ExportedTableName {
+  const exported: TablePolicy['exported'] | undefined = tables[name as TableName]?.exported;
+  return exported === 'all' || (exported !== undefined && 'without' in exported);
+}
+
+export const exportedTableNames: readonly ExportedTableName[] = Object.keys(tables).filter(isExported);
+
 const ownedBy = (owner: 'creator' | 'app'): readonly { readonly table: string; readonly column: string }[] =>
   Object.entries<TablePolicy>(tables).flatMap(([table, policy]) => {
     const column = policy.owner?.[owner];
