@@ -106,15 +106,19 @@ test('any token of the app ends its whole grant: access, refresh, rotated, expir
 test('security 41: dead tokens and codes, shown again and again, neither write nor disturb the creator’s other apps', async (t) => {
   const app = await buildApp(t);
   const { creator, client } = await parties(app);
+  let hints = 0;
+  // Redis carries the hints of other tests too, and each of ours a little later.
+  app.runtime.hub.subscribe(accessTopic, (creatorId) => {
+    if (creatorId === creator.creatorId) hints += 1;
+  });
   const code = await approve(app.runtime, creator, client);
   const { access_token, refresh_token } = tokensOf(await exchange(app.http, client, code));
+  await until('the hint of the grant', () => hints === 1);
   app.clock.advance(10_001);
-  const hints: string[] = [];
-  app.runtime.hub.subscribe(accessTopic, (creatorId) => hints.push(creatorId));
   assertRefused(await exchange(app.http, client, code), 400, 'invalid_grant');
+  await until('the hint of the reuse', () => hints === 2);
   await app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator');
-  // The hub sends hints once in an iteration of the event loop.
-  await until('two hints', () => hints.length === 2);
+  await until('the hint of the end', () => hints === 3);
   const write = t.mock.method(app.runtime.db, 'write');
   for (const token of [access_token, refresh_token])
     assert.equal((await revoke(app.http, client, token)).statusCode, 200);
@@ -122,8 +126,8 @@ test('security 41: dead tokens and codes, shown again and again, neither write n
   assertRefused(await exchange(app.http, client, code), 400, 'invalid_grant');
   assert.equal(await app.runtime.grants.revoke(creator.creatorId, client.clientId, 'creator'), false);
   await connect(app, creator, client);
-  await until('a hint of the new grant', () => hints.length > 2);
-  assert.deepEqual(hints, Array(3).fill(creator.creatorId));
+  await until('the hint of the next grant', () => hints > 3);
+  assert.equal(hints, 4);
 });
 
 test('revoking an unknown token or another app’s is 200 and changes nothing', async (t) => {
