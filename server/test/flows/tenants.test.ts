@@ -8,24 +8,10 @@ import { test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { tables } from '../../src/platform/db/tables.ts';
 import type { Runtime } from '../../src/runtime.ts';
-import { buildApp, type TestApp } from '../build-app.ts';
+import { buildApp } from '../build-app.ts';
 import { basic, makeApp, makeCreator, makePair } from '../factories.ts';
+import { routesOf } from '../routes-of.ts';
 import { signedInVisitor } from '../visitor.ts';
-
-/** The methods of every route, by path. */
-function routesOf({ http }: TestApp): Map<string, string[]> {
-  const routes = new Map<string, string[]>();
-  const parents: string[] = [];
-  for (const line of http.printRoutes({ commonPrefix: false }).split('\n')) {
-    const [, indent, name, methods] = /^([│ ├└─]*)(\S+) \(([^)]+)\)/.exec(line) ?? [];
-    if (indent === undefined || name === undefined || methods === undefined) continue;
-    const depth = indent.length / 4;
-    parents.length = depth;
-    parents[depth] = name;
-    routes.set(parents.join('').replace(/(?<=.)\/\//, '/'), methods.split(', '));
-  }
-  return routes;
-}
 
 /** One of everything: what it is called, and the ids by which it might be asked for. */
 async function makeTenant(runtime: Runtime, name: string) {
