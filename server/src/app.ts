@@ -38,7 +38,7 @@ import type { Navigation } from './platform/web/layout.ts';
 import { createPages } from './platform/web/pages.ts';
 import type { Runtime } from './runtime.ts';
 
-const navigation: Navigation = {
+const navigation = {
   dashboard: { href: '/dashboard', en: 'Dashboard', th: 'ภาพรวม' },
   live: { href: '/dashboard/live', en: 'Live control', th: 'ควบคุมสด' },
   overlay: { href: '/dashboard/overlay', en: 'Overlay', th: 'โอเวอร์เลย์' },
@@ -49,7 +49,11 @@ const navigation: Navigation = {
   profile: { href: '/dashboard/profile', en: 'Profile', th: 'โปรไฟล์' },
   developers: { href: '/developers', en: 'Developers', th: 'นักพัฒนา' },
   docs: { href: '/docs', en: 'Docs', th: 'เอกสาร' },
-};
+} satisfies Navigation;
+
+declare module './platform/web/layout.ts' {
+  interface Sections extends Readonly<typeof navigation> {}
+}
 
 export interface App {
   readonly http: FastifyInstance;

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildApp } from '../test/build-app.ts';
+import { makeCreator } from '../test/factories.ts';
 import { routesOf } from '../test/routes-of.ts';
-import { createVisitor } from '../test/visitor.ts';
+import { createVisitor, signedInVisitor } from '../test/visitor.ts';
 
 /** Routes that answer without a session, by the reason. */
 const open: Readonly<Record<string, RegExp>> = {
@@ -36,4 +37,14 @@ test('every page and every form asks for a session, except those that are listed
   assert.deepEqual(answers, [], rule);
   const unused = Object.keys(open).filter((reason) => !routes.some((route) => open[reason]?.test(route)));
   assert.deepEqual(unused, [], 'this file lists routes as open that are not there');
+});
+
+test('every entry of the menu leads to a page', async (t) => {
+  const app = await buildApp(t);
+  const visitor = await signedInVisitor(app, (await makeCreator(app.runtime)).creatorId);
+  const [menu = ''] = /<nav class="sections".+?<\/ul>/s.exec((await visitor.get('/dashboard')).body) ?? [];
+  const links = [...menu.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
+  assert.ok(links.includes('/dashboard'));
+  for (const href of links)
+    assert.equal((await visitor.get(href)).statusCode, 200, `${href} of \`navigation\` in server/src/app.ts`);
 });

@@ -70,7 +70,7 @@ export function docsPages(scope: FastifyInstance, { pages, document, limiter }: 
   }
 
   const chrome = () => ({
-    nav: 'docs',
+    nav: 'docs' as const,
     width: 'wide' as const,
     modules: [script()],
     head: html`<link rel="stylesheet" href="${style()}">`,

@@ -33,6 +33,10 @@ const words = messages({
 /** The sections of the site for people who are signed in, in order: each with its address and its names. */
 export type Navigation = Readonly<Record<string, { readonly href: string } & Readonly<Record<Lang, string>>>>;
 
+/** `app.ts`, which holds the navigation, adds its keys to this interface, so that a page cannot name another section. */
+// biome-ignore lint/suspicious/noEmptyInterface: app.ts merges another declaration into this one
+export interface Sections {}
+
 export interface PageOptions {
   lang: Lang;
   /** The request's own address, so that switching the language comes back to it; none where that would lose what is shown. */
@@ -40,7 +44,7 @@ export interface PageOptions {
   title: string;
   body: Html;
   /** The section that is open. */
-  nav?: string;
+  nav?: keyof Sections;
   /** Who is signed in; `csrf` is this session's token, for signing out. */
   user?: { displayName: string; csrf: string } | undefined;
   flash?: { tone: Tone; text: string } | undefined;

@@ -42,7 +42,7 @@ import { formText, useFormBodies } from './form-body.ts';
 import { createFormKeys } from './form-keys.ts';
 import { contentSecurityPolicy, pageHeaders } from './headers.ts';
 import { type Lang, languageOf, messages, rememberLanguage } from './i18n.ts';
-import { createPage, type Navigation, type PageOptions } from './layout.ts';
+import { createPage, type Navigation, type PageOptions, type Sections } from './layout.ts';
 import { PageError, Redirect } from './page-error.ts';
 import { safeReturn } from './return-address.ts';
 
@@ -70,7 +70,7 @@ interface PageSessions<Session extends PageSession> {
 export interface PagesParts<Session extends PageSession> {
   readonly authUrl: string;
   readonly assets: Assets;
-  readonly navigation: Navigation;
+  readonly navigation: Navigation & Sections;
   readonly sessions: PageSessions<Session>;
   /** Counts a form that passed all checks. Answers how many seconds to wait before the next one, 0 for none. */
   readonly countPost: (request: FastifyRequest, session: Session | undefined) => Promise<number>;
