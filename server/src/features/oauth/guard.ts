@@ -132,9 +132,12 @@ function checkScope(grant: Access, scope: Scope | null): void {
   });
 }
 
-/** Response schemas of a protected route: the errors of the guard, and those of this route. */
+/**
+ * Response schemas of a protected route: the errors of the guard, and those of this route. The server does not start if
+ * `scope` is not that of the guard.
+ */
 export function protectedErrors(scope: Scope | null, ...more: ErrorCode[]): Record<number, TSchema> {
-  return errorResponses(
+  const responses = errorResponses(
     'token_missing',
     'token_invalid',
     'token_expired',
@@ -145,4 +148,5 @@ export function protectedErrors(scope: Scope | null, ...more: ErrorCode[]): Reco
     'internal_error',
     'upstream_failed',
   );
+  return { ...responses, 403: { ...responses[403], 'x-scope': scope } };
 }

@@ -42,7 +42,7 @@ export function errorContent(
   brokenRule: ErrorDetail,
   components: Json,
 ): Json {
-  const { description: _, 'x-errors': __, ...plain } = schema;
+  const { description: _, 'x-errors': __, 'x-scope': ___, ...plain } = schema;
   const examples = errors.map(({ code, message }) => {
     const details = code === 'validation_failed' ? { details: [brokenRule] } : {};
     return [

@@ -118,16 +118,26 @@ export function collectOpenApi(app: FastifyInstance, info: DocumentInfo): () => 
 }
 
 function missingParts(route: RouteOptions, info: DocumentInfo): string[] {
-  const { operationId, summary, tags = [], response = {}, responseExample } = route.schema ?? {};
+  const { operationId, summary, description, tags = [], response = {}, responseExample } = route.schema ?? {};
   const answers = response as Record<string, Json>;
   const checksItself = route.config?.checksItself === true;
-  const isGuarded = !checksItself && info.describe(route).security.length > 0;
+  const { security } = info.describe(route);
+  const isGuarded = !checksItself && security.length > 0;
+  const hasErrors = '401' in answers;
+  // A guard by access tokens demands one scope or, as null, none; its errors must be those of the same scope.
+  const scopes = security.find(({ oauth2 }) => oauth2)?.oauth2 as string[] | undefined;
+  const scope = scopes?.[0] ?? null;
   const rules: [good: boolean, part: string][] = [
     [operationId !== undefined, 'an operationId'],
     [summary !== undefined, 'a summary'],
+    [description !== undefined, 'a description'],
     [info.tags.some(({ name }) => tags.includes(name)), 'a tag of the API document'],
     [isGuarded || checksItself, 'a guard such as `protect`'],
-    [!isGuarded || '401' in answers, 'its errors, such as `protectedErrors`'],
+    [!isGuarded || hasErrors, 'its errors, such as `protectedErrors`'],
+    [
+      !hasErrors || !scopes || answers['403']?.['x-scope'] === scope,
+      `the errors of its guard’s scope, such as \`protectedErrors(${JSON.stringify(scope)})\``,
+    ],
     [!['200', '201'].some((status) => answers[status]?.title) || responseExample !== undefined, 'a responseExample'],
   ];
   return rules.filter(([good]) => !good).map(([, part]) => part);

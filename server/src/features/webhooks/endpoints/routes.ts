@@ -56,6 +56,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     schema: {
       operationId: 'listWebhooks',
       summary: 'The app’s webhooks',
+      description: 'Oldest first, without their secrets, in one answer: `next_cursor` is always null.',
       tags,
       querystring: schemas.WebhookQuery,
       response: { 200: schemas.WebhookPage, ...clientErrors('validation_failed') },
@@ -74,6 +75,7 @@ export function webhookRoutes(instance: FastifyInstance, parts: WebhookRoutesPar
     schema: {
       operationId: 'getWebhook',
       summary: 'One webhook',
+      description: 'Whether it is enabled and, if not, the reason. The secret is shown only when it is made.',
       tags,
       params: schemas.WebhookParams,
       response: { 200: schemas.Webhook, ...clientErrors('not_found') },
