@@ -42,6 +42,7 @@ export function apiTable(endpoint: string, defaults: Pick<ApiCase, 'url' | 'meth
         assert.equal(answer.statusCode, wanted.status, answer.body);
         assertCommonHeaders(answer);
         if (wanted.code !== undefined) assertError(answer, wanted);
+        await assertDeclared(app, wanted, answer);
         await wanted.check?.(answer, app, pair);
       });
     }
@@ -82,6 +83,30 @@ function assertError(answer: Answer, { code, fields, status }: ApiCase): void {
   if (fields)
     assert.deepEqual(error.details.map(({ field }: { field: string | null }) => field).sort(), [...fields].sort());
   else if (code !== 'validation_failed') assert.equal(error.details, undefined);
+}
+
+type Operations = Readonly<
+  Record<string, { responses: Record<string, { content: Record<string, { examples: object }> }> }>
+>;
+
+/** The API document names each error that an operation answers. Another method is no operation. */
+export async function assertDeclared(
+  { http }: Pick<TestApp, 'http'>,
+  { method = 'GET', url = '/' }: Pick<ApiCase, 'method' | 'url'>,
+  answer: Answer,
+): Promise<void> {
+  if (answer.statusCode < 400) return;
+  const paths: Readonly<Record<string, Operations>> = (await http.inject('/openapi.json')).json().paths;
+  const [path = ''] = url.split('?');
+  // A path without a parameter wins.
+  const [name = ''] = Object.keys(paths)
+    .filter((each) => new RegExp(`^${each.replace(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .sort((a, b) => a.split('{').length - b.split('{').length);
+  const operation = paths[name]?.[method.toLowerCase()];
+  if (operation === undefined) return;
+  const declared = Object.keys(operation.responses[answer.statusCode]?.content?.['application/json']?.examples ?? {});
+  const { code } = answer.json().error;
+  assert.ok(declared.includes(code), `${method} ${name} answers ${code}, which its route does not declare as an error`);
 }
 
 /** What every protected endpoint refuses in the same way. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createWebhookWorker, type WebhookWorker } from '../src/features/webhooks/index.ts';
 import type { Log } from '../src/platform/log.ts';
+import { assertDeclared } from './api-cases.ts';
 import { buildApp, type TestApp } from './build-app.ts';
 import { basic, makeApp, makePair, type Pair } from './factories.ts';
 import { receiverCertificate } from './receiver.ts';
@@ -47,7 +48,10 @@ function callers({ http, runtime }: TestApp, pair: Pair) {
     payload?: object,
     as: { clientId: string; clientSecret: string } = pair,
   ) {
-    return http.inject({ method, url: `/v1/webhooks${path}`, headers: basic(as), ...(payload ? { payload } : {}) });
+    const request = { method, url: `/v1/webhooks${path}`, headers: basic(as), ...(payload ? { payload } : {}) };
+    const answer = await http.inject(request);
+    await assertDeclared({ http }, request, answer);
+    return answer;
   }
 
   async function add(url: string, more: object = {}): Promise<{ id: string; secret: string }> {
