@@ -45,7 +45,7 @@ async function setup(t: TestContext) {
   const signIn = createSignIn({ db, origins, log, sessions, throttle, passwords });
   const passkeys = createPasskeys({ db, origins, clock, newId, vault: createVault('k'.repeat(32)), sessions, authUrl });
   const recovery = createRecovery({ db, origins, clock, sessions, throttle, passwords, refuse: signIn.refuse });
-  return { accounts, sessions, throttle, signIn, passkeys, recovery };
+  return { db, accounts, sessions, throttle, signIn, passkeys, recovery };
 }
 
 test('signing in by every way, its races and its pauses hold on PostgreSQL', async (t) => {
@@ -99,4 +99,18 @@ test('of passkeys that are added at once no more than twenty stay, and of codes 
 
   await Promise.all(Array.from({ length: 5 }, () => recovery.renew(id)));
   assert.equal(await recovery.left(id), 10);
+});
+
+test('security 37: attempts at once are counted in a few commits, each in its own count', async (t) => {
+  const { db, throttle } = await setup(t);
+  const attemptAll = (): Promise<number[]> =>
+    Promise.all(Array.from({ length: 150 }, (_, i) => throttle.enter(`nobody_${i}`, '192.0.2.1')));
+  for (let round = 1; round <= 13; round += 1) {
+    const before = db.stats().commits;
+    assert.deepEqual(new Set(await attemptAll()), new Set([0]), `round ${round}`);
+    const commits = db.stats().commits - before;
+    // The thirteenth attempt of an account begins a pause, in a transaction of its own.
+    if (round < 13) assert.ok(commits <= 30, `${commits} commits`);
+  }
+  assert.ok((await attemptAll()).every((retryAfter) => retryAfter > 0));
 });

@@ -1,4 +1,4 @@
-import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
+import { defineWrites, type PostgresStatement, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { audited } from '../../audit/index.ts';
 import { lockCreator, signInState } from '../repo.ts';
 import { aboutSession, insertSession, type SessionRow } from '../sessions/repo.ts';
@@ -14,26 +14,45 @@ export const attemptsExpireMs = 24 * 3_600_000;
 async function countAttempt(tx: Tx, key: string, now: number): Promise<{ delayMs: number } | { pauseMs: number }> {
   const attempts = await incrementAttempts(tx, key, now, now - attemptsExpireMs);
   if (attempts === undefined) return { pauseMs: (await nextAttemptAt(tx, key)) - now };
-  const delayMs =
-    attempts <= freeAttempts ? 0 : firstDelayMs * 2 ** Math.min(attempts - freeAttempts - 1, slowAttempts - 1);
+  const delayMs = delayBefore(attempts);
   const refusals = attempts - freeAttempts - slowAttempts;
   if (refusals >= 0) await setNextAttempt(tx, key, now + delayMs + pauseAfter(refusals));
   return { delayMs };
 }
 
+const delayBefore = (attempts: number): number =>
+  attempts <= freeAttempts ? 0 : firstDelayMs * 2 ** Math.min(attempts - freeAttempts - 1, slowAttempts - 1);
 const pauseAfter = (refusals: number): number => Math.min(firstPauseMs * 2 ** Math.min(refusals, 10), longestPauseMs);
+
+const incrementSql = (condition: string): string => `
+INSERT INTO sign_in_failures AS f (key, failures, last_at, next_at) VALUES ($1, 1, $2, 0)
+ON CONFLICT (key) DO UPDATE SET
+  failures = CASE WHEN f.last_at < $3 THEN 1 ELSE f.failures + 1 END, last_at = excluded.last_at, next_at = 0
+WHERE ${condition} RETURNING failures`;
+
+const isAllowed = 'f.next_at <= excluded.last_at';
+const incrementAllowedSql = incrementSql(isAllowed);
 
 /** Returns the new count; `undefined` while attempts are refused. */
 async function incrementAttempts(tx: Tx, key: string, now: number, expiredBefore: number): Promise<number | undefined> {
-  const row = await tx.get<{ failures: number }>(
-    `INSERT INTO sign_in_failures AS f (key, failures, last_at, next_at) VALUES ($1, 1, $2, 0)
-     ON CONFLICT (key) DO UPDATE SET
-       failures = CASE WHEN f.last_at < $3 THEN 1 ELSE f.failures + 1 END, last_at = excluded.last_at, next_at = 0
-     WHERE f.next_at <= excluded.last_at RETURNING failures`,
-    [key, now, expiredBefore],
-  );
+  const row = await tx.get<{ failures: number }>(incrementAllowedSql, [key, now, expiredBefore]);
   return row?.failures;
 }
+
+const incrementUnpausedSql = incrementSql(`${isAllowed} AND f.failures < ${freeAttempts + slowAttempts - 1}`);
+
+/**
+ * `countAttempt` as one statement, as long as no pause follows. Else hundreds of attempts at once, each a transaction of
+ * three round trips, would wait for one another until their time is up on a busy machine.
+ */
+const countAttemptStatement: PostgresStatement<[string, number], { delayMs: number }> = {
+  statement: (key, now) => ({
+    owner: key,
+    sql: incrementUnpausedSql,
+    params: [key, now, now - attemptsExpireMs],
+  }),
+  answer: ({ failures }: { failures: number }) => ({ delayMs: delayBefore(failures) }),
+};
 
 async function nextAttemptAt(db: Reader, key: string): Promise<number> {
   const row = await db.get<{ next_at: number }>('SELECT next_at FROM sign_in_failures WHERE key = $1', [key]);
@@ -71,15 +90,19 @@ async function signInWithPassword(
 /** A wrong password or recovery code of an existing account changes nothing: its row in the audit log is all. */
 async function refuseSignIn(_tx: Tx, _creatorId: string, _method: 'password' | 'recovery'): Promise<void> {}
 
-export const writes = defineWrites(import.meta.url, {
-  countAttempt,
-  clearAttempts,
-  deleteAttemptsBefore,
-  refuseSignIn: audited('session.refused', refuseSignIn, (_, creatorId, method) => ({
-    creatorId,
-    details: { method },
-  })),
-  signInWithPassword: audited('session.started', signInWithPassword, (outcome, _hash, session) => {
-    return outcome === 'ok' && aboutSession(session);
-  }),
-});
+export const writes = defineWrites(
+  import.meta.url,
+  {
+    countAttempt,
+    clearAttempts,
+    deleteAttemptsBefore,
+    refuseSignIn: audited('session.refused', refuseSignIn, (_, creatorId, method) => ({
+      creatorId,
+      details: { method },
+    })),
+    signInWithPassword: audited('session.started', signInWithPassword, (outcome, _hash, session) => {
+      return outcome === 'ok' && aboutSession(session);
+    }),
+  },
+  { countAttempt: countAttemptStatement },
+);
