@@ -131,7 +131,7 @@ test('the server itself bounds them', async (t) => {
     socket.write(`${head}${form}Content-Length: ${7_000_000}\r\n\r\n`);
     return String((await once(socket, 'data'))[0]);
   });
-  const timeout = delay(5000, 'nothing');
+  const timeout = delay(60_000, 'nothing', { ref: false });
   const answer = await Promise.race([...answers, timeout]);
   // The server does not close before its clients are gone.
   for (const socket of sockets) socket.destroy();
