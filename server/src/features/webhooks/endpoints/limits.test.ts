@@ -68,6 +68,14 @@ test('security 39: pings, retries and replays share ten a minute, in the portal 
   assert.equal((await call('POST', `/${id}/ping`)).statusCode, 202);
 });
 
+test('security 39: pings that come together at the end of the other calls do not exceed them', async (t) => {
+  const { call } = await buildWebhooks(t);
+  const { id } = (await call('POST', '', { url: hook })).json();
+  for (let calls = 1; calls < 119; calls++) await call('GET', `/${id}`);
+  const pings = await Promise.all(Array.from({ length: 5 }, () => call('POST', `/${id}/ping`)));
+  assert.deepEqual(pings.map(({ statusCode }) => statusCode).sort(), [202, 429, 429, 429, 429]);
+});
+
 test('security 39: one replay queues at most 10,000 deliveries, and tells where the rest begins', async (t) => {
   const { call, clock, runtime } = await buildWebhooks(t);
   const { id } = (await call('POST', '', { url: hook })).json();

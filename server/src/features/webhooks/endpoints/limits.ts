@@ -24,7 +24,9 @@ export function createWebhookLimits(limiter: Limiter) {
         const manage = await take(clientId, 'manage', 0);
         if (manage.remaining === 0) checkLimit(reply, 'manage', { ...manage, allowed: false });
         checkLimit(reply, group, await take(clientId, group));
-        await take(clientId, 'manage');
+        const counted = await take(clientId, 'manage');
+        // Others have taken the rest since it was read.
+        if (!counted.allowed) checkLimit(reply, 'manage', counted);
       } else checkLimit(reply, group, await take(clientId, group));
     },
 
