@@ -256,6 +256,13 @@ test('at most ten links; making one needs a recent sign-in and a title', async (
   assert.equal((await visitor.post(`${home}/moderators`, { title: 'late' })).statusCode, 303);
 });
 
+test('of links that are made at once no more than ten stay', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  await Promise.allSettled(Array.from({ length: 20 }, (_, i) => runtime.moderators.add(creatorId, `${i}`)));
+  assert.equal((await runtime.moderators.list(creatorId)).length, 10);
+});
+
 test('security 55: an open stream says that something changed and nothing of what, and ends within a second', {
   timeout: 30_000,
 }, async (t) => {

@@ -31,6 +31,8 @@ async function insertLink(
   keyHash: string,
   maxLinks: number,
 ): Promise<'added' | 'exists' | 'too_many'> {
+  // The head's row is locked, so that of many at once no more than allowed are added.
+  await tx.run('UPDATE creator_heads SET sequence = sequence WHERE creator_id = $1', [creatorId]);
   const inserted = await tx.run(
     `INSERT INTO moderator_links (creator_id, id, title, key_hash, created_at)
      SELECT creator_id, $2, $3, $4, $5 FROM creator_heads
