@@ -154,6 +154,19 @@ test('a tip that is voided while it is being sent is followed by its void', asyn
   assert.deepEqual(await statusesOf(onDiscord.id), ['cancelled', 'succeeded']);
 });
 
+test('a tip whose message was sent again, in vain, before it was voided is followed by its void', async (t) => {
+  const { worker, connections, runtime, creatorId, tip, received, discord, onDiscord } = await buildConnections(t);
+  const { id } = await tip();
+  await worker.pass();
+  const [delivery] = (await connections.deliveries(creatorId, onDiscord.id)).deliveries;
+  await connections.retry(creatorId, onDiscord.id, delivery?.id ?? '');
+  discord.next.push('broken');
+  await worker.pass();
+  await runtime.tips.void(creatorId, id, voider);
+  await worker.pass();
+  assert.deepEqual(received().discord, ['สมชาย · ฿150.50', 'Tip voided · ยกเลิกทิปแล้ว']);
+});
+
 test('test alerts are sent as such, as screened, and not if they would be held; replays and outcomes are not sent', async (t) => {
   const { worker, runtime, creatorId, tip, hold, received, discord } = await buildConnections(t);
   const { overlays, alerts } = runtime;

@@ -1,10 +1,10 @@
 /** The SQL of voids that connections are told of. */
 import type { Tx } from '../../../platform/db/database.ts';
 
-/** Cancels the deliveries of a voided tip that wait. Returns whether the connection was sent the tip, or may have been. */
+/** Cancels the deliveries of a voided tip that wait. Returns whether the connection has been sent the tip, or is just being sent it. */
 export async function cancelTip(tx: Tx, endpointId: string, tipId: string): Promise<boolean> {
-  const deliveries = await tx.all<{ status: string; lease: string | null }>(
-    'SELECT status, lease FROM webhook_deliveries WHERE endpoint_id = $1 AND tip_id = $2',
+  const deliveries = await tx.all<{ status: string; lease: string | null; attempts: string }>(
+    'SELECT status, lease, attempts FROM webhook_deliveries WHERE endpoint_id = $1 AND tip_id = $2',
     [endpointId, tipId],
   );
   if (deliveries.some(({ status }) => status === 'pending'))
@@ -13,5 +13,9 @@ export async function cancelTip(tx: Tx, endpointId: string, tipId: string): Prom
        WHERE endpoint_id = $1 AND tip_id = $2 AND status = 'pending'`,
       [endpointId, tipId],
     );
-  return deliveries.some(({ status, lease }) => status === 'succeeded' || (status === 'pending' && lease !== null));
+  return deliveries.some(({ lease, attempts }) => lease !== null || hasSucceeded(attempts));
 }
+
+/** Also if the delivery was sent again since, and failed: its attempts tell. */
+const hasSucceeded = (attempts: string): boolean =>
+  JSON.parse(attempts).some(({ error }: { error: string | null }) => error === null);
