@@ -166,11 +166,18 @@ export interface Settlement {
   readonly attempts: string;
   readonly tries: number;
   readonly dueAt: number | null;
+  /** Those of the schedule when the delivery was leased. A retry sets them to 0. */
+  readonly leasedTries: number;
 }
 
+/** A retry was asked for while the attempt was under way, which did not succeed: the delivery is due again at once. */
+const restarted = `d.tries < CAST(s.value ->> 7 AS BIGINT) AND s.value ->> 3 <> 'succeeded'`;
+
 const settleSql = (list: string): string =>
-  `UPDATE webhook_deliveries AS d SET status = s.value ->> 3, attempts = s.value ->> 4,
-     tries = CAST(s.value ->> 5 AS BIGINT), due_at = CAST(s.value ->> 6 AS BIGINT), lease = NULL
+  `UPDATE webhook_deliveries AS d SET attempts = s.value ->> 4, lease = NULL,
+     status = CASE WHEN ${restarted} THEN 'pending' ELSE s.value ->> 3 END,
+     tries = CASE WHEN ${restarted} THEN 0 ELSE CAST(s.value ->> 5 AS BIGINT) END,
+     due_at = CASE WHEN ${restarted} THEN CAST($2 AS BIGINT) ELSE CAST(s.value ->> 6 AS BIGINT) END
    FROM ${list} AS s
    WHERE d.endpoint_id = s.value ->> 0 AND d.id = s.value ->> 1 AND d.lease = s.value ->> 2 AND d.status = 'pending'
    RETURNING id, endpoint_id, status`;
@@ -183,7 +190,16 @@ const settleDeliveries: Sql = {
 /** As JSON arrays: SQLite reads them in two thirds of the time that objects take. */
 export const settlementsText = (settlements: readonly Settlement[]): string =>
   JSON.stringify(
-    settlements.map((row) => [row.endpointId, row.id, row.lease, row.status, row.attempts, row.tries, row.dueAt]),
+    settlements.map((row) => [
+      row.endpointId,
+      row.id,
+      row.lease,
+      row.status,
+      row.attempts,
+      row.tries,
+      row.dueAt,
+      row.leasedTries,
+    ]),
   );
 
 interface Settlements {
@@ -203,7 +219,10 @@ async function settle(tx: Tx, { text, now, ...outcomes }: Settlements): Promise<
   const [gone, released] = [new Set(outcomes.gone), new Set(outcomes.released)];
   const succeeded = new Map<string, boolean>();
   const disabled: DisabledEndpoint[] = [];
-  const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [text]);
+  const settled = await tx.all<{ id: string; endpoint_id: string; status: DeliveryStatus }>(settleDeliveries, [
+    text,
+    now,
+  ]);
   for (const { id, endpoint_id, status } of settled) {
     if (released.has(id)) continue;
     succeeded.set(endpoint_id, status === 'succeeded' || (succeeded.get(endpoint_id) ?? false));

@@ -142,6 +142,7 @@ const keyOf = ({ endpointId, delivery, lease }: QueuedDelivery) => ({
   endpointId,
   id: delivery.id,
   lease: lease.token,
+  leasedTries: delivery.tries,
 });
 
 /** Without what PostgreSQL or a log could not store: a NUL, half an emoji. */

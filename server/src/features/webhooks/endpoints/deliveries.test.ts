@@ -274,6 +274,37 @@ for (const kind of sentKinds)
     await assert.rejects(endpoints.retry(id, 'dlv_unknown'));
   });
 
+for (const kind of sentKinds)
+  test(`${kind}: a retry while an attempt is under way sends it again at once if that fails, not if it succeeds`, async (t) => {
+    const { endpoints, tip, worker, clock } = await buildEndpoints(t, kind);
+    const receiver = await startReceiver(t);
+    const id = await endpoints.add(receiver.url);
+    await tip();
+    receiver.answer = (response) => response.writeHead(500).end();
+    for (let attempts = 1; attempts < 10; attempts++) {
+      await worker.pass();
+      clock.advance(2 * day);
+    }
+    for (const [status, sent, left] of [
+      [500, 10, 'pending'],
+      [200, 11, 'succeeded'],
+    ] as const) {
+      const asked = Promise.withResolvers<() => void>();
+      receiver.answer = (response) => asked.resolve(() => response.writeHead(status).end());
+      const sending = worker.pass();
+      const answer = await asked.promise;
+      const [{ id: delivery } = { id: '' }] = await endpoints.deliveries(id);
+      await endpoints.retry(id, delivery);
+      receiver.answer = (response) => response.writeHead(500).end();
+      answer();
+      await sending;
+      const [after] = await endpoints.deliveries(id);
+      assert.deepEqual([after?.attempts.length, after?.status], [sent, left]);
+    }
+    await worker.pass();
+    assert.equal(receiver.requests.length, 11);
+  });
+
 test('when a grant ends its deliveries are cancelled for good, its bodies hidden, and the app is told', async (t) => {
   const { add, call, tip, worker, clock, runtime, pair, deliveries } = await buildWebhooks(t);
   const receiver = await startReceiver(t);
