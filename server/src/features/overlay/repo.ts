@@ -170,7 +170,7 @@ async function deleteBefore(tx: Tx, before: number, limit: number): Promise<numb
     ['overlay_spans', 'node_id, opened_at', 'seen_at'],
   ])
     deleted += await tx.run(
-      `DELETE FROM ${table} WHERE (creator_id, ${key}) IN
+      `DELETE FROM ${table} WHERE ${at} < $1 AND (creator_id, ${key}) IN
          (SELECT creator_id, ${key} FROM ${table} WHERE ${at} < $1 LIMIT $2)`,
       [before, limit],
     );

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pg from 'pg';
+import { until } from '../../../../sdk/test/until.ts';
 import { send } from '../../../test/api-cases.ts';
-import { buildApp, type TestApp } from '../../../test/build-app.ts';
+import { buildApp, onNodes, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 
 const good = { amount: 100, name: 'SOMCHAI' };
@@ -95,4 +97,26 @@ test('keys belong to an app and a creator, keep no refused answer, and live for 
   app.clock.advance(24 * 3_600_000);
   await app.runtime.tips.pruneKeys();
   assert.deepEqual(await app.runtime.db.all('SELECT key FROM idempotency_keys'), []);
+});
+
+test('a key that is used again while old keys are deleted is kept', { skip: !onNodes }, async (t) => {
+  const app = await buildApp(t);
+  const pair = await makePair(app.runtime);
+  assert.equal((await post(app, pair, 'key')).statusCode, 201);
+  app.clock.advance(86_400_001);
+  const other = new pg.Client({ connectionString: String(app.env.DATABASE_URL) });
+  // Its database is dropped after the test.
+  other.on('error', () => {});
+  await other.connect();
+  const waits = `SELECT 1 FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'DELETE FROM idempotency_keys%'`;
+  // As a request does that uses the key again.
+  await other.query('BEGIN');
+  await other.query('UPDATE idempotency_keys SET created_at = $1', [app.clock()]);
+  const pruned = app.runtime.tips.pruneKeys();
+  await until('the deletion waits for the key', async () => (await other.query(waits)).rowCount);
+  await other.query('COMMIT');
+  await pruned;
+  await other.end();
+  assert.equal((await app.runtime.db.all('SELECT key FROM idempotency_keys')).length, 1);
 });

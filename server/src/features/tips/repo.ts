@@ -282,9 +282,10 @@ function splitAtTime(json: string): readonly [string, string] {
   return [json.slice(0, json.lastIndexOf(field) + field.length), '"}'];
 }
 
+/** On PostgreSQL a key may be used again once it was found: so its age is compared in the outer condition too. */
 function deleteKeysBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
-    `DELETE FROM idempotency_keys WHERE (creator_id, client_id, key) IN
+    `DELETE FROM idempotency_keys WHERE created_at <= $1 AND (creator_id, client_id, key) IN
        (SELECT creator_id, client_id, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)`,
     [before, limit],
   );

@@ -89,7 +89,7 @@ export function deleteSessionsExcept(tx: Tx, creatorId: string, keepId: string |
 
 function deleteSessionsBefore(tx: Tx, since: { seen: number; signedIn: number }, limit: number): Promise<number> {
   return tx.run(
-    `DELETE FROM sessions WHERE hash IN
+    `DELETE FROM sessions WHERE (last_seen_at <= $1 OR signed_in_at <= $2) AND hash IN
        (SELECT hash FROM sessions WHERE last_seen_at <= $1 OR signed_in_at <= $2 LIMIT $3)`,
     [since.seen, since.signedIn, limit],
   );
