@@ -24,6 +24,11 @@ async function consumeCode(tx: Tx, creatorId: string, hash: string, usedAt: numb
   return used === 1;
 }
 
+export async function isUnused(db: Reader, creatorId: string, hash: string): Promise<boolean> {
+  const sql = 'SELECT hash FROM recovery_codes WHERE creator_id = $1 AND hash = $2 AND used_at IS NULL';
+  return (await db.get(sql, [creatorId, hash])) !== undefined;
+}
+
 export async function unusedCodes(db: Reader, creatorId: string): Promise<number> {
   const rows = await db.all('SELECT hash FROM recovery_codes WHERE creator_id = $1 AND used_at IS NULL', [creatorId]);
   return rows.length;

@@ -43,18 +43,16 @@ export function createRecovery({ db, origins, clock, sessions, throttle, passwor
       const retryAfter = await throttle.enter(username, visitor.address);
       if (retryAfter > 0) return { outcome: 'throttled', retryAfter };
       const creator = await creatorByUsername(db, username);
-      // Hashed for an unknown username too, so that both cases take the same time.
+      // Done for an unknown username too, so that both cases take the same time.
       const passwordHash = await passwords.hash(visitor.address, password);
-      if (!creator) return { outcome: 'wrong' };
+      const codeHash = hashOf(creator?.id ?? '', code);
+      const isRight = await repo.isUnused(db, creator?.id ?? '', codeHash);
+      if (!creator || !isRight) {
+        if (creator) refuse(creator.id, 'recovery');
+        return { outcome: 'wrong' };
+      }
       const { token, row } = sessions.prepare(creator.id, 'recovery', visitor);
-      const outcome = await db.write(
-        repo.writes.signInByCode,
-        origins.current(),
-        hashOf(creator.id, code),
-        passwordHash,
-        row,
-        clock(),
-      );
+      const outcome = await db.write(repo.writes.signInByCode, origins.current(), codeHash, passwordHash, row, clock());
       if (outcome === 'wrong') {
         refuse(creator.id, 'recovery');
         return { outcome };
