@@ -30,31 +30,31 @@ ON CONFLICT (key) DO UPDATE SET
   failures = CASE WHEN f.last_at < $3 THEN 1 ELSE f.failures + 1 END, last_at = excluded.last_at, next_at = 0
 WHERE ${condition} RETURNING failures`;
 
-const isAllowed = 'f.next_at <= excluded.last_at';
-const incrementAllowedSql = incrementSql(isAllowed);
+const notPaused = 'f.next_at <= excluded.last_at';
+const incrementNotPausedSql = incrementSql(notPaused);
 
 /** Returns the new count; `undefined` while attempts are refused. */
 async function incrementAttempts(tx: Tx, key: string, now: number, expiredBefore: number): Promise<number | undefined> {
-  const row = await tx.get<{ failures: number }>(incrementAllowedSql, [key, now, expiredBefore]);
+  const row = await tx.get<{ failures: number }>(incrementNotPausedSql, [key, now, expiredBefore]);
   return row?.failures;
 }
 
-const incrementUnpausedSql = incrementSql(`${isAllowed} AND f.failures < ${freeAttempts + slowAttempts - 1}`);
+const incrementBeforePausesSql = incrementSql(`${notPaused} AND f.failures < ${freeAttempts + slowAttempts - 1}`);
 
 /**
- * `countAttempt` as one statement, as long as no pause follows. Else hundreds of attempts at once, each a transaction of
- * three round trips, would wait for one another until their time is up on a busy machine.
+ * `countAttempt` as one statement, as long as no pause follows. Otherwise hundreds of attempts at once, each a transaction
+ * of several round trips, would wait for the few connections of transactions until their time is up.
  */
 const countAttemptStatement: PostgresStatement<[string, number], { delayMs: number }> = {
   statement: (key, now) => ({
     owner: key,
-    sql: incrementUnpausedSql,
+    sql: incrementBeforePausesSql,
     params: [key, now, now - attemptsExpireMs],
   }),
   answer: ({ failures }: { failures: number }) => ({ delayMs: delayBefore(failures) }),
 };
 
-async function nextAttemptAt(db: Reader, key: string): Promise<number> {
+export async function nextAttemptAt(db: Reader, key: string): Promise<number> {
   const row = await db.get<{ next_at: number }>('SELECT next_at FROM sign_in_failures WHERE key = $1', [key]);
   return row?.next_at ?? 0;
 }
@@ -67,9 +67,11 @@ async function clearAttempts(tx: Tx, key: string): Promise<void> {
   await tx.run('DELETE FROM sign_in_failures WHERE key = $1', [key]);
 }
 
+/** On PostgreSQL an attempt may be counted once its row was found: so its age is compared in the outer condition too. */
 function deleteAttemptsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.run(
-    'DELETE FROM sign_in_failures WHERE key IN (SELECT key FROM sign_in_failures WHERE last_at < $1 LIMIT $2)',
+    `DELETE FROM sign_in_failures WHERE last_at < $1 AND key IN
+       (SELECT key FROM sign_in_failures WHERE last_at < $1 LIMIT $2)`,
     [before, limit],
   );
 }

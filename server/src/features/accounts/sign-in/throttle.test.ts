@@ -152,3 +152,32 @@ test('security 33: a forged Host changes no address of a page; in development it
     assert.doesNotMatch(answer.body + JSON.stringify(answer.headers), /evil/);
   }
 });
+
+test('security 28: attempts during a pause write nothing', async (t) => {
+  const app = await buildApp(t);
+  const { throttle, db } = app.runtime;
+  const attempt = () => throttle.enter('mali', '192.0.2.1');
+  for (let attempts = 1; attempts <= 13; attempts++) assert.equal(await attempt(), 0);
+  const write = t.mock.method(db, 'write');
+  assert.equal(await attempt(), 30);
+  assert.equal(write.mock.callCount(), 0);
+  app.clock.advance(30_000);
+  assert.equal(await attempt(), 0);
+});
+
+test('security 28: a wrong recovery code of a known name waits for no more than one of an unknown name', async (t) => {
+  const app = await buildApp(t);
+  const { accounts, recovery, db } = app.runtime;
+  const { id } = await accounts.add({ username: 'known', password });
+  await recovery.renew(id);
+  const write = t.mock.method(db, 'write');
+  const attempt = async (username: string) => {
+    write.mock.resetCalls();
+    const visitor = { address: '192.0.2.1', userAgent: '' };
+    const { outcome } = await recovery.signIn(username, 'aaaa-bbbb-cccc-dddd', 'another good one', visitor);
+    assert.equal(outcome, 'wrong');
+    // Nobody waits for the row of the audit log.
+    return write.mock.calls.map((call) => call.arguments[0].name).filter((name) => name !== 'refuseSignIn');
+  };
+  assert.deepEqual(await attempt('known'), await attempt('nobody'));
+});

@@ -1,7 +1,8 @@
 /**
  * Throttles password guesses for one account from one address.
  *
- * - One statement counts an attempt before the password is verified, so parallel attempts gain nothing.
+ * - An attempt is counted before the password is verified, and one upsert decides its number, so parallel attempts gain
+ *   nothing. An attempt during a pause writes nothing.
  * - Ten attempts are free and the next three are delayed. Then attempts are refused for a pause that doubles up to 15
  *   minutes. A successful sign-in clears the count, and so does a day without an attempt.
  * - The owner is never locked out: other addresses and passkeys are not affected, and the pause ends.
@@ -23,7 +24,8 @@ export function createThrottle({ db, clock, wait }: Pick<Platform, 'db' | 'clock
     /** Counts an attempt and delays it if there were many. Returns for how many seconds it is refused; 0 if it is not. */
     async enter(account: string, address: string): Promise<number> {
       const [key, now] = [keyOf(account, address), clock()];
-      const verdict = await db.write(repo.writes.countAttempt, key, now);
+      const pauseMs = (await repo.nextAttemptAt(db, key)) - now;
+      const verdict = pauseMs > 0 ? { pauseMs } : await db.write(repo.writes.countAttempt, key, now);
       if ('pauseMs' in verdict) return Math.max(1, Math.ceil(verdict.pauseMs / 1000));
       if (verdict.delayMs > 0) await wait(verdict.delayMs);
       return 0;
