@@ -118,3 +118,16 @@ test('whoever signs up while an account of the same name is being deleted does n
   await leaving.deleteNow(creatorId);
   await assert.rejects(signUp(), /is taken/);
 });
+
+test('an app that is deleted while a creator approves it gets no grant', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { apps, grants, db } = runtime;
+  const { creatorId } = await makeCreator(runtime);
+  const { creatorId: owner } = await makeCreator(runtime);
+  const { clientId } = await makeApp(runtime, 'Latemark Bot', owner);
+  await grants.deleteApp(owner, clientId);
+  const approved = { clientId, scopes: [], redirectUri: 'https://app.test/callback', codeChallenge: null };
+  await assert.rejects(grants.approve(creatorId, approved), OwnerGone);
+  assert.equal(await apps.byId(clientId).catch(() => undefined), undefined);
+  assert.deepEqual(await db.all('SELECT id FROM grants'), []);
+});

@@ -7,7 +7,7 @@
  * - Whoever changes the families of a public app locks the grant first. So two devices that connect at once are both
  *   counted, and no two writes wait for each other.
  */
-import type { Reader, Tx } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/database.ts';
 import { formatScopes, knownScopes } from '../scopes.ts';
 
 /** A family of refresh tokens with its first token. */
@@ -26,8 +26,13 @@ interface FamilyOfGrant extends NewFamily {
   readonly publicApp: boolean;
 }
 
-export async function isPublicApp(db: Reader, clientId: string): Promise<boolean> {
-  return (await db.get('SELECT id FROM apps WHERE id = $1 AND public = 1', [clientId])) !== undefined;
+const livingApp = 'SELECT public FROM apps WHERE id = $1 AND deleted_at IS NULL';
+
+/** Returns nothing if the app was deleted. The lock keeps it from being deleted until this write has ended. */
+export async function isPublicApp(tx: Tx, clientId: string): Promise<boolean | undefined> {
+  const sql = { sqlite: livingApp, postgres: `${livingApp} FOR SHARE` };
+  const app = await tx.get<{ public: number }>(sql, [clientId]);
+  return app && app.public === 1;
 }
 
 export async function insertFamily(tx: Tx, family: FamilyOfGrant): Promise<void> {

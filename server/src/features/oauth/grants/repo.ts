@@ -1,4 +1,4 @@
-import { defineWrites, type Tx, type Write } from '../../../platform/db/database.ts';
+import { defineWrites, OwnerGone, type Tx, type Write } from '../../../platform/db/database.ts';
 import type { Origin } from '../../../platform/origin.ts';
 import type { GrantEndReason } from '../../events/index.ts';
 import { setDeviceGrant } from '../device/repo.ts';
@@ -80,6 +80,7 @@ const keepScope = upsertGrant(
 export async function approveGrant(tx: Tx, approval: Approval): Promise<string> {
   const { creatorId, clientId, newGrantId, scope, byOperator, byOwner, now, issue } = approval;
   const publicApp = await isPublicApp(tx, clientId);
+  if (publicApp === undefined) throw new OwnerGone(`there is no app ${clientId}`);
   const [grant] = await tx.all<{ id: string }>(publicApp ? keepScope : replaceScope, [
     creatorId,
     newGrantId,
