@@ -1,6 +1,6 @@
 /**
  * The end of an app. A deleted app is refused everywhere at once; its grants, of which there may be many, then end in
- * batches. Those that a process did not come to are found by `deletedApps`.
+ * batches. If the process is killed before that, housekeeping finds the rest by `deletedApps`.
  */
 import { defineWrites, type Reader, type Tx } from '../../../platform/db/database.ts';
 import { afterAllIds } from '../../../platform/ids.ts';
