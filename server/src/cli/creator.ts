@@ -2,6 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { type Context, withRuntime } from './command.ts';
 import { addLeavingCommands } from './creator-leaving.ts';
+import { Failure } from './errors.ts';
 import { addCreatorLists } from './lists.ts';
 
 export function addCreatorCommands(program: Command, context: Context): void {
@@ -77,8 +78,9 @@ function addPause(group: Command, { env, print }: Context, action: 'suspend' | '
       withRuntime(env, async ({ accounts, grants, leaving, clock }) => {
         const { id } = await accounts.byUsername(username);
         const suspended = action === 'suspend';
-        if (suspended || !(await leaving.restore(id, 'operator')))
-          await grants.suspend('creator', id, suspended ? clock() : null);
+        const restored = !suspended && (await leaving.restore(id, 'operator'));
+        if (!restored && !(await grants.suspend('creator', id, suspended ? clock() : null)))
+          throw new Failure('creator_is_being_deleted', `The deletion of ${username} has begun: it cannot be undone.`);
         print({ id, username, suspended }, `Creator ${username} ${suspended ? 'suspended' : 'restored'}.`);
       }),
     );

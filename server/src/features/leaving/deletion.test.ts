@@ -229,6 +229,18 @@ test('the operator deletes after seven days or at once, and is asked for the nam
   assert.equal(await json('show', 'malee'), 'creator_unknown');
 });
 
+test('the operator is told that a creator whose deletion has begun can be restored no more', async (t) => {
+  const app = await buildApp(t);
+  const { accounts, leaving, db } = app.runtime;
+  const { id } = await accounts.add({ username: 'malee', password });
+  await leaving.ask(id, true);
+  await execute(db, 'UPDATE creators SET removed_at = $2 WHERE id = $1', [id, app.clock()]);
+  for (const command of ['restore', 'suspend']) {
+    const { code, err } = await runCommand(app.env, 'creator', command, 'malee', '--json');
+    assert.deepEqual([code, JSON.parse(err).error.code], [1, 'creator_is_being_deleted']);
+  }
+});
+
 test('an owner who restores the account while the operator deletes it at once keeps it, and the operator is told', async (t) => {
   const app = await buildApp(t);
   const { accounts, db, leaving } = app.runtime;
