@@ -197,8 +197,8 @@ export async function logoBytes(db: Reader, id: string): Promise<Uint8Array | un
 }
 
 /**
- * Marks the app as deleted, and clears its secrets and its details. The row stays, because ended grants and tips refer to it. The calling
- * write must end the app's grants. Returns whether the owner has such an app.
+ * Marks the app as deleted, and clears its secrets and details. From then on it is refused everywhere; its grants end in
+ * later writes (oauth/grants/app-end-repo.ts). Returns whether the owner has such an app.
  */
 export async function deleteApp(tx: Tx, ownerId: string, id: string, at: number): Promise<boolean> {
   const changed = await tx.run(

@@ -55,8 +55,9 @@ export function dueDeletions(db: Reader, now: number): Promise<{ id: string }[]>
 }
 
 /**
- * Takes the lease of a deletion whose time has come, unless a node has it, or is at another one. From here on nobody can
- * restore the account, and without its head nothing is appended to its log.
+ * Marks an account whose time has come as removed: from then on nobody can restore it, whatever is returned. Then takes the
+ * lease, unless this account or another one is being deleted, and deletes the head, so that nothing is appended to its log.
+ * Returns whether the lease was taken. Two nodes may begin with two accounts at the same moment, which does no harm.
  */
 async function beginDeletion(
   tx: Tx,

@@ -13,7 +13,7 @@ const minute = { windowMs: 60_000 } as const;
 const ofGrant = { ...minute, per: 'app and creator' } as const;
 const ofApp = { ...minute, per: 'app' } as const;
 
-/** The spec's limits. They cannot be configured. */
+/** The limits of the specification, and further ones of the same kind. They cannot be configured. */
 export const limits = {
   read: { ...ofGrant, limit: 120, counts: 'every GET with an access token' },
   tips: { ...ofGrant, limit: 10, counts: 'POST /v1/tips' },

@@ -4,8 +4,8 @@
  *
  * - The signing key is loaded before a code or token is consumed. The access token is signed after the commit, where the
  *   write ran (`issuing`): on SQLite that is the writing thread, which is less busy than the event loop.
- * - Load, checks and consume are one write, so that nothing changes between them. Its conditional update decides between
- *   concurrent requests, and the new refresh token commits with it. If the update changes nothing, the same write handles
+ * - Load, checks and consume are one write. On PostgreSQL others may still commit between them, so only the conditional
+ *   update decides between concurrent requests. The new refresh token commits with it. If the update changes nothing, the same write handles
  *   reuse: it ends the family, although the answer is an error.
  * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
  *   cost the creator a second consent.
