@@ -60,6 +60,8 @@ test('settings are kept as typed, errors stand beside the field and nothing is l
     maxAgeMinutes: 5,
     voice: { on: true, fromMinor: 9950, length: 120 },
   });
+  await visitor.post(`${home}/settings`, { ...good, minimum: '฿1,000' });
+  assert.equal((await runtime.overlays.get(creatorId)).settings.minimumMinor, 100_000);
 });
 
 test('the page says live whether an overlay is open, and only to its creator', async (t) => {

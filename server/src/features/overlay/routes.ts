@@ -83,8 +83,8 @@ export function overlayRoutes(instance: FastifyInstance, parts: OverlayRoutesPar
   }
 
   /** Before the body is read: a request that is refused costs as little as possible, and an invalid one counts too. */
-  async function onRequest(request: FastifyRequest): Promise<void> {
-    const creatorId = await overlays.creatorOf((request.params as { key: string }).key);
+  async function onRequest(request: FastifyRequest<{ Params: { key: string } }>): Promise<void> {
+    const creatorId = await overlays.creatorOf(request.params.key);
     if (creatorId === undefined) throw new ApiError('not_found', { message: 'There is no overlay with this key.' });
     request.overlayOf = creatorId;
     await count(creatorId, 1);

@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type FormTexts, formTexts } from '../../platform/web/form-body.ts';
+import { defined, within } from '../../platform/web/form-checks.ts';
+import { readMoney } from '../../platform/web/format.ts';
 import { checkbox, field } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { OverlaySettings } from './settings.ts';
@@ -28,35 +30,33 @@ export const toTyped = ({ minimumMinor, volume, maxAgeMinutes, voice }: GeneralS
 });
 
 export function parseSettings(typed: Typed, t: T): GeneralSettings | { wrong: Wrong } {
-  const minimum = amount(typed.minimum);
+  const minimumMinor = readAmount(typed.minimum);
   const volume = whole(typed.volume);
   const age = whole(typed.age);
-  const voiceFrom = amount(typed.voice_from);
+  const voiceFromMinor = readAmount(typed.voice_from);
   const voiceLength = whole(typed.voice_length);
   const wrong: Wrong = defined({
-    minimum: minimum <= 1_000_000 ? undefined : t('minimumError'),
+    minimum: minimumMinor === undefined ? t('minimumError') : undefined,
     volume: within(volume, 0, 100) ? undefined : t('volumeError'),
     age: within(age, 1, 1440) ? undefined : t('ageError'),
-    voice_from: voiceFrom <= 1_000_000 ? undefined : t('minimumError'),
+    voice_from: voiceFromMinor === undefined ? t('minimumError') : undefined,
     voice_length: within(voiceLength, 10, 255) ? undefined : t('voiceLengthError'),
   });
-  if (Object.keys(wrong).length > 0) return { wrong };
+  if (minimumMinor === undefined || voiceFromMinor === undefined || Object.keys(wrong).length > 0) return { wrong };
   return {
-    minimumMinor: Math.round(minimum * 100),
+    minimumMinor,
     volume,
     maxAgeMinutes: age,
-    voice: { on: typed.voice !== '', fromMinor: Math.round(voiceFrom * 100), length: voiceLength },
+    voice: { on: typed.voice !== '', fromMinor: voiceFromMinor, length: voiceLength },
   };
 }
 
-/** Baht with at most two decimals, or NaN. */
-export const amount = (text: string): number => (/^\d{1,7}(\.\d{1,2})?$/.test(text.trim()) ? Number(text) : Number.NaN);
+/** Satang; `undefined` if the text is no amount, or one that is too large. */
+export function readAmount(text: string): number | undefined {
+  const minor = readMoney(text);
+  return minor !== undefined && minor <= 100_000_000 ? minor : undefined;
+}
 export const whole = (text: string): number => (/^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN);
-export const within = (value: number, least: number, most: number): boolean => value >= least && value <= most;
-
-/** Without the fields that are right. */
-export const defined = <Name extends string>(values: { [N in Name]?: string | undefined }): { [N in Name]?: string } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [N in Name]?: string };
 
 export function settingFields(typed: Typed, wrong: Wrong, t: T): Html {
   const shared = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });

@@ -1,6 +1,6 @@
 import { messages } from '../../platform/web/i18n.ts';
 
-/** What became of a test alert, or of an alert again, that a page has sent, and that there were too many. */
+/** The result of a test alert or a replay that a page asked for, and the refusal of too many. */
 export const testWords = messages({
   en: {
     sent: 'A test alert is on its way to your overlay.',

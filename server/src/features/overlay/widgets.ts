@@ -13,7 +13,7 @@ export type WidgetName = (typeof widgetNames)[number];
 export interface WidgetOptions {
   readonly period: Period;
   readonly count: number;
-  /** The goal of the bar; the oldest open one if there is none with this id. */
+  /** The goal of the bar. If no open goal has this id: the oldest open one that has begun. */
   readonly goalId: string | null;
 }
 

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Steps } from '../../platform/pauses.ts';
 import { formText } from '../../platform/web/form-body.ts';
+import { defined, within } from '../../platform/web/form-checks.ts';
+import { readMoney } from '../../platform/web/format.ts';
 import { isLongEnough } from './matcher.ts';
 import { type Action, actions, type HoldRules, limits, matches, type RuleList } from './rules.ts';
 import type { ScreeningWords } from './words.ts';
@@ -150,10 +152,6 @@ export function* parseNames(typed: string, t: ScreeningWords): Steps<readonly st
 
 /** In satang; undefined if the text is no amount. */
 export function toMinor(text: string): number | undefined {
-  const amount = /^\d{1,7}(?:\.\d{1,2})?$/.test(text.replaceAll(',', '')) ? Number(text.replaceAll(',', '')) : 0;
-  return within(amount, 0.01, 1_000_000) ? Math.round(amount * 100) : undefined;
+  const minor = readMoney(text);
+  return minor !== undefined && within(minor, 1, 100_000_000) ? minor : undefined;
 }
-
-const within = (value: number, least: number, most: number): boolean => value >= least && value <= most;
-const defined = (values: Record<string, string | undefined>): Wrong =>
-  Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));

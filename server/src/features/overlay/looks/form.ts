@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { hasControls } from '../../../platform/names.ts';
 import { type FormTexts, formTexts } from '../../../platform/web/form-body.ts';
+import { defined, within } from '../../../platform/web/form-checks.ts';
 import {
   builtInSounds,
   cards,
@@ -12,7 +13,7 @@ import {
   shadows,
   type Variation,
 } from '../browser/variation.ts';
-import { amount, defined, whole, within } from '../settings-form.ts';
+import { readAmount, whole } from '../settings-form.ts';
 import type { LooksWords } from './words.ts';
 
 const names = [
@@ -77,7 +78,7 @@ export function parseVariation(
   uploaded: Uploaded,
   t: LooksWords,
 ): Variation | { wrong: Wrong } {
-  const from = before.fromMinor === 0 ? 0 : amount(typed.from);
+  const fromMinor = before.fromMinor === 0 ? 0 : readAmount(typed.from) || undefined;
   const template = typed.template.trim();
   const [letters, time] = [whole(typed.size), whole(typed.seconds)];
   const chosen = {
@@ -93,7 +94,7 @@ export function parseVariation(
   const colour = (value: string) => (/^#[0-9a-f]{6}$/i.test(value) ? undefined : t('colourError'));
   const missing = (value: unknown) => (value === undefined ? t('chooseError') : undefined);
   const wrong: Wrong = defined({
-    from: (before.fromMinor === 0 || from >= 0.01) && from <= 1_000_000 ? undefined : t('fromError'),
+    from: fromMinor === undefined ? t('fromError') : undefined,
     template: within([...template].length, 1, 100) && !hasControls(template) ? undefined : t('templateError'),
     size: within(letters, size.least, size.most) ? undefined : t('sizeError'),
     seconds: within(time, seconds.least, seconds.most) ? undefined : t('secondsError'),
@@ -109,11 +110,11 @@ export function parseVariation(
     sound: sound === undefined && typed.sound !== ownSound ? t('chooseError') : undefined,
     sound_file: sound === undefined && typed.sound === ownSound ? t('soundNone') : undefined,
   });
-  if (Object.keys(wrong).length > 0 || !font || !card || !shadow || !position || !entrance || !exit || !sound)
-    return { wrong };
+  if (!font || !card || !shadow || !position || !entrance || !exit || !sound) return { wrong };
+  if (fromMinor === undefined || Object.keys(wrong).length > 0) return { wrong };
   const { accent, text, background } = typed;
   return {
-    fromMinor: Math.round(from * 100),
+    fromMinor,
     template,
     picture: typed.remove_picture === '' ? before.picture : null,
     sound,

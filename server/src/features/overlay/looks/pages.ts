@@ -11,7 +11,7 @@ import { limitPage } from '../../../platform/web/page-limit.ts';
 import { QueueFull } from '../../../platform/work-queue.ts';
 import { type Pages, uploadLimit } from '../../accounts/index.ts';
 import type { Overlays } from '../service.ts';
-import { amount } from '../settings-form.ts';
+import { readAmount } from '../settings-form.ts';
 import { parseVariation, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import {
   pictureBytes,
@@ -96,9 +96,8 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
 
   scope.post(`${home}/add`, async (request, reply) => {
     const { creatorId } = pages.requireSession(request);
-    const fromMinor = Math.round(amount(formText(request, 'amount')) * 100);
-    const valid = fromMinor > 0 && fromMinor <= 100_000_000;
-    const added = valid && (await looks.edit(creatorId, (draft) => withAdded(draft, fromMinor)));
+    const fromMinor = readAmount(formText(request, 'amount')) ?? 0;
+    const added = fromMinor > 0 && (await looks.edit(creatorId, (draft) => withAdded(draft, fromMinor)));
     if (!added) return pages.redirect(reply, home, { tone: 'warn', text: words(request)('addError') });
     return done(request, reply, 'added', editAddress({ fromMinor }));
   });
