@@ -96,7 +96,7 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
     },
     {
       title: 'How late the oldest delivery is',
-      help: 'Failing receivers hold up themselves; what is late for those that answer is ours.',
+      help: 'Failing receivers delay nobody else; what is late for those that answer is ours.',
       unit: 's',
       alarming: 60,
       lines: { 'receivers: {{receivers}}': `max by (receivers) (${of('namjai_webhook_overdue_seconds')})` },

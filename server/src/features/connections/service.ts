@@ -1,5 +1,5 @@
 /**
- * A creator's connections: where their tips are told in the language of another program. Invariants:
+ * A creator's connections: their tips are sent to other programs, in the formats of those programs. Invariants:
  *
  * - The address and the verification token are secrets: of an address only its host and last characters are shown.
  * - What is sent, when and how often is the webhook engine's; what the message says is the dialect's.

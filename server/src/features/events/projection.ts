@@ -19,7 +19,7 @@ export interface ScreenedAlert {
   readonly message: string | null;
 }
 
-/** One projection serves all connections of a node. */
+/** By the event object: whoever is sent the same read of an event shares its projection. */
 const projections = new WeakMap<StoredEvent, StoredEvent | null>();
 
 /** The event as screens get it, or `null` if they do not. */

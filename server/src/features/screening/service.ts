@@ -7,8 +7,8 @@
  * - Rules are compiled once for each version, in steps between which others run. Whoever needs them meanwhile waits for
  *   the same compilation: nothing is screened by rules that are not complete.
  * - The cache is bounded by creators and by words, and evicts the creator whose rules were used least recently.
- * - New names are held only after the names of earlier tips are known. These are stored in batches before: a crash between
- *   leaves known names that nothing asks for.
+ * - Before a creator begins to hold new names, the names of earlier tips are stored as known, in batches. A crash in between
+ *   leaves rows that nothing reads.
  */
 import { createPauses, runWithPauses, type Steps } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';

@@ -112,7 +112,7 @@ export function createStreams({ db, hub, slots, events, log, metrics }: StreamsP
         checks.set(key, allowed);
         if (!subscriber.permit(await allowed)) subscriber.close('grant_ended');
       } catch (err) {
-        log.warn({ err }, 'access could not be looked at; it will be again');
+        log.warn({ err }, 'permissions could not be checked; the next sweep checks them again');
       }
     }
   }

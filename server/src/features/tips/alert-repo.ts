@@ -152,7 +152,7 @@ export function queuedSince(
   return db.all<TipRow>(allQueuedSql, [creatorId, since, limit, searched - 1]);
 }
 
-/** Held tips of all creators that were recorded before an instant. */
+/** Held tips of all creators that were recorded at or before an instant. */
 export function heldBefore(db: Reader, before: number, limit: number): Promise<{ creator_id: string; id: string }[]> {
   return db.all<{ creator_id: string; id: string }>(
     `SELECT creator_id, id FROM tips WHERE alert_status = 'held' AND created_at <= $1 LIMIT $2`,

@@ -23,9 +23,9 @@ export interface HeldParts {
 
 /** Brought up to date in place. */
 interface Held {
-  /** The oldest, in order. */
+  /** The oldest held tips, in order, at most `maxKept`. */
   readonly tips: TipRow[];
-  /** Of all. */
+  /** The sequences of all held tips. */
   readonly sequences: Set<number>;
 }
 

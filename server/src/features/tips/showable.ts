@@ -99,7 +99,7 @@ export function createShowable({ db, queue }: { readonly db: Database; readonly 
           current =
             current && goesOn ? { ...current, from: at, count: current.count + 1 } : { from: at, to: at, count: 1 };
         }
-        // Alerts of the same millisecond at a page's end are counted once too few.
+        // Alerts of the same millisecond as the last row of a page are left out if they did not fit on it.
         until = end;
       }
       if (current) evenings.push(current);

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { nullable, Timestamp, taggedUnion } from '../../platform/http/schema.ts';
 import { Type } from '../../platform/http/type.ts';
-import { type HoldReason, holdReasons, type StoredSkipReason, skipReasons, Tip } from '../events/index.ts';
+import { holdReasons, type StoredSkipReason, skipReasons, Tip } from '../events/index.ts';
 
 /** A text of a fixed set. */
 const oneOf = <T extends string>(values: readonly T[], description?: string) =>
@@ -172,7 +172,7 @@ export const Trace = Type.Object(
 export type TraceStep =
   | Static<typeof RecordedStep>
   | Static<typeof EventStep>
-  | (Omit<Static<typeof HeldStep>, 'detail'> & { detail: { reason: HoldReason | null } })
+  | Static<typeof HeldStep>
   | Static<typeof ApprovedStep>
   | Static<typeof RejectedStep>
   | Static<typeof OverlayStep>

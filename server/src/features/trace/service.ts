@@ -1,5 +1,5 @@
 /**
- * How a tip went its way, told from what is stored anyway: the tip, the log, the deliveries. Invariants:
+ * The trace of a tip, made when it is read from what is stored anyway: the tip, the log, the deliveries. Invariants:
  *
  * - Recording a tip writes nothing for it but the request's id, in the row of the tip. What is decided later is written
  *   where it is decided.

@@ -71,7 +71,7 @@ export function createWebhookWorker(parts: WorkerParts) {
     sandboxDelivery,
     random = Math.random,
   } = parts;
-  const onError = (err: unknown): void => log.warn({ err }, 'webhooks: trying again');
+  const onError = (err: unknown): void => log.warn({ err }, 'webhook work failed; it will be retried');
   const signed = { format: signedFormat, judge: usualJudge };
   const kinds: Kinds = {
     ...connections.kinds,

@@ -38,7 +38,7 @@ const maxBytesASecond = 8192;
 const minRequestBytes = 256;
 /** How many packets a client may send between two polls. The answers to the older generation's pings wait for a poll. */
 const maxPacketsBetweenPolls = 64;
-/** How often it is looked whether the client has answered. */
+/** How often `isAlive` checks for an answer. */
 const alivePollMs = 50;
 
 /** The payload of pings that ask whether the client is alive. Their pongs confirm no event: it may be newer than the ping. */

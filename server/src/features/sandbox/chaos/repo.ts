@@ -57,12 +57,12 @@ export function chaosOfCreator(db: Reader, creatorId: string): Promise<ChaosRow[
   return db.all<ChaosRow>(`SELECT ${columns} FROM chaos WHERE creator_id = $1`, [creatorId]);
 }
 
-/** The app of a webhook endpoint; none if the endpoint belongs to a creator, or was removed. */
+/** The app of a webhook endpoint; nothing if the endpoint was removed. Not called for connections of creators. */
 export async function appOfEndpoint(db: Reader, endpointId: string): Promise<string | undefined> {
-  const row = await db.get<{ client_id: string | null }>('SELECT client_id FROM webhook_endpoints WHERE id = $1', [
+  const row = await db.get<{ client_id: string }>('SELECT client_id FROM webhook_endpoints WHERE id = $1', [
     endpointId,
   ]);
-  return row?.client_id ?? undefined;
+  return row?.client_id;
 }
 
 /** Newest first. */

@@ -111,7 +111,7 @@ export function createReports({ db }: { readonly db: Reader }) {
     make,
     /** As it was kept, unless it can still change. */
     of: (row: ChaosRow, now: number): Promise<ChaosReport> | ChaosReport =>
-      row.report === null || isFresh(row, now) ? make(row) : (JSON.parse(row.report) as ChaosReport),
+      row.report === null || isFresh(row, now) ? make(row) : JSON.parse(row.report),
   };
 }
 

@@ -25,7 +25,7 @@ export function createConsole(parts: ConsoleParts) {
   async function send(creator: OwnedSandbox, request: unknown): Promise<Sent> {
     if (request === null || typeof request !== 'object' || Array.isArray(request))
       return { wrong: [{ field: null, message: 'must be an object' }] };
-    const { type: asked, ...fields } = request as Record<string, unknown>;
+    const { type: asked, ...fields }: Record<string, unknown> = { ...request };
     const type = types.find((each) => each === asked);
     if (type === undefined) return { wrong: [{ field: 'type', message: `must be one of ${types.join(', ')}` }] };
     const { fields: known, run } = actions[type];

@@ -10,7 +10,7 @@ export function createBacklogMetrics(registry: Registry): (backlog: Backlog, now
   });
   const overdue = new Gauge({
     name: 'namjai_webhook_overdue_seconds',
-    help: 'For how long the oldest delivery that is due has not been taken by any node; 0 if none is late. receivers="failing" are those whose last attempt failed, which hold up themselves',
+    help: 'For how long the oldest delivery that is due has not been taken by any node; 0 if none is late. receivers="failing" are those that have failed since their last success, and closed listeners; they delay nobody else',
     labelNames: ['receivers'],
     registers: [registry],
   });

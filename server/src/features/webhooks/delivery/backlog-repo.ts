@@ -13,7 +13,7 @@ export interface Backlog {
   pending: number;
   /** Of receivers that answer. */
   oldest_due: number | null;
-  /** Of receivers whose last attempt failed, and of listeners that are closed: these hold up themselves. */
+  /** Of receivers that have failed since their last success, and of closed listeners: they delay nobody else. */
   oldest_due_failing: number | null;
 }
 
