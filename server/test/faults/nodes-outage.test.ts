@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../../sdk/test/until.ts';
@@ -64,6 +66,28 @@ describe('two nodes', { concurrency: true, skip: skipWithoutRedisServer }, () =>
     for (const { status, id } of answers)
       if (status === 201) assert.ok(ids.has(id), `${id} was answered 201 and is gone`);
     t.diagnostic(`${count(201)} recorded, ${count(502)} refused, the slowest in ${Math.round(slowest)} ms`);
+  });
+
+  test('PostgreSQL stopped: a node that is asked to end finishes its requests and ends well', {
+    timeout: 300_000,
+  }, async (t) => {
+    const nodes = await prepareNodes(t, 1, { LOG_LEVEL: 'info' });
+    const [pair] = await withStore(nodes.env, (runtime) => makePairs(runtime, 1, 1));
+    await nodes.start(0);
+    await nodes.postgres.stop();
+    const { child } = nodes.node(0);
+    const ended = once(child, 'exit');
+    const headers = { ...pair!.headers, 'content-type': 'application/json', expect: '100-continue' };
+    const asked = request(`${nodes.urls[0]}/v1/tips`, { method: 'POST', headers });
+    asked.flushHeaders();
+    await once(asked, 'continue');
+    const answered = once(asked, 'response');
+    child.kill('SIGTERM');
+    await until('it is going away', () => nodes.node(0).output().includes('"msg":"going away'));
+    asked.end(JSON.stringify({ amount: 1, name: 'LATE' }));
+    const [answer] = (await answered) as [IncomingMessage];
+    assert.equal(answer.resume().statusCode, 502);
+    assert.deepEqual(await ended, [0, null], nodes.node(0).output());
   });
 
   test('Redis stopped: the API goes on, sockets get every event by the sweep, and all recovers by itself', {

@@ -14,7 +14,7 @@ import {
   tipsAt,
 } from '../../../test/rehearsals.ts';
 import { connect, listen, range, socketToken } from '../../../test/sockets.ts';
-import type { Database } from '../../platform/db/database.ts';
+import { type Database, StorageUnavailable } from '../../platform/db/database.ts';
 import { textFor } from '../../platform/db/statement.ts';
 import { allScopes } from '../oauth/index.ts';
 import { allTips } from '../tips/index.ts';
@@ -335,6 +335,26 @@ test('security 42: what is played is read and encoded once for all overlays, and
   await until('the slow one has caught up', () => over(slow));
   assert.deepEqual(shown(slow.frames), ids);
   assert.equal(reads.length, readsOfOthers + 3);
+});
+
+test('a node that goes away while the storage is away leaves its rehearsals to their leases', async (t) => {
+  const { runtime, clock, creatorId, later, worker, overlay, start, current } = await setUp(t);
+  await tipsAt({ runtime, clock }, creatorId, [evening, evening + hour]);
+  later();
+  const page = await overlay();
+  const unavailable = () => Promise.reject(new StorageUnavailable('away'));
+  let isAway = false;
+  const write: Database['write'] = (...args) => (isAway ? unavailable() : runtime.db.write(...args));
+  const going = worker({ wait: gates(clock).wait, db: { ...runtime.db, write } });
+  await start(evening, evening + hour, 1);
+  await going.poll();
+  await until('it plays', () => page.alerts().length === 1);
+  isAway = true;
+  await going.stop();
+  assert.equal((await current()).status, 'playing');
+  clock.advance(10_001);
+  await worker().poll();
+  assert.equal((await current()).status, 'ended');
 });
 
 test('a rehearsal ends with the lease of its node, and one that nobody plays ends too', async (t) => {

@@ -83,12 +83,16 @@ export function createRehearsalWorker(parts: RehearsalWorkerParts) {
       await Promise.all(playing);
     },
 
-    /** Ends what this node plays. */
+    /** Ends what this node plays. A failure is logged, and no shutdown fails with it: their leases end the rehearsals. */
     async stop(): Promise<void> {
       stopping.abort();
       for (const stop of stops.splice(0)) stop();
       await Promise.all([polling, ...playing]);
-      for (const creatorId of await db.write(repo.writes.endPlaying, nodeId, clock())) rehearsals.announce(creatorId);
+      try {
+        for (const creatorId of await db.write(repo.writes.endPlaying, nodeId, clock())) rehearsals.announce(creatorId);
+      } catch (err) {
+        log.warn({ err }, 'this node could not end the rehearsals that it plays');
+      }
     },
   };
 }
