@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import fastify from 'fastify';
@@ -9,6 +10,8 @@ import { freePort } from '../../../test/free-port.ts';
 import { listen } from './listen.ts';
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'elsewhere one socket listens' };
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
 async function start(t: TestContext, port: number) {
   const app = fastify({ forceCloseConnections: 'idle' });
@@ -20,8 +23,8 @@ async function start(t: TestContext, port: number) {
   return { app, connectionsClosed, release: release.resolve };
 }
 
-const ask = async (port: number, path: string): Promise<string> =>
-  (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })).text();
+const ask = async (port: number, path: string, host = '127.0.0.1'): Promise<string> =>
+  (await fetch(`http://${host}:${port}${path}`, { headers: { connection: 'close' } })).text();
 
 test('security 42: several connections are accepted in one iteration of the event loop', onLinux, async (t) => {
   const port = await freePort();
@@ -59,6 +62,43 @@ test('nothing is read of a connection until it is let in, whichever socket accep
   for (let i = 0; i < 10; i += 1) await nextIteration();
   assert.deepEqual(new Set(accepted.map(({ bytesRead }) => bytesRead)), new Set([0]));
   for (const socket of [...clients, ...accepted]) socket.destroy();
+});
+
+test('at localhost one server answers at all its addresses that the machine has', async (t) => {
+  const port = await freePort();
+  const app = fastify({ forceCloseConnections: 'idle' });
+  t.after(() => app.close());
+  app.get('/', () => 'hello');
+  const addresses = ['192.0.2.1', '127.0.0.1', ...(hasIpv6 ? ['::1'] : [])];
+  const connectionsClosed = await listen(app, { host: 'localhost', port }, async () => addresses);
+  assert.equal(app.addresses().length, 1, 'Fastify has made no server of its own');
+  let accepted = 0;
+  app.server.on('connection', () => (accepted += 1));
+  const hosts = ['127.0.0.1', ...(hasIpv6 ? ['[::1]'] : [])];
+  const answers = hosts.flatMap((host) => Array.from({ length: 20 }, () => ask(port, '/', host)));
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['hello']));
+  assert.equal(accepted, answers.length);
+  await app.close();
+  await connectionsClosed();
+  for (const host of hosts) await assert.rejects(ask(port, '/', host));
+});
+
+test('localhost is resolved here, and Fastify gets an address', async (t) => {
+  const port = await freePort();
+  const app = fastify();
+  t.after(() => app.close());
+  app.get('/', () => 'hello');
+  const given: number[] = [];
+  const real = app.listen.bind(app);
+  Object.assign(app, {
+    async listen(options: { host: string }) {
+      given.push(isIP(options.host));
+      return real(options);
+    },
+  });
+  await listen(app, { host: 'localhost', port });
+  assert.ok(given.length === 1 && given[0] !== 0);
+  assert.equal(await ask(port, '/', 'localhost'), 'hello');
 });
 
 test('a port where somebody listens is refused, this program included', async (t) => {
