@@ -11,7 +11,14 @@ import { toPortError } from './sqlite-connection.ts';
 
 const waitMs = 5_000;
 
-export function backupSqlite({ from, to }: { from: string; to: string }): void {
+export interface Backup {
+  readonly from: string;
+  readonly to: string;
+  /** Reads the copy before it gets its name. If this throws there is none. */
+  readonly check?: (file: string) => void;
+}
+
+export function backupSqlite({ from, to, check }: Backup): void {
   if (!existsSync(from)) throw new Error(`There is no database at ${from}`);
   if (existsSync(to)) throw new Error(`${to} exists already`);
   const partial = join(dirname(to), `.${basename(to)}.${randomUUID()}.part`);
@@ -19,6 +26,7 @@ export function backupSqlite({ from, to }: { from: string; to: string }): void {
     closeSync(openSync(partial, 'wx', 0o600));
     copy(from, partial);
     flush(partial);
+    check?.(partial);
     linkNew(partial, to);
   } catch (error) {
     throw toPortError(error);

@@ -7,12 +7,14 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
+import { until } from '../../../../sdk/test/until.ts';
 import { createTestClock } from '../../../test/build-app.ts';
 import { fillDisk, needsMount, smallDisk } from '../../../test/small-disk.ts';
 import { executeAll } from '../../../test/sql.ts';
@@ -131,6 +133,28 @@ test('a full disk fails the copy, leaves no part of it, and is tried again after
   clock.advance(minute);
   await copies.tick();
   assert.equal(names().length, 1);
+});
+
+test('a copy has its name only after it was read again, so one that is damaged never has it', async (t) => {
+  const { file, copies, directory, names, registry } = await setup(t);
+  const source = new DatabaseSync(file);
+  source.enableDefensive(false);
+  source.exec('CREATE TABLE odd (n INTEGER); INSERT INTO odd (n) VALUES (NULL); PRAGMA writable_schema = ON');
+  source.exec("UPDATE sqlite_schema SET sql = 'CREATE TABLE odd (n INTEGER NOT NULL)' WHERE name = 'odd'");
+  source.close();
+  mkdirSync(directory);
+  const seen = new Set<string | null>();
+  const watcher = watch(directory, (_, name) => seen.add(name));
+  t.after(() => watcher.close());
+  await assert.rejects(copies.tick(), /the copy is damaged: NULL value in odd.n/);
+  assert.deepEqual(names(), []);
+  writeFileSync(join(directory, 'after it'), '');
+  await until('all changes of the folder are known', () => seen.has('after it'));
+  assert.deepEqual(
+    [...seen].filter((name) => name?.startsWith('namjai-')),
+    [],
+  );
+  assert.match(await registry.metrics(), /namjai_backup_failures_total 1/);
 });
 
 test('a damaged copy is told from a whole one', async (t) => {
