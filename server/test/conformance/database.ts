@@ -65,6 +65,12 @@ async function addNotesRegardless(tx: Tx, ...names: string[]): Promise<void> {
   for (const name of names) await tx.run(insert, note(name)).catch(() => {});
 }
 
+/** Fails while its statements are under way. */
+async function failAhead(tx: Tx, ...names: string[]): Promise<void> {
+  for (const name of names) tx.run(insert, note(name)).catch(() => {});
+  throw new Error('changed my mind');
+}
+
 /** On PostgreSQL one statement, which fails like the function where the note is there. */
 async function addNote(tx: Tx, name: string): Promise<string> {
   await tx.run(insert, note(name));
@@ -100,6 +106,7 @@ export const writes = defineWrites(
   {
     addNotes,
     addNotesRegardless,
+    failAhead,
     addNote,
     addNoteOnce,
     numberOfRows,
@@ -183,6 +190,15 @@ function atomicity(check: Check): void {
     await execute(db, insert, note('a'));
     await assert.rejects(db.write(writes.addNotesRegardless, 'a', 'b'), UniqueViolation);
     assert.deepEqual(await ids(db), ['a']);
+  });
+
+  check('records none of the statements that a failed function did not wait for', async (db) => {
+    for (const round of ['a', 'b', 'c']) {
+      const names = [1, 2, 3].map((n) => `${round}${n}`);
+      await assert.rejects(db.write(writes.failAhead, ...names), { message: 'changed my mind' });
+      await execute(db, insert, note(round));
+    }
+    assert.deepEqual(await ids(db), ['a', 'b', 'c']);
   });
 
   check('passes on the error of a statement that is wrong, and goes on', async (db) => {

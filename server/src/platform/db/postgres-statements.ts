@@ -58,7 +58,7 @@ export async function transaction<T>(
     value = await run(tx);
     await tx.finish();
   } catch (error) {
-    const reason = tx.failure?.error ?? error;
+    const reason = await tx.abandon(error);
     if (!(reason instanceof StorageUnavailable)) await command(client, 'ROLLBACK');
     throw reason;
   }
@@ -116,6 +116,17 @@ class PostgresTx implements Tx {
     this.#over = true;
     await this.#last;
     if (this.failure) throw this.failure.error;
+  }
+
+  /**
+   * Refuses further statements and those that wait, and waits for the one that was sent: after the ROLLBACK each would
+   * commit by itself. Returns the first failure.
+   */
+  async abandon(error: unknown): Promise<unknown> {
+    this.#over = true;
+    this.failure ??= { error };
+    await this.#last;
+    return this.failure.error;
   }
 
   #execute(sql: Sql, params?: readonly Value[]): Promise<pg.QueryResult> {
