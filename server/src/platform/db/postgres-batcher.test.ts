@@ -50,7 +50,8 @@ async function open(t: TestContext, owners: number, withinMs = 30_000) {
 
 describe('groups of statements', () => {
   test('a write that is held up holds up those of its owner, and nobody else’s', async (t) => {
-    const { other, advance, untilWaiting } = await open(t, 100);
+    const { db, other, advance, untilWaiting } = await open(t, 100);
+    const { writes } = db.stats();
     await other.query('BEGIN');
     await other.query('SELECT n FROM heads WHERE id = 50 FOR UPDATE');
     const order: string[] = [];
@@ -66,6 +67,7 @@ describe('groups of statements', () => {
     await other.query('ROLLBACK');
     await Promise.all([first, second]);
     assert.deepEqual(order, ['first 12', 'second 24']);
+    assert.equal(db.stats().writes - writes, 3 * 99 + 2, 'those that ran alone are counted too');
   });
 
   test('security 40: rows that others keep locked hold up their owners, and nobody else’s group', async (t) => {

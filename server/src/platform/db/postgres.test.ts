@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
+import { until } from '../../../../sdk/test/until.ts';
 import { databaseConformance } from '../../../test/conformance/database.ts';
 import { checkMigrations } from '../../../test/conformance/migrations.ts';
 import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
@@ -199,6 +200,27 @@ describe('PostgreSQL', () => {
       { id: 'crt_1', n: 50 },
       { id: 'crt_2', n: 20 },
     ]);
+  });
+
+  test('reads that run alone do not wait behind writes', async (t) => {
+    const db = openPostgres({ url: await freshDatabase(t), connections: 2 });
+    t.after(() => db.close());
+    const released = Promise.withResolvers<void>();
+    let done = 0;
+    const write = inThisThread(async (tx) => {
+      await tx.get('SELECT 1');
+      await released.promise;
+      done += 1;
+    });
+    const writes = numbers(20).map(() => db.write(write));
+    await until('all but one wait', () => db.stats().pool?.waiting === 19);
+    // Both are of one group. It fails, and before the other is sent again, the one at fault waits to run alone.
+    const read = db.get('SELECT 8 / CAST($1 AS BIGINT) AS n', [0]);
+    await db.get('SELECT 1');
+    released.resolve();
+    await assert.rejects(read, /zero/);
+    assert.ok(done < 5, `${done} writes came first`);
+    await Promise.all(writes);
   });
 
   test('goes on reading a table whose columns a newer node changes', async (t) => {

@@ -178,21 +178,26 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
       const leftMs = Math.max(1, Math.floor((until - performance.now()) / 2));
       return pipelines.send(client, calls, lockMs && Math.min(lockMs, leftMs));
     });
-  const alone: BatcherOptions['alone'] = (until, statement) =>
-    retrying(until, () =>
-      ungrouped.runAdmitted(queueOf('writes', statement.owner || undefined), async () => {
-        try {
-          return (await send(until, [statement], ungroupedLockMs))[0];
-        } catch (error) {
-          throw error instanceof PipelineFailure ? error.cause : error;
-        }
-      }),
-    );
-  const reads = new StatementBatcher({ maxGroups, together: send, alone, isTooLate });
+  const sendAlone = async (until: number, statement: PipelinedCall): Promise<PipelinedResult | undefined> => {
+    try {
+      return (await send(until, [statement], ungroupedLockMs))[0];
+    } catch (error) {
+      throw error instanceof PipelineFailure ? error.cause : error;
+    }
+  };
+  const alone =
+    (kind: keyof typeof ownerless): BatcherOptions['alone'] =>
+    (until, statement) =>
+      retrying(until, () =>
+        ungrouped.runAdmitted(queueOf(kind, statement.owner || undefined), () =>
+          kind === 'writes' ? timed(1, () => sendAlone(until, statement)) : sendAlone(until, statement),
+        ),
+      );
+  const reads = new StatementBatcher({ maxGroups, together: send, alone: alone('reads'), isTooLate });
   const writes = new StatementBatcher({
     maxGroups,
     together: (until, group) => timed(group.length, () => send(until, group, groupLockMs)),
-    alone,
+    alone: alone('writes'),
     isTooLate,
   });
 
