@@ -202,6 +202,30 @@ describe('PostgreSQL', () => {
     ]);
   });
 
+  test('security 40: writes of one owner whose statement returned no row take half of the connections too', async (t) => {
+    const db = openPostgres({ url: await freshDatabase(t), connections: 4 });
+    t.after(() => db.close());
+    await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
+    const released = Promise.withResolvers<void>();
+    let begun = 0;
+    const hold = inThisThread(async (tx) => {
+      await tx.get('SELECT 1');
+      begun += 1;
+      await released.promise;
+    });
+    const sql = 'DELETE FROM things WHERE id = -1 RETURNING id';
+    const postgres = { statement: () => ({ owner: 'key', sql, params: [] }), answer: () => {} };
+    const held = [1, 2].map(() => db.write({ ...hold, postgres }));
+    await until('one holds its connection, the other waits', () => {
+      return begun > 0 && begun + (db.stats().pool?.waiting ?? 0) === 2;
+    });
+    await execute(db, 'INSERT INTO things (id) VALUES (1)');
+    assert.equal(begun, 1);
+    released.resolve();
+    await Promise.all(held);
+    assert.equal(begun, 2);
+  });
+
   test('reads that run alone do not wait behind writes', async (t) => {
     const db = openPostgres({ url: await freshDatabase(t), connections: 2 });
     t.after(() => db.close());

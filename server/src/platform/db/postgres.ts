@@ -203,12 +203,14 @@ export function openPostgres({ url, connections = 10, withinMs = 4_500 }: Postgr
 
   const write: Database['write'] = async ({ run, postgres }, ...args) => {
     const answer = await call(async (until) => {
+      let owner = ownerOf(args);
       if (postgres) {
-        const { owner, sql, params } = postgres.statement(...args);
-        const row = await writes.add<never>({ until, statement: statements.find(sql), params, owner });
+        const { sql, params, ...statement } = postgres.statement(...args);
+        const row = await writes.add<never>({ until, statement: statements.find(sql), params, owner: statement.owner });
         if (row !== undefined) return postgres.answer(row, ...args);
+        owner ??= statement.owner;
       }
-      return transact(until, ownerOf(args), (tx) => run(tx, ...args));
+      return transact(until, owner, (tx) => run(tx, ...args));
     });
     return completeAnswer(run, answer, args);
   };
