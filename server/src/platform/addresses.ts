@@ -42,6 +42,9 @@ export function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
+/** A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses. */
+export const unmapped = (address: string): string => address.replace(/^::ffff:/, '');
+
 /** Some proxies write the port of the client into X-Forwarded-For: 192.0.2.7:50123, [2001:db8::1]:50123. */
 const withPort = /^(?:\[(?<ipv6>[^\]]+)\]|(?<ipv4>[^:]+)):\d+$/;
 
@@ -54,7 +57,7 @@ export function networkOf(address: string | undefined): string {
   if (address === undefined) return '';
   const { ipv4, ipv6 } = withPort.exec(address)?.groups ?? {};
   if (ipv4 !== undefined || ipv6 !== undefined) return networkOf(ipv4 ?? ipv6);
-  const short = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  const short = unmapped(address);
   if (isIP(short) === 4) return short;
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -14,7 +14,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { networkOf } from '../addresses.ts';
+import { networkOf, unmapped } from '../addresses.ts';
 import { createPacer } from '../pacer.ts';
 
 export interface ConnectionLimitsOptions {
@@ -94,8 +94,7 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     // Reset by the client before it was accepted. What it sent can still be read.
     if (socket.remoteAddress === undefined) return void socket.destroy();
-    // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
-    if (isExempt(socket.remoteAddress.replace(/^::ffff:/, ''))) admit(socket);
+    if (isExempt(unmapped(socket.remoteAddress))) admit(socket);
     else enter(socket, networkOf(socket.remoteAddress));
   });
 

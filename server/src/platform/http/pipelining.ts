@@ -17,7 +17,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOf } from '../addresses.ts';
+import { networkOf, unmapped } from '../addresses.ts';
 import { createPacer } from '../pacer.ts';
 import { endOfHead, endOfLines, isLineBreak, lineBreaksBefore, nextHeadEnd } from './request-bytes.ts';
 import { createRequestQueue, credentialOf, type RequestQueue, type RequestSource } from './request-queue.ts';
@@ -69,8 +69,7 @@ export function readRequestsSingly(
 
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket;
-    // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
-    const isProxy = isExempt(remoteAddress.replace(/^::ffff:/, ''));
+    const isProxy = isExempt(unmapped(remoteAddress));
     readers.set(socket, new Reader(socket, networkOf(remoteAddress), isProxy, shared));
   });
   const begin = (request: IncomingMessage, response: ServerResponse): void =>

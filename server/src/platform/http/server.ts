@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { createAddressRules, isLoopbackHost, networkOf } from '../addresses.ts';
+import { createAddressRules, isLoopbackHost, networkOf, unmapped } from '../addresses.ts';
 import type { NewId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -249,9 +249,7 @@ function misdirected(request: FastifyRequest, isProxy: (address: string) => bool
   const forwarded = Object.keys(request.headers).find(
     (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
   );
-  // A dual-stack socket reports IPv4 addresses as mapped IPv6 addresses.
-  const sender = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  if (forwarded && !isProxy(sender))
+  if (forwarded && !isProxy(unmapped(request.socket.remoteAddress ?? '')))
     return httpError('misdirected_request', {
       message: `This server runs in development and does not trust the proxy that sent "${forwarded}". Set TRUST_PROXY to its address, and BASE_URL and AUTH_URL to the public address.`,
     });
