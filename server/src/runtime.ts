@@ -110,7 +110,7 @@ function secretKeysOf(config: Config): [secretKey: string, oldSecretKey?: string
   return [key, readKeyFile(oldFile, 'if nothing is sealed with it any more, delete the file')];
 }
 
-/** The file is complete or absent, also after a crash. Of processes that start together, one makes it. */
+/** The file is complete or absent, also after a crash (see linkNew). Of processes that start together, one makes it. */
 function makeKeyFile(file: string): void {
   const partial = `${file}.${randomUUID()}.part`;
   try {

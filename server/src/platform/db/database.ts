@@ -1,10 +1,12 @@
 /**
- * The database port. Invariants of every implementation, tested by server/test/conformance:
+ * The database port. Invariants of every implementation. server/test/conformance tests those that need no fault,
+ * server/test/faults the rest:
  *
  * - There is one way to write: `write` runs a function of a transaction and plain data. Its statements are recorded
  *   together or not at all, and the promise resolves only after they are durable on disk.
  * - The function does database work only and may run more than once (a serialization retry), so it has no other
- *   effect. A function that awaits anything but the transaction fails.
+ *   effect. It awaits nothing but the transaction: SQLite fails such a function at once, PostgreSQL only when its
+ *   transaction is idle for too long.
  * - A failed statement fails its write, even if the function catches the error. Expected conflicts use `ON CONFLICT`.
  * - Reads outside a write see only committed data, and always see what a resolved write committed.
  * - While the storage cannot be reached or written, calls reject with `StorageUnavailable` within five seconds and record

@@ -4,7 +4,8 @@
  * - On the target everything (schema, rows, check) is one transaction: a failure leaves nothing behind.
  * - The source is only read, under an exclusive lock. A server that runs on it is detected, and none can start on it
  *   meanwhile, so no record is missed.
- * - Before the commit the row counts and a checksum of each column are compared.
+ * - Before the commit the counts of rows and values are compared, and for each column a sum: of its numbers, or of the
+ *   lengths of its texts and bytes.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -150,7 +151,7 @@ async function insert(tx: Tx, table: Table, rows: readonly Row[]): Promise<void>
   );
 }
 
-/** Compares the row count, and for each column the sum of its numbers or of the lengths of its texts. */
+/** Compares the count of rows, and for each column the count of its values and the sum of its numbers or lengths. */
 async function compare(source: DatabaseSync, tx: Tx, { name, columns }: Table): Promise<void> {
   const sums = (bytes: (column: string) => string): string => {
     const each = columns.map(({ name: column, type }, i) => {

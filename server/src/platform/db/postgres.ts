@@ -7,8 +7,9 @@
  * - A locked row holds up only what needs that row. Nothing waits long for a lock while it holds a connection: it gives
  *   up, returns the connection, and tries again until its time is up.
  * - Transactions, statements that run alone and reads of many rows have half of the connections, in turn, so that groups
- *   always find one: however many lists somebody asks for, tips and reads of one row go on. Owners take turns there, and
- *   the writes of one, which may all wait for the same row, have half of those connections at most; so have the reads.
+ *   always have the other half: however many lists somebody asks for, tips and reads of one row go on. Owners take turns
+ *   there, and the writes of one, which may all wait for the same row, have half of those connections at most; so have
+ *   the reads.
  * - A connection returns to the pool only if it works and is outside of a transaction.
  * - A write whose COMMIT was sent but not answered fails as unavailable, although it may have been recorded as a whole.
  */
@@ -39,7 +40,10 @@ export interface PostgresOptions {
 
 const maxConnectMs = 3_600;
 
-/** The most concurrent groups of reads, and of writes. The other connections are for transactions and long reads. */
+/**
+ * The most concurrent groups of reads, and of writes. With the half that ungrouped work may take this is more than the
+ * pool has: then some of them wait for a connection.
+ */
 const maxGroups = 4;
 
 /** How long a group of writes waits for a locked row. All other writes of the group wait as long. */

@@ -1,5 +1,5 @@
 /**
- * Copies a SQLite database that may be in use. The target file is complete or absent.
+ * Copies a SQLite database that may be in use. The target file is complete or absent (see linkNew).
  * Blocks the thread until it is done, so the server does it on a thread of its own (sqlite-copies.ts).
  */
 import { randomUUID } from 'node:crypto';
