@@ -4,7 +4,8 @@ import { dataFolder, defaultDatabaseUrl } from './platform/data-folder.ts';
 
 /**
  * The table of settings. The configuration, `check-config` and the guide are derived from it: to add a setting, add a
- * row. No other module reads a setting of the server from the environment.
+ * row. Of the other modules only cli/main.ts (LOG_LEVEL, for an error before the settings are read) and testing.ts
+ * (NODE_ENV, as a guard) look at one in the environment themselves.
  */
 
 /** A value that cannot be used. The message is for the person who set it. */

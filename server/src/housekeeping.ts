@@ -82,7 +82,7 @@ export function startHousekeeping(runtime: Runtime): () => void {
   const running = new Set<string>();
   const timers = Object.entries(jobs).map(([name, { everyMs, run, needsClock }]) =>
     setInterval(async () => {
-      // A run that takes longer than that is not joined by another one.
+      // No second run starts while one is under way.
       if (running.has(name)) return;
       running.add(name);
       const started = performance.now();

@@ -24,7 +24,7 @@ const patienceMs = 60_000;
 /** config → runtime → listen → drain */
 export async function serve(config: Config): Promise<void> {
   const runtime = await createRuntime(config, { writingThread: true });
-  /** What a start that fails closes again: whatever stays open would keep the process alive. */
+  /** What a start that fails closes again: the row of this node is removed, the database closed and the log written. */
   const opened: { close(): unknown }[] = [runtime];
   try {
     // Before the first write, because meanwhile the writing thread starts.

@@ -32,7 +32,7 @@ export const addServerOption = (command: Command): Command =>
 export const addDatabaseOption = (command: Command, flags: string, description: string): Command =>
   command.addOption(new Option(flags, `Directly on the server’s database: ${description}`).conflicts('server'));
 
-/** What the commands do on behalf of whoever signs in. */
+/** Signs in with a device code (RFC 8628) and all scopes: the other commands act for whoever signed in. */
 async function login(typed: string, { env, print, note, terminal }: Context): Promise<void> {
   const [{ createLogins, readServer }, { allScopes }] = await Promise.all([
     import('./logins.ts'),

@@ -86,7 +86,6 @@ function depth(text: string): number {
   return deepest;
 }
 
-/** A plain function: a body has room for 30,000 arrays, and a generator for each of them took 20 ms. */
 function findUnsafe(value: unknown, field: string | null, problems: ErrorDetail[]): void {
   if (problems.length >= maxProblems) return;
   if (typeof value === 'string') {

@@ -9,7 +9,7 @@
  *   reads such parts of few connections, in rotation between addresses, and between those of one address that sent
  *   different credentials last: Node.js would read a request, and 2 MiB of a body, of every connection, also of bodies that
  *   are only dropped.
- * - What is longer than a usual request, and a large part of a body, has turns apart from those of usual requests. Usual
+ * - Longer requests and large parts of bodies wait in a queue of their own, apart from usual requests. Usual
  *   requests that a proxy passes on do not wait here: whose they are is known when they are parsed (`request-queue.ts`).
  * - What waits to be read, and heads that do not end, take a bounded amount of memory for each address.
  * - A client that ends its side of the connection after a request (half-close) gets the answer all the same, however long

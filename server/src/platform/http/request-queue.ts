@@ -51,7 +51,10 @@ export function createRequestQueue<Request>(
 ): RequestQueue<Request> {
   /** For each waiting request of an address the queue of that address. */
   const addresses = new RoundRobin<AddressQueue>();
-  /** The addresses that have had a turn in this iteration. Whose requests began while there was room for all is not known. */
+  /**
+   * The addresses that have had a turn in this iteration. A request that begins while there is room for all is not among
+   * them: nobody asks for its address.
+   */
   const served = new Set<string>();
   let left = max.ofAddress;
   let scheduled = false;

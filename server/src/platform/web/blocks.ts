@@ -1,4 +1,8 @@
-/** The building blocks of pages. `Html` is markup; every `string` is text, is made fit for show, and is escaped. */
+/**
+ * The building blocks of pages. `Html` is markup; every `string` is text and is escaped. Written texts, headings, cards,
+ * notices, buttons and badges also make it fit for show. The other blocks do not: what a person wrote goes through
+ * `displayText` first.
+ */
 import { displayName, displayText, type Fit } from './browser/text.ts';
 import { attributes, type Html, html } from './html.ts';
 
