@@ -8,7 +8,6 @@ import { startThirdPartyApp } from './third-party-app.ts';
 const password = 'a long enough password';
 
 async function signUp(page: Page, address: string, username: string): Promise<void> {
-  page.setDefaultTimeout(5000);
   await page.goto(`${address}/signup`);
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password').fill(password);

@@ -11,6 +11,8 @@ const [executablePath = ''] = ['/usr/bin/chromium-headless-shell', '/usr/bin/chr
 export const skip = executablePath ? false : 'no Chromium on this machine';
 
 const longestCloseMs = 10_000;
+/** Only keeps a broken test from hanging, as that of `until` does. */
+const longestWaitMs = 180_000;
 
 export async function launch(t: { after(end: () => unknown): void }, more: readonly string[] = []): Promise<Browser> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
@@ -21,7 +23,12 @@ export async function launch(t: { after(end: () => unknown): void }, more: reado
     return browser.close().finally(() => clearTimeout(timer));
   });
   const newContext = browser.newContext.bind(browser);
-  browser.newContext = async (options) => withBoundedClose(await newContext(options));
+  // `browser.newPage` calls it too.
+  browser.newContext = async (options) => {
+    const context = withBoundedClose(await newContext(options));
+    context.setDefaultTimeout(longestWaitMs);
+    return context;
+  };
   return browser;
 }
 

@@ -58,7 +58,7 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
     const words = { name: 'SOMCHAI', displayName: 'W'.repeat(40), message: 'W'.repeat(255) };
     const tip = { creatorId: id, app: { id: clientId, name: 'Goal Bot' }, amount: 99_999.5, ...words };
     const { tip: recorded } = await tips.record(tip);
-    await page.locator('#happened li').nth(before).waitFor({ timeout: 60_000 });
+    await page.locator('#happened li').nth(before).waitFor();
     await page.locator('#happened details summary').first().click();
     await page.locator('#happened pre').first().waitFor();
     await page.locator('h1').click();
@@ -66,7 +66,7 @@ test('the pages of sandbox creators and of chaos fit, axe finds nothing wrong, a
     await page
       .locator('#happened li')
       .nth(before + 2)
-      .waitFor({ timeout: 60_000 });
+      .waitFor();
     assert.equal(await page.locator('#happened pre').filter({ visible: true }).count(), 1, 'what is unfolded stays so');
     await inspect(page, 'console');
     await page.locator('#console details summary').click();

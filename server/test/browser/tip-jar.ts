@@ -136,9 +136,7 @@ export async function visit(
   locale = 'en-US',
   colorScheme: 'light' | 'dark' = 'light',
 ): Promise<Page> {
-  const page = await (await browser.newContext({ ...phone, locale, colorScheme })).newPage();
-  page.setDefaultTimeout(60_000);
-  return page;
+  return (await browser.newContext({ ...phone, locale, colorScheme })).newPage();
 }
 
 export async function tipsOf({ runtime }: TipJar, creatorId: string) {
