@@ -1,9 +1,6 @@
 import { createOAuth, memoryStore, type OAuthOptions } from '../src/oauth/index.ts';
 import { tokenServer } from './token-server.ts';
 
-/** Short, so that a lease runs out soon. */
-export const timeoutMs = 200;
-
 /** A creator who has connected an app, at a server in memory. */
 export async function connected() {
   const server = tokenServer();
@@ -19,7 +16,8 @@ export async function connected() {
       store,
       encryptionKey: 'a key of thirty-two bytes or more',
       fetch: server.fetch,
-      timeoutMs,
+      // So long that no pause of the machine has a process renew its lease, or lose it to another one.
+      timeoutMs: 60_000,
       ...more,
     });
   const oauth = start();

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connected, isToken, lost, ok, timeoutMs } from '../../test/oauth-setup.ts';
+import { connected, isToken, lost, ok } from '../../test/oauth-setup.ts';
 import { until } from '../../test/until.ts';
 import { NamjaiError } from '../error.ts';
 import type { OAuthOptions, Store } from './index.ts';
+
+/** For a process whose lease is to run out soon. Others wait as long as its lease says, whatever they use themselves. */
+const shortTimeoutMs = 1000;
 
 test('200 calls of four processes with one expired token make one refresh', async () => {
   const { server, start } = await connected();
@@ -14,7 +17,7 @@ test('200 calls of four processes with one expired token make one refresh', asyn
     if (isToken(path)) await sleep(150);
     return arrive();
   });
-  const processes = Array.from({ length: 4 }, () => start({ timeoutMs: 60_000 }));
+  const processes = Array.from({ length: 4 }, () => start());
   const calls = Array.from({ length: 200 }, (_, index) => processes[index % 4]?.as('crt_1').me());
   for (const answer of await Promise.all(calls)) assert.deepEqual(answer, ok);
   assert.equal(server.refreshes().length, 1);
@@ -37,7 +40,7 @@ test('a process that ends at any point leaves what the next one needs', async ()
       const response = await server.fetch(input, init);
       return end === 'after the request' ? never : response;
     };
-    void start({ store: dying, fetch: disturbed }).as('crt_1').me();
+    void start({ store: dying, fetch: disturbed, timeoutMs: shortTimeoutMs }).as('crt_1').me();
     const before = await store.read('creator/api.example/app_1/crt_1');
     await until('it holds the lease', async () => (await store.read('creator/api.example/app_1/crt_1')) !== before);
     assert.deepEqual(await start().as('crt_1').me(), ok, end);
@@ -52,6 +55,7 @@ test('a request that arrives after its lease has run out costs nothing', async (
   server.expireAccess();
   let arriveLate = async (): Promise<unknown> => assert.fail('nothing was sent');
   const slow = start({
+    timeoutMs: shortTimeoutMs,
     fetch: async (input, init) => {
       if (!isToken(new URL(String(input)).pathname)) return server.fetch(input, init);
       // Stopped while it sends: its timeout does not run either.
@@ -155,11 +159,12 @@ test('with a store that is always slow nothing is sent, and nothing lost', async
     ...store,
     async write(...parameters) {
       const written = await store.write(...parameters);
-      await sleep(timeoutMs);
+      // Longer than half of what its lease is longer than a request.
+      await sleep(shortTimeoutMs / 2);
       return written;
     },
   };
-  const failed = start({ store: slow, random: () => 0 })
+  const failed = start({ store: slow, timeoutMs: shortTimeoutMs, random: () => 0 })
     .as('crt_1')
     .me();
   await assert.rejects(failed, (error) => error instanceof NamjaiError && error.code === 'store_failed');
