@@ -151,9 +151,10 @@ test('a connection that becomes idle while another one waits is closed for it', 
 test('a connection that was answered a moment ago is not closed for another one, which waits until it is idle for long', async (t) => {
   const { ask, comes } = await listenForFew(t, { minIdleMs: 1000 });
   const [first] = [await ask('/1'), await ask('/2')];
-  (await comes('/1'))();
-  await until('the first is answered', () => first.received().includes('connection: keep-alive'));
+  const answer = await comes('/1');
   const answeredAt = performance.now();
+  answer();
+  await until('the first is answered', () => first.received().includes('connection: keep-alive'));
   await ask('/3');
   await comes('/3');
   await first.ended;
