@@ -469,7 +469,7 @@ for (const kind of sentKinds)
   });
 
 test('a queue that nothing has happened to for an hour goes, though its receiver asked for a pause or never answered', async (t) => {
-  const { worker, endpoints, add, runtime, tip, clock } = await buildEndpoints(t, 'discord', { timeoutMs: 300 });
+  const { worker, endpoints, add, runtime, tip, clock } = await buildEndpoints(t, 'discord', { timeoutMs: 5_000 });
   const [dead, limiting] = [await startReceiver(t), await startReceiver(t)];
   dead.answer = () => {};
   limiting.answer = (response) => response.writeHead(429, { 'retry-after': '7200' }).end();

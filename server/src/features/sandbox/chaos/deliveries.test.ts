@@ -55,7 +55,7 @@ test('webhook_twice sends the same delivery twice and says so; those of other cr
 });
 
 test('webhook_twice sends a delivery once that is not answered in time: a second attempt could outlast the lease', async (t) => {
-  const { app, pair, chaos, receiver, statuses } = await setup(t, { timeoutMs: 200 });
+  const { app, pair, chaos, receiver, statuses } = await setup(t, { timeoutMs: 5_000 });
   await chaos.save(pair, 'seed', { webhook_twice: 1000 });
   receiver.answer = () => {};
   await app.tip(pair.creatorId);
