@@ -147,9 +147,13 @@ test('one receiver that never answers leaves the others’ latency unchanged', a
   await tips(runtime, pair, 50);
   await dead.waitFor(9);
   await quick.waitFor(80);
-  const beside = await measure();
-  assert.ok(beside < 4 * alone + 50, `median ${beside} ms, ${alone} ms without the dead ones`);
-  t.diagnostic(`median ${beside.toFixed(1)} ms, ${alone.toFixed(1)} ms without nine receivers that never answer`);
+  // On a busy machine the quickest of some counts: where one waits for the dead, each delivery takes three seconds.
+  const beside: number[] = [];
+  const isUnchanged = (ms: number) => ms < 4 * alone + 50;
+  while (beside.length < 5 && !beside.some(isUnchanged)) beside.push(await measure());
+  const medians = beside.map((ms) => ms.toFixed(1)).join(', ');
+  assert.ok(beside.some(isUnchanged), `medians ${medians} ms, ${alone} ms without the dead ones`);
+  t.diagnostic(`median ${medians} ms, ${alone.toFixed(1)} ms without nine receivers that never answer`);
 });
 
 for (const kind of sentKinds)
