@@ -68,13 +68,20 @@ test('tips are played before the tests that wait, and a reload repeats neither',
   const { runtime, creatorId, page, shown, tip, open } = await openOverlay(t, 0.1);
   await open();
   const { settings } = await runtime.overlays.get(creatorId);
-  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 2 });
+  /** New settings come to the page after whatever came before. */
+  const settle = async (seconds: number, accent: string) => {
+    await runtime.overlays.saveSettings(creatorId, { ...settings, seconds, accent });
+    await page.waitForFunction((a) => document.documentElement.style.getPropertyValue('--accent') === a, accent);
+  };
+  await settle(60, '#00ff00');
   await tip('first');
   await until('the first is shown', () => shown.length === 1);
   for (let i = 0; i < 3; i++) await runtime.overlays.sendTest(creatorId);
   await tip('second');
   await tip('third');
-  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 0.1 });
+  await settle(0.1, '#0000ff');
+  assert.equal(shown.length, 1, 'the others wait for the first');
+  await runtime.overlays.stop(creatorId);
   await until('all are shown', () => shown.length === 6);
   const words = shown.map((text) => text.replace(/^.*฿[\d.]+/, ''));
   assert.deepEqual(words.slice(0, 3), ['first', 'second', 'third']);
