@@ -94,7 +94,7 @@ export async function startTipJar(t: TestContext) {
   async function addCreator(username: string, displayName: string) {
     const { id } = await runtime.accounts.add({ username, displayName, password });
     const { settings } = await runtime.overlays.get(id);
-    await runtime.overlays.saveSettings(id, { ...settings, seconds: 1 });
+    await runtime.overlays.saveSettings(id, { ...settings, seconds: 10 });
     return { id, username, overlay: `${server.url}/overlay/${await runtime.overlays.key(id)}` };
   }
 
