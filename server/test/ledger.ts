@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../src/platform/db/database.ts';
+import { createZone } from '../src/platform/zone.ts';
+
+/** That of a server without other settings. */
+const zone = createZone('Asia/Bangkok');
 
 /** Checks every promise about recorded tips on the whole database. Returns the ids of all tips. */
 export async function assertLedger(db: Database): Promise<Set<string>> {
   const heads = await db.all<{
     creator_id: string;
     sequence: number;
+    last_at: number;
     total_minor: number;
     tip_count: number;
+    month: string;
     month_total_minor: number;
     month_tip_count: number;
   }>('SELECT * FROM creator_heads');
@@ -18,9 +24,14 @@ export async function assertLedger(db: Database): Promise<Set<string>> {
     ({ creator_id }) => creator_id,
   );
   const tips = Map.groupBy(
-    await db.all<{ creator_id: string; sequence: number; id: string; amount_minor: number; voided_at: number | null }>(
-      'SELECT * FROM tips ORDER BY creator_id, sequence',
-    ),
+    await db.all<{
+      creator_id: string;
+      sequence: number;
+      created_at: number;
+      id: string;
+      amount_minor: number;
+      voided_at: number | null;
+    }>('SELECT * FROM tips ORDER BY creator_id, sequence'),
     ({ creator_id }) => creator_id,
   );
   const ids = new Set<string>();
@@ -32,13 +43,15 @@ export async function assertLedger(db: Database): Promise<Set<string>> {
       'sequences count up by one',
     );
     const counted = history.filter(({ voided_at }) => voided_at === null);
-    const sum = counted.reduce((total, { amount_minor }) => total + amount_minor, 0);
-    assert.deepEqual([head.total_minor, head.tip_count], [sum, counted.length], 'totals equal the sums');
+    const ofMonth = counted.filter(({ created_at }) => zone.month(created_at).key === head.month);
+    assert.deepEqual([head.total_minor, head.tip_count], [sum(counted), counted.length], 'totals equal the sums');
     assert.deepEqual(
       [head.month_total_minor, head.month_tip_count],
-      [sum, counted.length],
+      [sum(ofMonth), ofMonth.length],
       'the month’s totals equal the sums',
     );
+    if (head.sequence > 0)
+      assert.equal(head.month, zone.month(head.last_at).key, 'the month is that of the last event');
     const announced = log.filter(({ type }) => type === 'tip.created').map(({ body }) => JSON.parse(body));
     assert.deepEqual(
       announced.map(({ sequence, data }) => [sequence, data.tip.id, data.tip.amount_minor]),
@@ -53,3 +66,6 @@ export async function assertLedger(db: Database): Promise<Set<string>> {
   assert.equal([...tips.values()].flat().length, ids.size, 'no tip without a creator');
   return ids;
 }
+
+const sum = (tips: readonly { amount_minor: number }[]): number =>
+  tips.reduce((total, { amount_minor }) => total + amount_minor, 0);

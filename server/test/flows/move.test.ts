@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
+import { createZone } from '../../src/platform/zone.ts';
 import { makePair } from '../factories.ts';
 import { assertLedger } from '../ledger.ts';
 import { freshDatabase } from '../postgres.ts';
@@ -57,14 +58,15 @@ async function makeStore(file: string, tips: number): Promise<void> {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${tips})`;
   const { creatorId, clientId } = pair;
   const now = Date.now();
+  const { key: month } = createZone('Asia/Bangkok').month(now);
   db.exec(`BEGIN;
     INSERT INTO tips (creator_id, sequence, created_at, id, amount_minor, name, display_name, message, client_id, app_name)
-    ${numbers} SELECT '${creatorId}', i, ${now} - ${tips} + i, 'tip_' || i, i, 'NOK',
+    ${numbers} SELECT '${creatorId}', i, ${now}, 'tip_' || i, i, 'NOK',
       iif(i % 3, NULL, 'น้อง "นก" ' || i), iif(i % 2, '', 'back\\slash' || char(10) || '🎉' || i), '${clientId}', 'App' FROM n;
     INSERT INTO events (creator_id, sequence, created_at, id, type, body)
-    ${numbers} SELECT '${creatorId}', i, ${now} - ${tips} + i, 'evt_' || i, 'tip.created',
+    ${numbers} SELECT '${creatorId}', i, ${now}, 'evt_' || i, 'tip.created',
       '{"sequence":' || i || ',"data":{"tip":{"id":"tip_' || i || '","amount_minor":' || i || '}}}' FROM n;
-    UPDATE creator_heads SET sequence = ${tips}, last_at = ${now}, tip_count = ${tips}, month_tip_count = ${tips},
+    UPDATE creator_heads SET sequence = ${tips}, last_at = ${now}, month = '${month}', tip_count = ${tips}, month_tip_count = ${tips},
       total_minor = ${(tips * (tips + 1)) / 2}, month_total_minor = ${(tips * (tips + 1)) / 2}
       WHERE creator_id = '${creatorId}';
     COMMIT`);
