@@ -13,10 +13,14 @@ export interface LiveApp extends TestApp {
   readonly address: string;
 }
 
-/** The whole server, listening on a free port of the loopback. */
-export async function listen(t: Pick<TestContext, 'after'>, env: Record<string, string> = {}): Promise<LiveApp> {
+/** The whole server, listening on the loopback: on a free port, or on this one. */
+export async function listen(
+  t: Pick<TestContext, 'after'>,
+  env: Record<string, string> = {},
+  port = 0,
+): Promise<LiveApp> {
   const app = await buildApp(t, env);
-  const url = await app.http.listen({ host: '127.0.0.1', port: 0 });
+  const url = await app.http.listen({ host: '127.0.0.1', port });
   return { ...app, address: new URL(url).host };
 }
 

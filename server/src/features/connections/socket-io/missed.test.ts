@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { until } from '../../../../../sdk/test/until.ts';
 import { buildApp, onNodes, type TestApp } from '../../../../test/build-app.ts';
 import { makePair } from '../../../../test/factories.ts';
+import { freePort } from '../../../../test/free-port.ts';
 import { generations, makeKey, openByHand, openProgram, type Program, transports } from '../../../../test/programs.ts';
 import { type LiveApp, listen, range, recordTips } from '../../../../test/sockets.ts';
 import { executeAll } from '../../../../test/sql.ts';
@@ -104,7 +105,8 @@ test('the position is written while the program is connected, and a node that di
 for (const generation of generations)
   for (const names of transports)
     test(`through a planned restart nothing is lost or doubled: generation ${generation}, ${names.join(' and ')}`, async (t) => {
-      const app = await listen(t);
+      const port = await freePort();
+      const app = await listen(t, {}, port);
       const { creatorId } = await makePair(app.runtime);
       const key = await makeKey(app, creatorId);
       const options = { generation, transports: names, reconnection: true };
@@ -116,7 +118,7 @@ for (const generation of generations)
       await recording;
       await recordTips(app, creatorId, 5);
       const next = await buildApp(t, app.env);
-      await next.http.listen({ host: '127.0.0.1', port: Number(app.address.split(':')[1]) });
+      await next.http.listen({ host: '127.0.0.1', port });
       await until('it has all', () => program.ids().length >= 25);
       await recordTips(next, creatorId, 1);
       await gets(program, range(1, 26));
