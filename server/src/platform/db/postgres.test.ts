@@ -291,28 +291,35 @@ describe('PostgreSQL', () => {
 
   test('lets others have the rows of a node that fell asleep inside a write', async (t) => {
     const url = await freshDatabase(t);
-    const db = openPostgres({ url, withinMs: 3_000 });
+    const db = openPostgres({ url, withinMs: 60_000 });
     t.after(() => db.close());
+    const gate = new Int32Array(new SharedArrayBuffer(4));
+    const wake = () => {
+      Atomics.store(gate, 0, 1);
+      Atomics.notify(gate, 0);
+    };
+    t.after(wake);
     await execute(db, 'CREATE TABLE heads (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)');
     await execute(db, 'INSERT INTO heads (id, n) VALUES (1, 0)');
     const program = `
       import { parentPort, workerData } from 'node:worker_threads';
       const { openPostgres } = await import(workerData.module);
-      const db = openPostgres({ url: workerData.url, withinMs: 2_000 });
+      const db = openPostgres({ url: workerData.url, withinMs: 5_000 });
       const write = db.write({ module: 'none', name: 'none', run: async (tx) => {
         await tx.run('UPDATE heads SET n = n + 1');
         parentPort.postMessage('asleep');
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+        Atomics.wait(workerData.gate, 0, 0);
         await tx.run('UPDATE heads SET n = n + 1');
       }});
       parentPort.postMessage(await write.then(() => 'recorded', (error) => error.name));
       await db.close();
     `;
-    const workerData = { url, module: import.meta.resolve('./postgres.ts') };
+    const workerData = { url, gate, module: import.meta.resolve('./postgres.ts') };
     const sleeper = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), { workerData });
     const messages = on(sleeper, 'message');
     assert.deepEqual((await messages.next()).value, ['asleep']);
     await execute(db, 'UPDATE heads SET n = n + 10');
+    wake();
     assert.deepEqual((await messages.next()).value, ['StorageUnavailable']);
     const row = await db.get<{ n: number }>('SELECT n FROM heads');
     assert.equal(row?.n, 10);
