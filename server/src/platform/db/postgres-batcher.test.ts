@@ -153,7 +153,7 @@ describe('groups of statements', () => {
 
   test('security 40: a call that was refused because its time was up leaves nothing behind', async (t) => {
     const url = await freshDatabase(t);
-    const db = openPostgres({ url, withinMs: 6_000 });
+    const db = openPostgres({ url, withinMs: 12_000 });
     const other = new pg.Client({ connectionString: url });
     other.on('error', () => {});
     await other.connect();
@@ -168,7 +168,7 @@ describe('groups of statements', () => {
     await other.query('SELECT n FROM heads FOR UPDATE');
     const old = advance();
     const refused = assert.rejects(old, StorageUnavailable);
-    await delay(3_000);
+    await delay(6_000);
     const young = advance();
     await refused;
     await other.query('ROLLBACK');
