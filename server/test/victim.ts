@@ -4,11 +4,11 @@
  * `minimumMs`).
  */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Pair } from './factories.ts';
+import { schedulingOf, schedulingOfThread } from './scheduling.ts';
 
 export interface Victim {
   /** The answers of one stretch of time. */
@@ -39,7 +39,7 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
       async function call(index: number): Promise<void> {
         const records = index % recordEvery === 0;
         const { headers } = pairs[Math.floor(index / (records ? recordEvery : 1)) % pairs.length]!;
-        const [before, serverBefore] = [performance.now(), processorMs(serverPid)];
+        const [before, serverBefore] = [performance.now(), schedulingOf(serverPid).ranMs];
         const { statusCode, body } = await agent.request({
           origin: url,
           path: records ? '/v1/tips' : '/v1/me',
@@ -48,7 +48,7 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
           ...(records ? { body: '{"amount":5,"name":"VICTIM"}' } : {}),
         });
         await body.dump();
-        answers.push({ ms: performance.now() - before, serverMs: processorMs(serverPid) - serverBefore });
+        answers.push({ ms: performance.now() - before, serverMs: schedulingOf(serverPid).ranMs - serverBefore });
         if (statusCode !== (records ? 201 : 200)) errors.push(`${records ? 'tip' : 'me'} ${statusCode}`);
       }
       while (goesOn()) {
@@ -120,31 +120,13 @@ export async function assertUnharmed(
   assert.fail(`the victim waited in every round: ${seen.join('; ')}`);
 }
 
-/** Threads that an answer does not wait for in turn: the pool takes several pieces of work at once. */
-const onTheSide = new Set(['libuv-worker', 'V8Worker']);
-
-/** Of the event loop and the writing thread; 0 where nobody tells. */
-function processorMs(pid: number): number {
-  const folder = `/proc/${pid}/task`;
-  const threads = existsSync(folder) ? readdirSync(folder).map((thread) => `${folder}/${thread}`) : [];
-  return threads
-    .filter((thread) => !onTheSide.has(readFileSync(`${thread}/comm`, 'utf8').trim()))
-    .reduce((sum, thread) => sum + schedulingOf(`${thread}/schedstat`).ran / 1e6, 0);
-}
-
 /** How much longer the process's main thread takes than it would with a processor of its own; 1 where nobody tells. */
 function measureSlowdown(pid: number): () => number {
-  const file = `/proc/${pid}/schedstat`;
-  const before = schedulingOf(file);
+  const folder = `/proc/${pid}`;
+  const before = schedulingOfThread(folder);
   return () => {
-    const after = schedulingOf(file);
-    const [ran, waited] = [after.ran - before.ran, after.waited - before.waited];
+    const after = schedulingOfThread(folder);
+    const [ran, waited] = [after.ranMs - before.ranMs, after.waitedMs - before.waitedMs];
     return ran > 0 ? (ran + waited) / ran : 1;
   };
-}
-
-/** Nanoseconds on a processor, and waiting for one (proc_pid_schedstat in Linux). */
-function schedulingOf(file: string): { ran: number; waited: number } {
-  const [ran = 0, waited = 0] = existsSync(file) ? readFileSync(file, 'utf8').split(' ').map(Number) : [];
-  return { ran, waited };
 }
