@@ -60,14 +60,23 @@ export async function postTips(url: string, pairs: readonly Pair[], { count, con
   return { recorded, statuses, lost };
 }
 
+/** Between two tips beyond the count: apps may record so many for as long as it takes. */
+const furtherMs = 10;
+
 /**
  * Posts each tip, with a key, until some node has answered 201, as a careful app does: what fails or takes too long is
- * tried again at the next node. Spread over `lastsMs` if the nodes are quicker.
+ * tried again at the next node. Spread over `lastsMs` if the nodes are quicker. Goes on beyond `count` while `goesOn`.
  */
 export async function postEveryTip(
   nodes: readonly string[],
   pairs: readonly Pair[],
-  { count, connections, lastsMs, timeoutMs = 3_000 }: Load & { lastsMs: number; timeoutMs?: number },
+  {
+    count,
+    connections,
+    lastsMs,
+    goesOn = () => false,
+    timeoutMs = 3_000,
+  }: Load & { lastsMs: number; goesOn?: () => boolean; timeoutMs?: number },
 ) {
   const agent = new Agent({ connections, pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const ids = new Set<string>();
@@ -90,9 +99,10 @@ export async function postEveryTip(
 
   await Promise.all(
     Array.from({ length: connections }, async () => {
-      while (next < count) {
+      while (next < count || goesOn()) {
         const i = next++;
-        const early = started + (i / count) * lastsMs - performance.now();
+        const dueMs = i < count ? (i / count) * lastsMs : lastsMs + (i - count) * furtherMs;
+        const early = started + dueMs - performance.now();
         if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
         await post(i);
       }

@@ -28,13 +28,19 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
     await Promise.all([0, 1, 2].map(nodes.start));
     const followers = await Promise.all(watched.map((pair, i) => follow(t, nodes.urls, pair, i)));
 
-    const load = postEveryTip(nodes.urls, pairs, { count: tips, connections: 64, lastsMs: 24_000 });
-    let loading = true;
+    let [loading, killed] = [true, 0];
+    const load = postEveryTip(nodes.urls, pairs, {
+      count: tips,
+      connections: 64,
+      lastsMs: 24_000,
+      goesOn: () => killed < 3,
+    });
     const kills = (async () => {
-      for (let count = 0; ; count++) {
+      for (;;) {
         await delay(2_500);
-        if (!loading) return count;
+        if (!loading) return;
         await nodes.node(0).kill('SIGKILL');
+        killed += 1;
         await delay(500);
         await nodes.start(0);
       }
@@ -48,8 +54,7 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
     const [loaded] = await Promise.allSettled([load.finally(() => (loading = false)), kills, sleep]);
     if (loaded.status === 'rejected') throw loaded.reason;
     const { ids, refusals } = loaded.value;
-    const killed = await kills;
-    assert.ok(killed >= 3, `a node was killed only ${killed} times`);
+    await kills;
     assert.ok((refusals.get('lost') ?? 0) > 50, 'requests were cut off and tried again');
     assert.equal(refusals.get(429), undefined, 'there were enough pairs');
     assert.equal(refusals.get(500), undefined);
@@ -58,19 +63,17 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
       assert.deepEqual(await assertLedger(db), ids, 'what was answered is what is recorded');
       return db.all<{ creator_id: string; sequence: number }>('SELECT creator_id, sequence FROM creator_heads');
     });
-    assert.equal(ids.size, tips);
+    assert.ok(ids.size >= tips);
     const lastOf = new Map(heads.map(({ creator_id, sequence }) => [creator_id, sequence]));
-    await until(
-      'every socket has every event',
-      () => followers.every(({ sequences }, i) => sequences.at(-1) === lastOf.get(watched[i]!.creatorId)),
-      60_000,
+    await until('every socket has every event', () =>
+      followers.every(({ sequences }, i) => sequences.at(-1) === lastOf.get(watched[i]!.creatorId)),
     );
     for (const [i, { sequences }] of followers.entries())
       assert.deepEqual(sequences, range(1, lastOf.get(watched[i]!.creatorId)!), 'in order, none twice, none missing');
 
     // A claim of a node that was killed is free again once its lease has ended.
     const delivered = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
-    await until('every event has arrived at the webhook', () => delivered() === tips, 120_000);
+    await until('every event has arrived at the webhook', () => delivered() === ids.size);
     await withStore(nodes.env, ({ db }) =>
       until('every delivery has succeeded', async () => {
         const open = await db.all("SELECT id FROM webhook_deliveries WHERE status <> 'succeeded'");
@@ -78,7 +81,7 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
       }),
     );
     t.diagnostic(
-      `${killed} kills, ${JSON.stringify([...refusals])} tried again, ` +
+      `${ids.size} tips, ${killed} kills, ${JSON.stringify([...refusals])} tried again, ` +
         `${followers.reduce((sum, { reconnects }) => sum + reconnects, 0)} reconnects, ${receiver.requests.length} webhook requests`,
     );
   });
@@ -89,19 +92,26 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
     await Promise.all([0, 1, 2].map(nodes.start));
     const passed: { sent: number; answered: number }[] = [];
     let refused = 0;
-    const end = performance.now() + 63_000;
+    async function read(index: number): Promise<number> {
+      const sent = performance.now();
+      const answer = await fetch(`${nodes.urls[index % 3]}/v1/me`, { headers: pair!.headers });
+      await answer.arrayBuffer();
+      const { status } = answer;
+      if (status === 200) passed.push({ sent, answered: performance.now() });
+      return status;
+    }
+    assert.equal(await read(0), 200);
+    // The first has surely left the window for some seconds then.
+    const end = passed[0]!.answered + 63_000;
     async function hammer(worker: number): Promise<void> {
       for (let i = worker; performance.now() < end; i++) {
         const sent = performance.now();
-        const answer = await fetch(`${nodes.urls[i % 3]}/v1/me`, { headers: pair!.headers });
-        await answer.arrayBuffer();
-        if (answer.status === 200) passed.push({ sent, answered: performance.now() });
-        else {
-          assert.equal(answer.status, 429);
-          refused += 1;
-          // Bursts at first and around the minute; in between no more than shows that nothing gets through.
-          await delay(sent < end - 5_000 ? 300 : 5);
-        }
+        const status = await read(i);
+        if (status === 200) continue;
+        assert.equal(status, 429);
+        refused += 1;
+        // Bursts at first and around the minute; in between no more than shows that nothing gets through.
+        await delay(sent < end - 5_000 ? 300 : 5);
       }
     }
     await Promise.all(Array.from({ length: 12 }, (_, i) => hammer(i)));
