@@ -43,9 +43,7 @@ async function openOverlay(t: TestContext, url: string, token: string) {
 }
 
 describe('live control on two nodes', { skip: skipWithoutRedisServer }, () => {
-  test('an action on one shows on the other within a second; without Redis, by the sweep', {
-    timeout: 120_000,
-  }, async (t) => {
+  test('an action on one shows on the other within a second; without Redis, by the sweep', async (t) => {
     const nodes = await prepareNodes(t, 2);
     const { creatorId, token, key, held } = await withStore(nodes.env, async (runtime) => {
       const { creatorId } = await makeCreator(runtime);

@@ -263,14 +263,12 @@ test('of links that are made at once no more than ten stay', async (t) => {
   assert.equal((await runtime.moderators.list(creatorId)).length, 10);
 });
 
-test('security 55: an open stream says that something changed and nothing of what, and ends within a second', {
-  timeout: 30_000,
-}, async (t) => {
+test('security 55: an open stream says that something changed and nothing of what, and ends within a second', async (t) => {
   const app = await buildApp(t);
   const { creatorId, tip } = await prepare(app);
   const address = await app.http.listen({ port: 0, host: '127.0.0.1' });
   const key = await app.runtime.moderators.add(creatorId, 'Nok');
-  const answer = await fetch(`${address}/moderate/${key}/stream`, { signal: AbortSignal.timeout(20_000) });
+  const answer = await fetch(`${address}/moderate/${key}/stream`, { signal: AbortSignal.timeout(180_000) });
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   await tip('secret words');
   await app.runtime.overlays.setVolume(creatorId, 10);
