@@ -16,11 +16,11 @@ export async function signIn(
 }
 
 /** A creator with an open overlay, a control of their own, and one of a moderator. */
-export async function prepare(t: TestContext, seconds = 30) {
+export async function prepare(t: TestContext) {
   const { address, runtime } = await serveApp(t);
   const { creatorId } = await makeCreator(runtime);
   const { settings } = await runtime.overlays.get(creatorId);
-  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds });
+  await runtime.overlays.saveSettings(creatorId, { ...settings, seconds: 60 });
   const browser = await launch(t);
   const context = await browser.newContext({ locale: 'en-US', viewport: { width: 390, height: 844 } });
   await signIn(context, runtime, address, creatorId);

@@ -54,7 +54,7 @@ const presses: readonly (readonly [name: string, label: string | RegExp, changes
 test(`each press on live control changes the overlay, and nothing else does; within ${promisedMs} ms`, {
   skip,
 }, async (t) => {
-  const { overlay, control, hold, tip } = await prepare(t, 60);
+  const { overlay, control, hold, tip } = await prepare(t);
   const seenFrom = await watch(overlay);
   const times = new Map<string, number[]>();
   let seen = 0;
