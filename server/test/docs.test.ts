@@ -79,7 +79,6 @@ async function paste(t: TestContext, file: string, last: RegExp): Promise<string
   await until(
     () => `${file} prints ${last}: ${output}`,
     () => last.test(output),
-    60_000,
   );
   return output;
 }

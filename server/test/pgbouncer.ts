@@ -94,7 +94,6 @@ export async function startPgbouncer(
         await client.end().catch(() => {});
       }
     },
-    60_000,
   );
   return url;
 }

@@ -136,7 +136,6 @@ export async function startProxy(t: TestContext, name: ProxyName, nodePorts: rea
       await answer?.body.dump();
       return answer?.statusCode === 200;
     },
-    60_000,
   );
   const errors = join(paths.directory, 'error.log');
   return { name, url, agent, log: () => output + (name === 'nginx' ? readFileSync(errors, 'utf8') : '') };

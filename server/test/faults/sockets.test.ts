@@ -98,7 +98,6 @@ test(`${subscribers} sockets and ${hooks} receivers cut, stalled and killed, the
       retried += await withStore(env, ({ db }) => execute(db, makeDue, [Date.now()]));
       return missing().every((count) => count === 0);
     },
-    120_000,
   );
   assert.ok(receivers.every(({ refused }) => refused.cut > 0 && refused.stall > 0));
 

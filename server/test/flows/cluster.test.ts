@@ -30,7 +30,7 @@ test('npm run cluster: two nodes behind one address, with a first call that work
   t.after(() => cluster.kill('SIGTERM'));
   let output = '';
   for (const stream of [cluster.stdout, cluster.stderr]) stream.on('data', (chunk) => (output += chunk));
-  await until('it says that it is up', () => output.includes('The cluster is up'), 40_000);
+  await until('it says that it is up', () => output.includes('The cluster is up'));
 
   const token = /Bearer (\S+)"/.exec(output)?.[1];
   const me = async () => {

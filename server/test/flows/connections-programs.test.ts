@@ -116,7 +116,6 @@ async function open(t: TestContext, shape: Shape): Promise<Stage> {
   await until(
     () => `all have connected: ${JSON.stringify(programs.map(({ clientEvents }) => clientEvents))}`,
     () => programs.every((program) => program.count('connect') > 0),
-    60_000,
   );
   return { ...shape, pairs, creatorId: pairs[0]!.creatorId, programs };
 }
@@ -127,7 +126,6 @@ const everyone = (programs: readonly Program[], what: string, has: (program: Pro
   until(
     () => `${what}; not yet at ${programs.filter((program) => !has(program)).map(({ name }) => name)}`,
     () => programs.every(has),
-    60_000,
   );
 
 async function hearsWhatMayBeShown({ env, port, pairs, creatorId, programs }: Stage): Promise<void> {
