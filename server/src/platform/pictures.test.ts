@@ -36,9 +36,7 @@ function assertLittleWork(since: NodeJS.CpuUsage): void {
 
 const refusedFor = (problem: string) => (error: unknown) => error instanceof PictureError && error.problem === problem;
 
-test('security 45: a picture of more than 40 megapixels is refused before it is decoded', {
-  timeout: 300_000,
-}, async () => {
+test('security 45: a picture of more than 40 megapixels is refused before it is decoded', async () => {
   const pictures = createPictures();
   await pictures.encodeAnew('owner', await solid(4, 4).png().toBuffer(), 512); // the library is loaded
   for (const [width, height] of [
@@ -133,7 +131,7 @@ test('security 37: one picture is worked on at a time, few wait, and the rest ar
   for (const { reason } of refused) assert.ok(reason instanceof QueueFull);
 });
 
-test('a text is drawn again once there is room for the fonts', { timeout: 300_000 }, async (t) => {
+test('a text is drawn again once there is room for the fonts', async (t) => {
   const pictures = createPictures();
   const text = { kind: 'text', markup: 'น้ำใจ', left: 0, top: 0, width: 200, height: 40 } as const;
   const draw = () => pictures.draw('owner', { width: 200, height: 40, ground: '#ffffff', layers: [text] });

@@ -43,7 +43,7 @@ const steady = [
 
 const skip = skipWithoutPrometheus || skipWithoutRedisServer || needsMount.skip;
 
-test('every alert rule fires when its fault is caused', { skip, timeout: 900_000, concurrency: 4 }, async (t) => {
+test('every alert rule fires when its fault is caused', { skip, concurrency: 4 }, async (t) => {
   const embedded = await startEmbedded(t);
   const nodes = await startNodes(t);
   const targets = [embedded.target, nodes.target, nodes.otherTarget];

@@ -13,9 +13,7 @@ import { postTips } from '../tip-load.ts';
 /** Before every real one: the next copy is due. */
 const longAgo = 'namjai-2026-11-01T00-00-00-000Z.db';
 
-test('kill -9 and a lost disk: the newest copy has everything that was answered before it was begun', {
-  timeout: 300_000,
-}, async (t) => {
+test('kill -9 and a lost disk: the newest copy has everything that was answered before it was begun', async (t) => {
   const disk = join(temporaryDirectory(t), 'disk');
   const copies = temporaryDirectory(t);
   mkdirSync(disk);

@@ -12,9 +12,7 @@ const kills = rounds(10);
 
 const settings = (directory: string) => ({ ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` });
 
-test('10,000 tips at 64 connections: totals equal the sums, no gap, nothing missing or doubled', {
-  timeout: 300_000,
-}, async (t) => {
+test('10,000 tips at 64 connections: totals equal the sums, no gap, nothing missing or doubled', async (t) => {
   const env = settings(temporaryDirectory(t));
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 100, 10));
   const server = await startServer({ env });

@@ -73,7 +73,6 @@ test(
 
 test('every tip is flushed before it is answered, and flushes are shared under load', {
   ...needsStrace,
-  timeout: 300_000,
 }, async (t) => {
   const directory = temporaryDirectory(t);
   const env = { ...sameIssuer, DATABASE_URL: `sqlite:${join(directory, 'namjai.db')}` };

@@ -31,9 +31,7 @@ async function tip(nodes: Nodes, index: number, { headers }: Pair): Promise<Answ
 }
 
 describe('two nodes', { concurrency: true, skip: skipWithoutRedisServer }, () => {
-  test('PostgreSQL stopped for ten seconds under load: 502 meanwhile, nothing half recorded, back by itself', {
-    timeout: 300_000,
-  }, async (t) => {
+  test('PostgreSQL stopped for ten seconds under load: 502 meanwhile, nothing half recorded, back by itself', async (t) => {
     const nodes = await prepareNodes(t, 2);
     const pairs = await withStore(nodes.env, (runtime) => makePairs(runtime, 20, 20));
     await Promise.all([0, 1].map(nodes.start));
@@ -68,9 +66,7 @@ describe('two nodes', { concurrency: true, skip: skipWithoutRedisServer }, () =>
     t.diagnostic(`${count(201)} recorded, ${count(502)} refused, the slowest in ${Math.round(slowest)} ms`);
   });
 
-  test('PostgreSQL stopped: a node that is asked to end finishes its requests and ends well', {
-    timeout: 300_000,
-  }, async (t) => {
+  test('PostgreSQL stopped: a node that is asked to end finishes its requests and ends well', async (t) => {
     const nodes = await prepareNodes(t, 1, { LOG_LEVEL: 'info' });
     const [pair] = await withStore(nodes.env, (runtime) => makePairs(runtime, 1, 1));
     await nodes.start(0);
@@ -90,9 +86,7 @@ describe('two nodes', { concurrency: true, skip: skipWithoutRedisServer }, () =>
     assert.deepEqual(await ended, [0, null], nodes.node(0).output());
   });
 
-  test('Redis stopped: the API goes on, sockets get every event by the sweep, and all recovers by itself', {
-    timeout: 300_000,
-  }, async (t) => {
+  test('Redis stopped: the API goes on, sockets get every event by the sweep, and all recovers by itself', async (t) => {
     const nodes = await prepareNodes(t, 2);
     const pairs = await withStore(nodes.env, (runtime) => makePairs(runtime, 1, 12));
     await Promise.all([0, 1].map(nodes.start));

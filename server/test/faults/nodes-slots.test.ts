@@ -67,7 +67,6 @@ const count = (lines: readonly Line[], outcome: Line['outcome']) =>
 const live = (lines: readonly Line[]) => lines.filter((line) => line.outcome === 'live');
 
 test('connection slots over two nodes are as many as in one process', {
-  timeout: 300_000,
   skip: skipWithoutRedisServer,
 }, async (t) => {
   const nodes = await prepareNodes(t, 2);

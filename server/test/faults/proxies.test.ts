@@ -157,9 +157,7 @@ async function sendTooMuch({ name, url, agent }: ProxyProcess, { headers }: Pair
 }
 
 describe('three nodes behind the proxies of ops/', { skip: skipWithoutProxies || skipWithoutRedisServer }, () => {
-  test('a node killed, paused and drained under load: nothing fails that may be repeated, nothing is lost or doubled', {
-    timeout: 900_000,
-  }, async (t) => {
+  test('a node killed, paused and drained under load: nothing fails that may be repeated, nothing is lost or doubled', async (t) => {
     const nodes = await prepareNodes(t, 3, settings);
     const pairs = await withStore(nodes.env, (runtime) => makePairs(runtime, 12, 20));
     await Promise.all([0, 1, 2].map(nodes.start));

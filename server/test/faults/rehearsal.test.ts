@@ -22,7 +22,7 @@ const prepare = (env: Record<string, string>) =>
 const statusOf = (env: Record<string, string>, creatorId: string) =>
   withStore(env, async ({ rehearsals }) => (await rehearsals.current(creatorId))?.status);
 
-test('by the command line: Ctrl-C stops it, and with the server’s death it ends', { timeout: 300_000 }, async (t) => {
+test('by the command line: Ctrl-C stops it, and with the server’s death it ends', async (t) => {
   const env = { ...sameIssuer, ...(await storageSettings(t)) };
   const { creatorId, username, key } = await prepare(env);
   const port = await freePort();
@@ -54,9 +54,7 @@ test('by the command line: Ctrl-C stops it, and with the server’s death it end
 });
 
 describe('two nodes', { skip: skipWithoutRedisServer }, () => {
-  test('what one plays the overlays of the other show; with the node’s death it ends', {
-    timeout: 300_000,
-  }, async (t) => {
+  test('what one plays the overlays of the other show; with the node’s death it ends', async (t) => {
     const nodes = await prepareNodes(t, 2);
     const { creatorId, key } = await prepare(nodes.env);
     await nodes.start(0);

@@ -20,7 +20,7 @@ const kills = rounds(1);
 const random = seeded(seed);
 const steps = 9;
 const hook = new URL('./kill-at-commit.ts', import.meta.url).href;
-const options = { timeout: 300_000 + kills * 60_000 };
+const options = { timeout: 1_200_000 + kills * 60_000 };
 
 type Env = Record<string, string>;
 const before = { ...sealed.before, SECRET_KEY_OLD: '' };

@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 const kills = rounds(5);
 
 test(`kill -9 amid deliveries, ${kills} times: every event arrives at each receiver at least once, signed, and each tip at a connection`, {
-  timeout: 150_000 + kills * 30_000,
+  timeout: 1_200_000 + kills * 30_000,
 }, async (t) => {
   const env = {
     ...sameIssuer,

@@ -20,7 +20,6 @@ const nodesOf = (pid: number): number[] =>
     .filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('namjai.js'));
 
 test('npm run cluster: two nodes behind one address, with a first call that works even while a node is killed', {
-  timeout: 300_000,
   skip: skipWithoutRedis,
 }, async (t) => {
   const port = await freePort();

@@ -214,7 +214,7 @@ for (const [shape, start, skip] of [
 ] as const)
   test(`programs of others hear tips by stream keys, on ${shape}`, {
     skip,
-    timeout: 300_000 + restarts * 60_000,
+    timeout: 1_200_000 + restarts * 60_000,
   }, async (t) => {
     const stage = await open(t, await start(t));
     await t.test('tips, test alerts, approved tips and deletions, and nothing that is held or hidden', () =>

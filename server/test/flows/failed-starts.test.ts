@@ -21,7 +21,7 @@ async function setUp(t: TestContext) {
   return { directory, env, taken: String(address.port) };
 }
 
-test('a start that fails ends at once with 1, and one line names the setting', { timeout: 300_000 }, async (t) => {
+test('a start that fails ends at once with 1, and one line names the setting', async (t) => {
   const { directory, env, taken } = await setUp(t);
   const free = String(await freePort());
   const file = join(directory, 'a-file');
@@ -58,7 +58,7 @@ test('a start that fails ends at once with 1, and one line names the setting', {
   }
 });
 
-test('a start waits for a database that another program has locked', { timeout: 300_000 }, async (t) => {
+test('a start waits for a database that another program has locked', async (t) => {
   const file = join(temporaryDirectory(t), 'namjai.db');
   const env = { DATABASE_URL: `sqlite:${file}`, LOG_LEVEL: 'warn' };
   assert.equal((await namjai(env, 'migrate')).code, 0);
@@ -115,9 +115,7 @@ test('a key beside the database that was cut short is refused, and one that is m
   );
 });
 
-test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile; standard output is JSON alone', {
-  timeout: 300_000,
-}, async (t) => {
+test('DRAIN_SECONDS: /readyz says no, and everything is still served meanwhile; standard output is JSON alone', async (t) => {
   const DATABASE_URL = `sqlite:${join(temporaryDirectory(t), 'namjai.db')}`;
   const server = await startServer({ env: { DATABASE_URL, DRAIN_SECONDS: '600', LOG_LEVEL: 'info' } });
   t.after(() => server.kill());

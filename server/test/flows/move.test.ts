@@ -73,7 +73,7 @@ async function makeStore(file: string, tips: number): Promise<void> {
   db.close();
 }
 
-test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 300_000 }, async (t) => {
+test('100,000 tips move from SQLite to PostgreSQL, row for row', async (t) => {
   const file = join(temporaryDirectory(t), 'namjai.db');
   await makeStore(file, 100_000);
   const url = await freshDatabase(t);
@@ -111,9 +111,7 @@ test('100,000 tips move from SQLite to PostgreSQL, row for row', { timeout: 300_
 const asText = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).map(([key, value]) => [key, value instanceof Uint8Array ? [...value] : value]));
 
-test('a move that is killed in the middle leaves nothing behind, and can be made again', {
-  timeout: 300_000,
-}, async (t) => {
+test('a move that is killed in the middle leaves nothing behind, and can be made again', async (t) => {
   const file = join(temporaryDirectory(t), 'namjai.db');
   await makeStore(file, 30_000);
   const url = await freshDatabase(t);

@@ -141,7 +141,6 @@ const python = ['python3', '/usr/bin/python3'].find(
 
 test('authlib without a secret: PKCE, refresh, revocation, and a device', {
   skip: python === undefined && 'Python has no authlib (Debian: python3-authlib and python3-requests)',
-  timeout: 120_000,
 }, async (t) => {
   const { url, clientId, approve, approveDevice } = await listening(t);
   const script = fileURLToPath(new URL('../fixtures/authlib_client.py', import.meta.url));

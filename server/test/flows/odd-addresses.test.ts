@@ -65,7 +65,7 @@ const parameters =
     ' ',
   );
 
-test('no path or query, however odd, is an error of ours', { timeout: 300_000 }, async (t) => {
+test('no path or query, however odd, is an error of ours', async (t) => {
   const app = await buildApp(t);
   const { runtime, http, clock } = app;
   const pair = await makePair(runtime);

@@ -28,7 +28,7 @@ if (poolMode === 'transaction')
   });
 
 describe('nodes behind PgBouncer', { skip: skipWithoutPgbouncer || skipWithoutRedisServer }, () => {
-  test(`start together, and record each tip once (${poolMode} mode)`, { timeout: 300_000 }, async (t) => {
+  test(`start together, and record each tip once (${poolMode} mode)`, async (t) => {
     // Without the demo world, whose tips are of earlier months.
     const nodes = await prepareNodes(t, 3, { NODE_ENV: 'production' });
     const url = await startPgbouncer(t, nodes.postgres.url('postgres'));

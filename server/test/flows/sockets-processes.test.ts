@@ -28,9 +28,7 @@ async function tokenOf(url: string, { headers }: Pair): Promise<string> {
   return socket_token;
 }
 
-test('the command line, another process, reaches and ends a socket within a second', {
-  timeout: 300_000,
-}, async (t) => {
+test('the command line, another process, reaches and ends a socket within a second', async (t) => {
   const env = settings(t);
   const pair = await withStore(env, (runtime) => makePair(runtime));
   const server = await startServer({ env });
@@ -53,9 +51,7 @@ test('the command line, another process, reaches and ends a socket within a seco
 const creators = 100;
 const each = 50;
 
-test(`${creators * each} sockets idle on one process; a SIGTERM moves them all without one lost event`, {
-  timeout: 300_000,
-}, async (t) => {
+test(`${creators * each} sockets idle on one process; a SIGTERM moves them all without one lost event`, async (t) => {
   const env = settings(t);
   const pairs = await withStore(env, (runtime) => makePairs(runtime, creators, 1));
   const [first, second] = [await startServer({ env }), await startServer({ env })];

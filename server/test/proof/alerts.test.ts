@@ -14,7 +14,7 @@ const shapes: [Shape, string, string | false][] = [
   ['nodes', 'two nodes', skipWithoutPrometheus || skipWithoutRedisServer],
 ];
 for (const [shape, where, skip] of shapes)
-  test(`a short round of normal load against ${where}: no alert fires`, { skip, timeout: 300_000 }, async (t) => {
+  test(`a short round of normal load against ${where}: no alert fires`, { skip }, async (t) => {
     const scope = createScope();
     t.after(scope.end);
     const report = await runNormalLoad({

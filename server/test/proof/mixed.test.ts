@@ -16,7 +16,6 @@ const shapes: [Shape, string, string | false][] = [
 for (const [shape, where, skip] of shapes)
   test(`a short round of mixed hostile and honest load against ${where}: nothing fails, is lost or doubled (TEST_SEED=${seed})`, {
     skip,
-    timeout: 300_000,
   }, async (t) => {
     const scope = createScope();
     t.after(scope.end);

@@ -5,7 +5,7 @@ import { makeCreator } from '../../../test/factories.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 import { accessTopic } from '../oauth/index.ts';
 
-test('an open dashboard hears of its creator’s tips until the session ends', { timeout: 300_000 }, async (t) => {
+test('an open dashboard hears of its creator’s tips until the session ends', async (t) => {
   const app = await buildApp(t);
   const { runtime } = app;
   const [mali, nok] = [await makeCreator(runtime), await makeCreator(runtime)];

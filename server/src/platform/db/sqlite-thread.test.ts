@@ -205,7 +205,7 @@ test('each write waits for another process as long as it may by itself, whoever 
   assert.equal(await count(db), recorded);
 });
 
-test('a write has moved the version of its tables before it is answered', { timeout: 300_000 }, async (t) => {
+test('a write has moved the version of its tables before it is answered', async (t) => {
   const db = await open(t);
   for (let i = 0; i < 20; i++) {
     const before = db.version(['things']);

@@ -107,9 +107,7 @@ test('a port where somebody listens is refused, this program included', async (t
   await assert.rejects(start(t, port), { code: 'EADDRINUSE' });
 });
 
-test('closing waits for the answers under way on all sockets, and accepts nobody else', {
-  timeout: 120_000,
-}, async (t) => {
+test('closing waits for the answers under way on all sockets, and accepts nobody else', async (t) => {
   const port = await freePort();
   const { app, connectionsClosed, release } = await start(t, port);
   let asked = 0;

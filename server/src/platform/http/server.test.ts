@@ -27,7 +27,7 @@ async function talk(port: number, ...parts: string[]): Promise<string> {
   return text;
 }
 
-test('security 25: a body that never ends gets 408 while other requests go on', { timeout: 300_000 }, async (t) => {
+test('security 25: a body that never ends gets 408 while other requests go on', async (t) => {
   const app = await buildApp(t);
   app.http.server.requestTimeout = 1000;
   app.http.server.headersTimeout = 900;
@@ -48,7 +48,7 @@ test('security 25: a body that never ends gets 408 while other requests go on', 
   assert.equal((await app.runtime.db.all('SELECT id FROM tips')).length, 0);
 });
 
-test('a client that asks for much and reads nothing is cut off', { timeout: 300_000 }, async (t) => {
+test('a client that asks for much and reads nothing is cut off', async (t) => {
   const app = await buildApp(t);
   assert.equal(app.http.server.timeout, 120_000);
   // It runs from the connection on, so that the requests must be read within it.
@@ -62,9 +62,7 @@ test('a client that asks for much and reads nothing is cut off', { timeout: 300_
   await closed.promise;
 });
 
-test('a client that asks for an upgrade and does not read the answer is cut off too', {
-  timeout: 300_000,
-}, async (t) => {
+test('a client that asks for an upgrade and does not read the answer is cut off too', async (t) => {
   const app = await buildApp(t);
   // It runs from the connection on, so that the requests must be read within it.
   app.http.server.timeout = 3_000;
@@ -189,9 +187,7 @@ test('every answer has a request id: also without a Host, with an unknown expect
   }
 });
 
-test('a client that asks whether to send its body is told to go on, and gets its answer', {
-  timeout: 60_000,
-}, async (t) => {
+test('a client that asks whether to send its body is told to go on, and gets its answer', async (t) => {
   const app = await buildApp(t);
   const { headers } = await makePair(app.runtime);
   const socket = connect(await listen(app), '127.0.0.1');
