@@ -9,15 +9,28 @@ interface Scheduling {
 /** Threads that an answer does not wait for in turn: the pool takes several pieces of work at once. */
 const onTheSide = new Set(['libuv-worker', 'V8Worker']);
 
-/** Of the event loop and the threads that it starts, such as the writing thread. Only Linux tells; elsewhere 0. */
-export function schedulingOf(pid: number): Scheduling {
+/** On a processor, of the event loop and the threads that it starts, such as the writing thread. Only Linux tells; elsewhere 0. */
+export const processorMs = (pid: number): number =>
+  threadsOf(pid).reduce((sum, thread) => sum + schedulingOfThread(thread).ranMs, 0);
+
+/**
+ * Milliseconds from now on that the thread which waited the most for a core has waited. Several may have waited at the same
+ * time, so their times are not added up.
+ */
+export function startWaiting(pid: number): () => number {
+  const before = waitsOf(pid);
+  return () => Math.max(0, ...[...waitsOf(pid)].map(([thread, waitedMs]) => waitedMs - (before.get(thread) ?? 0)));
+}
+
+const waitsOf = (pid: number): Map<string, number> =>
+  new Map(threadsOf(pid).map((thread) => [thread, schedulingOfThread(thread).waitedMs]));
+
+/** The folders of the threads. */
+function threadsOf(pid: number): string[] {
   const folder = `/proc/${pid}/task`;
-  const threads = namesIn(folder).map((thread) => `${folder}/${thread}`);
-  const each = threads.filter((thread) => !onTheSide.has(read(`${thread}/comm`).trim())).map(schedulingOfThread);
-  return {
-    ranMs: each.reduce((sum, { ranMs }) => sum + ranMs, 0),
-    waitedMs: each.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
-  };
+  return namesIn(folder)
+    .map((thread) => `${folder}/${thread}`)
+    .filter((thread) => !onTheSide.has(read(`${thread}/comm`).trim()));
 }
 
 /** By the folder of a thread; that of a process stands for its main thread (proc_pid_schedstat in Linux). */

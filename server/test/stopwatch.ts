@@ -1,4 +1,4 @@
-import { schedulingOf } from './scheduling.ts';
+import { startWaiting } from './scheduling.ts';
 
 /**
  * Milliseconds from now on, less those in which a thread of this process or of one of the others was ready to run while
@@ -6,8 +6,7 @@ import { schedulingOf } from './scheduling.ts';
  * none. Only Linux tells how long a thread has waited for a core; elsewhere all time counts.
  */
 export function startStopwatch(...pids: (number | undefined)[]): () => number {
-  const all = [process.pid, ...pids].filter((pid) => pid !== undefined);
-  const waited = () => all.reduce((sum, pid) => sum + schedulingOf(pid).waitedMs, 0);
-  const [from, waitedBefore] = [performance.now(), waited()];
-  return () => performance.now() - from - Math.max(0, waited() - waitedBefore);
+  const waits = [process.pid, ...pids].filter((pid) => pid !== undefined).map(startWaiting);
+  const from = performance.now();
+  return () => performance.now() - from - waits.reduce((sum, waited) => sum + waited(), 0);
 }

@@ -8,7 +8,7 @@ import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Pair } from './factories.ts';
-import { schedulingOf, schedulingOfThread } from './scheduling.ts';
+import { processorMs, schedulingOfThread } from './scheduling.ts';
 
 export interface Victim {
   /** The answers of one stretch of time. */
@@ -39,7 +39,7 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
       async function call(index: number): Promise<void> {
         const records = index % recordEvery === 0;
         const { headers } = pairs[Math.floor(index / (records ? recordEvery : 1)) % pairs.length]!;
-        const [before, serverBefore] = [performance.now(), schedulingOf(serverPid).ranMs];
+        const [before, serverBefore] = [performance.now(), processorMs(serverPid)];
         const { statusCode, body } = await agent.request({
           origin: url,
           path: records ? '/v1/tips' : '/v1/me',
@@ -48,7 +48,7 @@ export function createVictim(url: string, serverPid: number, pairs: readonly Pai
           ...(records ? { body: '{"amount":5,"name":"VICTIM"}' } : {}),
         });
         await body.dump();
-        answers.push({ ms: performance.now() - before, serverMs: schedulingOf(serverPid).ranMs - serverBefore });
+        answers.push({ ms: performance.now() - before, serverMs: processorMs(serverPid) - serverBefore });
         if (statusCode !== (records ? 201 : 200)) errors.push(`${records ? 'tip' : 'me'} ${statusCode}`);
       }
       while (goesOn()) {
