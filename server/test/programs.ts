@@ -57,6 +57,8 @@ export function connectProgram(
     reconnection,
     reconnectionDelay: 100,
     reconnectionDelayMax: 500,
+    // By itself it gives up a connection that takes 20 seconds.
+    timeout: 180_000,
   });
   const messages: Message[] = [];
   const log: string[] = [];
@@ -82,7 +84,7 @@ export async function openProgram(
   options: ProgramOptions = {},
 ): Promise<Program> {
   const program = connectProgram(t, app.address, key, options);
-  await until('the program is connected', program.isConnected);
+  await until(() => `the program is connected; it says ${program.log}`, program.isConnected);
   return program;
 }
 
