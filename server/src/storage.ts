@@ -26,6 +26,8 @@ export interface Storage {
 
 /** To migrate a large table, or to wait for another node that does, may take minutes. */
 const migrationTimeoutMs = 30 * 60_000;
+/** A start that waits for a database that is away soon says so. */
+const connectWithinMs = 3_600;
 
 export interface StorageParts {
   readonly config: Config;
@@ -148,7 +150,7 @@ async function openShared(url: string, { config, log, metrics, withinMs }: Stora
     hub,
     limiter,
     async migrate(now) {
-      const migrationDb = openPostgres({ url, connections: 1, withinMs: migrationTimeoutMs });
+      const migrationDb = openPostgres({ url, connections: 1, withinMs: migrationTimeoutMs, connectWithinMs });
       try {
         await migrate(migrationDb, { now });
       } finally {

@@ -71,7 +71,7 @@ export async function storageSettings(
 export async function buildApp(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
-  overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'take' | 'writingThread'> = {},
+  overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'take' | 'writingThread' | 'withinMs'> = {},
 ): Promise<TestApp> {
   const directory = temporaryDirectory(t);
   const clock = createTestClock();
@@ -89,6 +89,8 @@ export async function buildApp(
     wait: async (ms) => clock.advance(ms),
     take: createMemoryLimiter({ now: clock }).take,
     log: createLog({ level: 'silent' }),
+    // A machine that others keep busy too may take longer for a call than a server may.
+    withinMs: 60_000,
     ...overrides,
   });
   const app = createApp(runtime);

@@ -23,7 +23,7 @@ const authUrl = 'http://localhost:8080';
 const from = (address: string) => ({ address, userAgent: '' });
 
 async function setup(t: TestContext) {
-  const db = openPostgres({ url: await freshDatabase(t) });
+  const db = openPostgres({ url: await freshDatabase(t), withinMs: 60_000 });
   t.after(() => db.close());
   await migrate(db);
   const clock = systemClock;

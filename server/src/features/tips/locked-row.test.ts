@@ -7,7 +7,7 @@ import { lockCreatorRow } from '../../../test/locked-row.ts';
 test('security 40: a creator’s row that is locked holds up that creator’s tips, and nobody else’s', {
   skip: !onNodes,
 }, async (t) => {
-  const { http, runtime, clock, env } = await buildApp(t);
+  const { http, runtime, clock, env } = await buildApp(t, {}, { withinMs: 4_500 });
   const locked = await makePair(runtime);
   const others = await Promise.all(Array.from({ length: 12 }, () => makePair(runtime)));
   const post = ({ headers }: Pair) =>

@@ -36,9 +36,9 @@ export interface PostgresOptions {
    * Migrations need longer and use a separate pool.
    */
   withinMs?: number | undefined;
+  /** The timeout of the wait for a connection. */
+  connectWithinMs?: number;
 }
-
-const maxConnectMs = 3_600;
 
 /**
  * The most concurrent groups of reads, and of writes. With the half that ungrouped work may take this is more than the
@@ -51,13 +51,18 @@ const groupLockMs = 25;
 /** How long a transaction, or a statement alone, waits for a lock before it lets others have its connection. */
 const ungroupedLockMs = 500;
 
-export function openPostgres({ url, connections = 10, withinMs = 4_500 }: PostgresOptions): Database {
+export function openPostgres({
+  url,
+  connections = 10,
+  withinMs = 4_500,
+  connectWithinMs = withinMs * 0.8,
+}: PostgresOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'namjai',
     max: connections,
     // Includes the wait for a free connection, so under load a timeout does not mean that the server is away.
-    connectionTimeoutMillis: Math.min(withinMs * 0.8, maxConnectMs),
+    connectionTimeoutMillis: connectWithinMs,
     // Timeouts of the server, in case this process is suspended inside a transaction: it must not hold its locks.
     statement_timeout: withinMs,
     idle_in_transaction_session_timeout: withinMs / 2,
