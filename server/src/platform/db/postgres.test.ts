@@ -183,14 +183,18 @@ describe('PostgreSQL', () => {
     await other.query('BEGIN');
     await other.query("SELECT n FROM heads WHERE id = 'crt_1' FOR UPDATE");
     const many = Promise.all(numbers(50).map(() => advance('crt_1')));
-    const waiting = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-    let most = 0;
+    const countWaiting = async (): Promise<number> => {
+      await other.query('SELECT pg_stat_clear_snapshot()');
+      const waiting = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
+      return (await other.query(waiting)).rows.length;
+    };
+    await until('two of them wait', async () => (await countWaiting()) >= 2);
+    let most = 2;
     for (const _ of numbers(20)) {
       await advance('crt_2');
       // Also the owner's own reads go on.
       assert.equal((await db.all('SELECT n FROM heads WHERE id = $1', ['crt_1'])).length, 1);
-      await other.query('SELECT pg_stat_clear_snapshot()');
-      most = Math.max(most, (await other.query(waiting)).rows.length);
+      most = Math.max(most, await countWaiting());
     }
     assert.equal(most, 2);
     await other.query('ROLLBACK');
