@@ -62,13 +62,13 @@ export function settingFields(typed: Typed, wrong: Wrong, t: T): Html {
   const shared = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
   return html`
 <div class="columns">
-  !${field({ ...shared('minimum'), label: t('minimum'), hint: t('minimumHint'), inputmode: 'decimal', maxlength: 10 })}
+  !${field({ ...shared('minimum'), label: t('minimum'), hint: t('minimumHint'), inputmode: 'decimal', maxlength: 14 })}
   !${field({ ...shared('age'), label: t('age'), hint: t('ageHint'), inputmode: 'numeric', maxlength: 5 })}
   !${field({ ...shared('volume'), label: t('volume'), inputmode: 'numeric', maxlength: 3 })}
 </div>
 !${checkbox({ name: 'voice', label: t('voice'), hint: t('voiceHint'), checked: typed.voice !== '' })}
 <div class="columns">
-  !${field({ ...shared('voice_from'), label: t('voiceFrom'), inputmode: 'decimal', maxlength: 10 })}
+  !${field({ ...shared('voice_from'), label: t('voiceFrom'), inputmode: 'decimal', maxlength: 14 })}
   !${field({ ...shared('voice_length'), label: t('voiceLength'), inputmode: 'numeric', maxlength: 3 })}
 </div>`;
 }

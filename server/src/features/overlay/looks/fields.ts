@@ -39,7 +39,7 @@ export function variationFields({ t, edited, typed, wrong }: FieldsView): Html {
 !${group(
     t('words'),
     html`
-!${edited.fromMinor === 0 ? '' : field({ ...shared('from'), label: t('from'), inputmode: 'decimal', maxlength: 10 })}
+!${edited.fromMinor === 0 ? '' : field({ ...shared('from'), label: t('from'), inputmode: 'decimal', maxlength: 14 })}
 !${field({ ...shared('template'), label: t('template'), hint: t('templateHint', { name: '{name}', amount: '{amount}' }), maxlength: 200 })}`,
   )}
 !${group(

@@ -66,7 +66,7 @@ function previewCard({ t, looks, settings, edited }: LooksView): Html {
 <noscript>!${notice('info', t('noScript'))}</noscript>
 <div class="studio" id="studio" data-ground="game"!${data}><iframe id="overlay-preview" title="${t('preview')}" src="/dashboard/overlay/preview" tabindex="-1"></iframe></div>
 <form class="sample" id="sample">
-  !${field({ name: 'sample_amount', label: t('sampleAmount'), value: String(sample), inputmode: 'decimal', maxlength: 10 })}
+  !${field({ name: 'sample_amount', label: t('sampleAmount'), value: String(sample), inputmode: 'decimal', maxlength: 14 })}
   !${select({ name: 'ground', label: t('ground'), options: grounds.map((each) => [each, t(groundWords[each])]) })}
   !${field({ name: 'sample_name', label: t('sampleName'), value: 'น้ำใจ', maxlength: 40 })}
   !${field({ name: 'sample_message', label: t('sampleMessage'), value: 'Great stream! สู้ ๆ นะ', maxlength: 255 })}
@@ -88,7 +88,7 @@ function listCard({ t, csrf, looks, edited }: LooksView): Html {
       ? form({
           action: `${home}/add`,
           csrf,
-          body: html`<div class="inline-form">!${field({ name: 'amount', label: t('addFrom'), inputmode: 'decimal', maxlength: 10 })}!${button(t('add'), { kind: 'plain' })}</div>`,
+          body: html`<div class="inline-form">!${field({ name: 'amount', label: t('addFrom'), inputmode: 'decimal', maxlength: 14 })}!${button(t('add'), { kind: 'plain' })}</div>`,
         })
       : '';
   return card({
