@@ -167,6 +167,31 @@ test('a tip whose message was sent again, in vain, before it was voided is follo
   assert.deepEqual(received().discord, ['สมชาย · ฿150.50', 'Tip voided · ยกเลิกทิปแล้ว']);
 });
 
+test('a retry that is asked for while Discord asks for a pause waits for its end', async (t) => {
+  const { worker, connections, creatorId, tip, discord, clock, onDiscord } = await buildConnections(t);
+  discord.next.push('broken');
+  await tip();
+  await worker.pass();
+  clock.advance(10_000);
+  const { answer } = discord;
+  const asked = Promise.withResolvers<() => void>();
+  discord.answer = (...request) => asked.resolve(() => answer(...request));
+  discord.next.push('rate_limited');
+  const sending = worker.pass();
+  const letGo = await asked.promise;
+  const [delivery] = (await connections.deliveries(creatorId, onDiscord.id)).deliveries;
+  await connections.retry(creatorId, onDiscord.id, delivery?.id ?? '');
+  discord.answer = answer;
+  letGo();
+  await sending;
+  const [paused] = (await connections.deliveries(creatorId, onDiscord.id)).deliveries;
+  assert.equal(paused?.status, 'pending');
+  assert.ok(Date.parse(paused?.next_attempt_at ?? '') > clock(), 'not before its end');
+  clock.advance(2_000);
+  await worker.pass();
+  assert.equal((await connections.deliveries(creatorId, onDiscord.id)).deliveries[0]?.status, 'succeeded');
+});
+
 test('test alerts are sent as such, as screened, and not if they would be held; replays and outcomes are not sent', async (t) => {
   const { worker, runtime, creatorId, tip, hold, received, discord } = await buildConnections(t);
   const { overlays, alerts } = runtime;

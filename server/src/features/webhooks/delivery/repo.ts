@@ -170,14 +170,19 @@ export interface Settlement {
   readonly leasedTries: number;
 }
 
-/** A retry was asked for while the attempt was under way, which did not succeed: the delivery is due again at once. */
+/**
+ * A retry was asked for while the attempt was under way, and it did not succeed: the schedule begins anew. The delivery is
+ * due at once, unless the attempt does not count: the receiver asked for a pause, or nothing was sent. During the first
+ * attempt a retry changes nothing.
+ */
 const restarted = `d.tries < CAST(s.value ->> 7 AS BIGINT) AND s.value ->> 3 <> 'succeeded'`;
+const counts = 'CAST(s.value ->> 5 AS BIGINT) > CAST(s.value ->> 7 AS BIGINT)';
 
 const settleSql = (list: string): string =>
   `UPDATE webhook_deliveries AS d SET attempts = s.value ->> 4, lease = NULL,
      status = CASE WHEN ${restarted} THEN 'pending' ELSE s.value ->> 3 END,
      tries = CASE WHEN ${restarted} THEN 0 ELSE CAST(s.value ->> 5 AS BIGINT) END,
-     due_at = CASE WHEN ${restarted} THEN CAST($2 AS BIGINT) ELSE CAST(s.value ->> 6 AS BIGINT) END
+     due_at = CASE WHEN ${restarted} AND ${counts} THEN CAST($2 AS BIGINT) ELSE CAST(s.value ->> 6 AS BIGINT) END
    FROM ${list} AS s
    WHERE d.endpoint_id = s.value ->> 0 AND d.id = s.value ->> 1 AND d.lease = s.value ->> 2 AND d.status = 'pending'
    RETURNING id, endpoint_id, status`;

@@ -138,7 +138,10 @@ const maySendAgain = `
   AND NOT EXISTS (SELECT 1 FROM tips t
     WHERE t.creator_id = webhook_deliveries.creator_id AND t.id = webhook_deliveries.tip_id AND t.voided_at IS NOT NULL)`;
 
-/** Makes a delivery due now or, while an attempt is under way, as soon as that fails. Returns whether it may be sent again. */
+/**
+ * Makes a delivery due now or, while an attempt is under way, as soon as that fails (after a first attempt, when the
+ * schedule says). Returns whether it may be sent again.
+ */
 async function retryDelivery(tx: Tx, endpointId: string, id: string, now: number): Promise<boolean> {
   const retried = await tx.run(
     `UPDATE webhook_deliveries SET status = 'pending', tries = 0,
