@@ -49,7 +49,8 @@ export const aboutDisabled = ({ id, disabled_reason, client_id, creator_id }: Di
 function skipPending(tx: Tx, endpointId: string, now: number): Promise<number> {
   return tx.run(
     `UPDATE webhook_deliveries SET status = 'skipped', lease = NULL, due_at = NULL
-     WHERE endpoint_id = $1 AND EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND enabled = 0) AND id IN
+     WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2)
+       AND EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND enabled = 0) AND id IN
        (SELECT id FROM webhook_deliveries
         WHERE endpoint_id = $1 AND status = 'pending' AND (lease IS NULL OR due_at <= $2) ORDER BY due_at LIMIT $3)`,
     [endpointId, now, endedAtOnce],
