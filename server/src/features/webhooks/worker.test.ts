@@ -22,7 +22,7 @@ async function nodes(t: { after(fn: () => Promise<void>): void }, count: number)
   const made = [];
   for (let i = 0; i < count; i++) {
     const clock = createTestClock();
-    const runtime = await createRuntime(config, { clock, log: createLog({ level: 'silent' }) });
+    const runtime = await createRuntime(config, { clock, log: createLog({ level: 'silent' }), withinMs: 60_000 });
     const worker = createWebhookWorker(runtime);
     t.after(async () => {
       await worker.stop();
