@@ -2,7 +2,7 @@
  * Runs the tests: `node scripts/test.ts embedded|nodes [file…]`.
  *
  * `embedded` is the shape with SQLite, and runs everything. `nodes` runs the features' tests on the program's other
- * shape: one PostgreSQL and one Redis serve them all. Files that mostly wait come first and eight run at once, so that
+ * shape: one PostgreSQL and one Redis serve them all. Files that mostly wait come first and four run at once, so that
  * two cores stay busy to the end. A file is a process, or shares one with others (test-groups.ts); a cache of compiled
  * modules halves the time of its start.
  */
@@ -98,7 +98,7 @@ function mayRaisePriority(): boolean {
 
 async function runTogether(files: string[]): Promise<void> {
   if (files.length === 0) return;
-  const events = run({ files, concurrency: 8, execArgv: [`--test-timeout=${longestTestMs}`] });
+  const events = run({ files, concurrency: 4, execArgv: [`--test-timeout=${longestTestMs}`] });
   events.on('test:fail', ({ todo }) => {
     if (todo === undefined || todo === false) process.exitCode = 1;
   });
