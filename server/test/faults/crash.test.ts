@@ -27,7 +27,9 @@ test('10,000 tips at 64 connections: totals equal the sums, no gap, nothing miss
   for (const { id } of recorded) assert.ok(ids.has(id));
 });
 
-test(`kill -9 in mid-load, ${kills} rounds: what was answered 201 is there, once`, async (t) => {
+test(`kill -9 in mid-load, ${kills} rounds: what was answered 201 is there, once`, {
+  timeout: 1_200_000 + kills * 12_000,
+}, async (t) => {
   const env = settings(temporaryDirectory(t));
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 20, 20));
   const answered = new Set<string>();
