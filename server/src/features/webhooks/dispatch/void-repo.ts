@@ -5,7 +5,10 @@ const ofTip = 'SELECT status, lease, attempts FROM webhook_deliveries WHERE endp
 /** Locked, so that none is leased between this read and the update: it would be sent, and no void would follow. */
 const deliveriesOfTip: Sql = { sqlite: ofTip, postgres: `${ofTip} ORDER BY id FOR UPDATE` };
 
-/** Cancels the deliveries of a voided tip that wait. Returns whether the connection has been sent the tip, or is just being sent it. */
+/**
+ * Cancels the deliveries of a voided tip that wait. Returns whether the connection has been sent the tip, or is just being
+ * sent it.
+ */
 export async function cancelTip(tx: Tx, endpointId: string, tipId: string): Promise<boolean> {
   const deliveries = await tx.all<{ status: string; lease: string | null; attempts: string }>(deliveriesOfTip, [
     endpointId,
@@ -17,7 +20,9 @@ export async function cancelTip(tx: Tx, endpointId: string, tipId: string): Prom
        WHERE endpoint_id = $1 AND tip_id = $2 AND status = 'pending'`,
       [endpointId, tipId],
     );
-  return deliveries.some(({ lease, attempts }) => lease !== null || hasSucceeded(attempts));
+  return deliveries.some(
+    ({ status, lease, attempts }) => status === 'succeeded' || lease !== null || hasSucceeded(attempts),
+  );
 }
 
 /** Also if the delivery was sent again since, and failed: its attempts tell. */
