@@ -9,7 +9,7 @@ interface Scheduling {
 /** Threads that an answer does not wait for in turn: the pool takes several pieces of work at once. */
 const onTheSide = new Set(['libuv-worker', 'V8Worker']);
 
-/** On a processor, of the event loop and the threads that it starts, such as the writing thread. Only Linux tells; elsewhere 0. */
+/** Processor time of the event loop and its threads, such as the writing thread. Only Linux tells; elsewhere 0. */
 export const processorMs = (pid: number): number =>
   threadsOf(pid).reduce((sum, thread) => sum + schedulingOfThread(thread).ranMs, 0);
 

@@ -39,7 +39,10 @@ const home = '/dashboard/live';
 const maxControls = 40;
 /** What all moderators of one creator may ask for. */
 const requestLimit = { limit: 1200, windowMs: 60_000 };
-/** Loads of the page: one count for all moderators of a creator, another for the creator. An open control loads it up to 170 times. */
+/**
+ * Loads of the page: one count for all moderators of a creator, another for the creator. An open control loads it up to
+ * 170 times.
+ */
 const pageLimit = { limit: 600, windowMs: 60_000 };
 
 /** How many held tips the address asks for. */

@@ -83,7 +83,10 @@ export function createRehearsalWorker(parts: RehearsalWorkerParts) {
       await Promise.all(playing);
     },
 
-    /** Ends what this node plays. A failure is logged, and no shutdown fails with it: their leases end the rehearsals. */
+    /**
+     * Ends the rehearsals that this node plays. If that fails, it is logged and their leases end them: a shutdown does not
+     * fail with it.
+     */
     async stop(): Promise<void> {
       stopping.abort();
       for (const stop of stops.splice(0)) stop();

@@ -5,8 +5,8 @@
  * - The signing key is loaded before a code or token is consumed. The access token is signed after the commit, where the
  *   write ran (`issuing`): on SQLite that is the writing thread, which is less busy than the event loop.
  * - Load, checks and consume are one write. On PostgreSQL others may still commit between them, so only the conditional
- *   update decides between concurrent requests. The new refresh token commits with it. If the update changes nothing, the same write handles
- *   reuse: it ends the family, although the answer is an error.
+ *   update decides between concurrent requests. The new refresh token commits with it. If the update changes nothing, the
+ *   same write handles reuse: it ends the family, although the answer is an error.
  * - A failed check does not consume the code or token: the caller has the app's secret, and the app's mistake should not
  *   cost the creator a second consent.
  * - A grant or family that ends meanwhile still takes effect: the issued tokens work only while both live.
