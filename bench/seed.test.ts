@@ -68,7 +68,7 @@ test('a seeding that is broken off leaves nothing behind and says what to do', a
     if (!printed.includes('tips') && String(chunk).includes('tips')) child.kill('SIGINT');
     printed += chunk;
   });
-  const [code] = await once(child, 'exit');
+  const [code] = await once(child, 'close');
   assert.equal(code, 1);
   assert.match(printed, /0 % \(50000 of 1000000000 tips\), \d+\/s, .* left/);
   assert.match(printed, /Broken off; nothing was left behind/);
