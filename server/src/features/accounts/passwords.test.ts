@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import * as argon2 from '@node-rs/argon2';
@@ -38,15 +42,32 @@ for (const [path, form] of Object.entries(forms))
     // All of them have asked by the time the first hash is made.
     await Promise.race(attack);
     const { headers } = await makePair(app.runtime, { creator: pair, app: pair });
-    const before = hashed(statuses);
-    const me = await app.http.inject({ url: '/v1/me', headers });
-    assert.equal(me.statusCode, 200);
-    const meanwhile = hashed(statuses) - before;
-    assert.ok(meanwhile <= 8, `${meanwhile} hashes were made before the token was verified`);
+    const release = holdThreadPool(app.directory);
+    try {
+      let status: number | undefined;
+      const me = app.http.inject({ url: '/v1/me', headers }).then(({ statusCode }) => (status = statusCode));
+      await until('the token is verified although no hash is made', () => status);
+      assert.equal(await me, 200);
+    } finally {
+      await release();
+    }
     await Promise.all(attack);
     assert.deepEqual([...new Set(statuses)].sort(), path === '/signup' ? [303, 429] : [401, 429]);
     assert.ok(hashed(statuses) >= 20 && hashed(statuses) < 150, `${hashed(statuses)} of 300 were let through`);
   });
+
+/** Takes all threads that make hashes, until the function it returns is called: each opens a pipe that nobody writes to. */
+function holdThreadPool(directory: string): () => Promise<void> {
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  const readers = Array.from({ length: threads }, () => open(pipe, 'r'));
+  return async () => {
+    const writer = openSync(pipe, 'r+');
+    for (const reader of await Promise.all(readers)) await reader.close();
+    closeSync(writer);
+  };
+}
 
 const hashed = (statuses: readonly number[]): number => statuses.filter((status) => status !== 429).length;
 
@@ -80,11 +101,14 @@ test('security 37: an owner signs in while fifty addresses guess passwords as fa
   const attack = Array.from({ length: 200 }, async (_, n) => {
     for (let round = 0; attacking && round < 25; round++) statuses.push((await post(n + 200 * round)).statusCode);
   });
-  await until('the queue of hashes is full', () => statuses.includes(429));
-  const answer = await owner.post('/login', { username: 'mali', password });
-  attacking = false;
-  await Promise.all(attack);
-  assert.equal(answer.statusCode, 303);
+  try {
+    await until('the queue of hashes is full', () => statuses.includes(429));
+    const answer = await owner.post('/login', { username: 'mali', password });
+    assert.equal(answer.statusCode, 303);
+  } finally {
+    attacking = false;
+    await Promise.all(attack);
+  }
 });
 
 test('security 37: before an address’s turn at most one hash of each other address is begun', async () => {
@@ -112,14 +136,16 @@ test('security 37: before an address’s turn at most one hash of each other add
       await nextIteration();
     }
   });
-  await until('the queue of hashes is full', () => refused > 0 && verified > 0);
-  const before = begun.length;
-  const right = await passwords.verify('198.51.100.7', known, 'correct horse battery');
-  attacking = false;
-  await Promise.all(attack);
-  assert.ok(right);
-  const ahead = begun.indexOf('correct horse battery') - before;
-  assert.ok(ahead <= others, `${ahead} guesses were begun before the owner's password`);
+  try {
+    await until('the queue of hashes is full', () => refused > 0 && verified > 0);
+    const before = begun.length;
+    assert.ok(await passwords.verify('198.51.100.7', known, 'correct horse battery'));
+    const ahead = begun.indexOf('correct horse battery') - before;
+    assert.ok(ahead <= others, `${ahead} guesses were begun before the owner's password`);
+  } finally {
+    attacking = false;
+    await Promise.all(attack);
+  }
 });
 
 test('security 37: who is refused hears of it half a second later or more, not all at once', async () => {
