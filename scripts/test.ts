@@ -2,9 +2,9 @@
  * Runs the tests: `node scripts/test.ts embedded|nodes [file…]`.
  *
  * `embedded` is the shape with SQLite, and runs everything. `nodes` runs the features' tests on the program's other
- * shape: one PostgreSQL and one Redis serve them all. Files that mostly wait come first and four run at once, so that
- * two cores stay busy to the end. A file is a process, or shares one with others (test-groups.ts); a cache of compiled
- * modules halves the time of its start.
+ * shape: each test has a database of its own in one PostgreSQL, each process a Redis of its own. Files that mostly wait
+ * come first and four run at once, so that two cores stay busy to the end. A file is a process, or shares one with others
+ * (test-groups.ts); a cache of compiled modules halves the time of its start.
  */
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
@@ -13,7 +13,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { makeMigrated } from '../server/test/migrated.ts';
 import { startPostgres } from '../server/test/postgres.ts';
-import { openTestRedis, skipWithoutRedis } from '../server/test/redis.ts';
+import { skipWithoutRedis } from '../server/test/redis.ts';
 import { recordingOf } from './statements.ts';
 import { groupFiles } from './test-groups.ts';
 
@@ -57,12 +57,9 @@ else if (skipWithoutRedis) console.log(`ℹ tests on PostgreSQL and Redis skippe
 else {
   const outside = process.env.DATABASE_URL;
   const postgres = outside?.startsWith('postgres') ? undefined : await startPostgres();
-  const redis = await openTestRedis();
   process.env.TEST_SHAPE = 'nodes';
   if (postgres) process.env.DATABASE_URL = postgres.url('postgres');
-  process.env.REDIS_URL = redis.url;
   await runFiles(shape);
-  await redis.stop();
   await postgres?.end();
 }
 
