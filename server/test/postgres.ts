@@ -87,6 +87,20 @@ export async function prepareAll(url: string, statements: readonly string[]): Pr
   return errors;
 }
 
+/**
+ * The sessions of this client's database that wait for another. The other databases of the server belong to tests that
+ * run at the same time.
+ */
+export async function waitingSessions(client: pg.Client): Promise<number[]> {
+  // Within a transaction the view shows those that were connected when it was first read.
+  await client.query('SELECT pg_stat_clear_snapshot()');
+  const { rows } = await client.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity
+     WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
 /** Switches deadlock detection off, so that a deadlock lasts until its timeout and a test notices it. */
 export function neverEndDeadlocks(url: string): Promise<void> {
   return administer(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`);

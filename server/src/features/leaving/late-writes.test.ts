@@ -6,6 +6,7 @@ import { until } from '../../../../sdk/test/until.ts';
 import { buildApp, onNodes, type TestApp } from '../../../test/build-app.ts';
 import { makeApp, makeCreator } from '../../../test/factories.ts';
 import { connect, parties, refresh } from '../../../test/oauth.ts';
+import { waitingSessions } from '../../../test/postgres.ts';
 import { rowsWith } from '../../../test/rows-with.ts';
 import { execute } from '../../../test/sql.ts';
 import { OwnerGone } from '../../platform/db/database.ts';
@@ -74,14 +75,10 @@ test('security 53: a refresh that is under way while an account is deleted leave
       AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
     CREATE TRIGGER waits BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION wait_for_the_test();
     SELECT pg_advisory_lock(1)`);
-  const waiting = async () => {
-    const sql = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-    return (await other.query(sql)).rows.length;
-  };
   const refreshed = refresh(app.http, client, refresh_token);
-  await until('the refresh waits', async () => (await waiting()) === 1);
+  await until('the refresh waits', async () => (await waitingSessions(other)).length === 1);
   const deleted = leaving.deleteNow(creator.creatorId);
-  await until('the deletion waits for it', async () => (await waiting()) === 2);
+  await until('the deletion waits for it', async () => (await waitingSessions(other)).length === 2);
   await other.query('SELECT pg_advisory_unlock(1)');
   assert.equal((await refreshed).statusCode, 200);
   await deleted;

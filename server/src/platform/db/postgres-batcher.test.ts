@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { until } from '../../../../sdk/test/until.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
+import { freshDatabase, waitingSessions } from '../../../test/postgres.ts';
 import { execute, writeOne } from '../../../test/sql.ts';
 import { StorageUnavailable } from './database.ts';
 import { openPostgres } from './postgres.ts';
@@ -36,15 +36,11 @@ async function open(t: TestContext, owners: number, withinMs = 30_000) {
       )
     )?.n;
   /** Resolves when somebody waits for the other session, with who. */
-  function untilWaiting(): Promise<number[]> {
-    const waiting = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-    return until('somebody waits', async () => {
-      // Within a transaction the view shows those that were connected when it was first read.
-      await other.query('SELECT pg_stat_clear_snapshot()');
-      const { rows } = await other.query<{ pid: number }>(waiting);
-      return rows.length > 0 && rows.map(({ pid }) => pid);
+  const untilWaiting = (): Promise<number[]> =>
+    until('somebody waits', async () => {
+      const waiting = await waitingSessions(other);
+      return waiting.length > 0 && waiting;
     });
-  }
   return { db, other, advance, untilWaiting };
 }
 
@@ -187,7 +183,8 @@ describe('groups of statements', () => {
     // Those of the owner run in order, so this one is behind all of them.
     assert.equal(await advance(0), 12, 'none of them was recorded');
     assert.equal(await advance(1), 24);
-    const young = "SELECT pid FROM pg_stat_activity WHERE application_name = 'namjai' AND backend_start > $1";
+    const young = `SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'namjai' AND backend_start > $1`;
     const later = new Date(Number(rows[0]?.now) + 3_000);
     assert.deepEqual((await other.query(young, [later])).rows, [], 'no connection was broken and opened again');
     assert.equal((await db.get<{ n: number }>('SELECT n FROM heads WHERE id = 0'))?.n, 12);

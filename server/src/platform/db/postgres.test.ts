@@ -6,7 +6,7 @@ import pg from 'pg';
 import { until } from '../../../../sdk/test/until.ts';
 import { databaseConformance } from '../../../test/conformance/database.ts';
 import { checkMigrations } from '../../../test/conformance/migrations.ts';
-import { freshDatabase, neverEndDeadlocks } from '../../../test/postgres.ts';
+import { freshDatabase, neverEndDeadlocks, waitingSessions } from '../../../test/postgres.ts';
 import { execute, inThisThread, writeOne } from '../../../test/sql.ts';
 import { type Database, StorageUnavailable } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -183,11 +183,7 @@ describe('PostgreSQL', () => {
     await other.query('BEGIN');
     await other.query("SELECT n FROM heads WHERE id = 'crt_1' FOR UPDATE");
     const many = Promise.all(numbers(50).map(() => advance('crt_1')));
-    const countWaiting = async (): Promise<number> => {
-      await other.query('SELECT pg_stat_clear_snapshot()');
-      const waiting = 'SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
-      return (await other.query(waiting)).rows.length;
-    };
+    const countWaiting = async (): Promise<number> => (await waitingSessions(other)).length;
     await until('two of them wait', async () => (await countWaiting()) >= 2);
     let most = 2;
     for (const _ of numbers(20)) {
