@@ -69,7 +69,7 @@ export async function storageSettings(
 
 /** The whole server on a new database, with a test clock. Cleans up after the test. */
 export async function buildApp(
-  t: Pick<TestContext, 'after'>,
+  t: Pick<TestContext, 'after'> & Partial<Pick<TestContext, 'mock'>>,
   env: Record<string, string> = {},
   overrides: Pick<RuntimeOptions, 'outgoing' | 'log' | 'take' | 'writingThread' | 'withinMs'> = {},
 ): Promise<TestApp> {
@@ -78,6 +78,8 @@ export async function buildApp(
   // The app closes before its database is dropped: PostgreSQL waits 0.1 s for connections that it has to cut.
   const ownEndings: (() => Promise<void> | void)[] = [];
   t.after(async () => {
+    // A mocked function does not clear the intervals that began before it was mocked: they would outlive the app.
+    t.mock?.timers.reset();
     for (const end of ownEndings) await end();
   });
   const lastFirst = { after: (end: () => Promise<void> | void) => void ownEndings.unshift(end) };
