@@ -78,7 +78,7 @@ export async function buildApp(
   // The app closes before its database is dropped: PostgreSQL waits 0.1 s for connections that it has to cut.
   const ownEndings: (() => Promise<void> | void)[] = [];
   t.after(async () => {
-    // A mocked function does not clear the intervals that began before it was mocked: they would outlive the app.
+    // A mocked clearInterval does not end the intervals that began before the mock: they would outlive the app.
     t.mock?.timers.reset();
     for (const end of ownEndings) await end();
   });
