@@ -115,7 +115,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
   'dashboard/repo.ts': { addSteps: none },
   'demo/repo.ts': { insertDemoRecord: none, removeDemo: 'demo.removed' },
   'erasure/repo.ts': { eraseTipTexts: none, insertErasure: none, advance: none, finish: none },
-  'events/clock-repo.ts': { moveBack: none, repairHead: none },
+  'events/clock-repo.ts': { moveBack: none, repairHead: none, moveWaiting: none, moveFew: none },
   'events/repo.ts': { appendAlone: none, deleteEventsBefore: none, recountMonths: none, setCountedTimeZone: none },
   'leaving/delete-rows-repo.ts': {
     deleteRows: none,

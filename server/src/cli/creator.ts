@@ -94,8 +94,7 @@ function addRepairClock(group: Command, { env, print }: Context): void {
     .action((username: string) =>
       withRuntime(env, async ({ accounts, events }) => {
         const { id } = await accounts.byUsername(username);
-        const head = await events.head(id);
-        const aheadMs = head ? await events.repairClock(id, head) : 0;
+        const aheadMs = await events.repairClock(id);
         print(
           { id, username, seconds_ahead: Math.round(aheadMs / 1000) },
           aheadMs === 0

@@ -1,10 +1,12 @@
 /**
  * Clocks that are wrong, and what they left behind. A node whose clock jumped ahead records in the future; time never
- * runs backwards along a creator's history, so everything that follows stands there too until it is repaired.
+ * runs backwards along a creator's history, so everything that follows stands there too until it is repaired. A repair
+ * may run beside the server, so its writes are short however long the history is: each moves a batch, and what takes
+ * long to sum is read before.
  */
-import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
-import { recountGoals } from './goals-repo.ts';
-import { type CreatorMonth, recountMonths } from './repo.ts';
+import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
+import { lockHead } from './goals-repo.ts';
+import type { CreatorMonth } from './repo.ts';
 
 /** The time of the database's own clock; `null` where it has none: SQLite asks this machine. */
 export async function databaseTime(db: Reader): Promise<number | null> {
@@ -30,68 +32,155 @@ export async function creatorsBeyond(db: Reader, instant: number, limit: number)
   return rows.map(({ username }) => username);
 }
 
-/**
- * Moves up to `limit` of a creator's events of the future, and their tips, back to `now`, the oldest first: along the
- * sequence time never decreases, whenever it is read. Sequences and the stored bytes of events stay as they are.
- */
-async function moveBack(tx: Tx, creatorId: string, after: number, now: number, limit: number): Promise<number | null> {
-  const row = await tx.get<{ last: number | null }>(
-    `SELECT MAX(sequence) AS last FROM
-       (SELECT sequence FROM events WHERE creator_id = $1 AND sequence > $2 AND created_at > $3
+/** Events from one sequence to another, and the time of the last. */
+interface Batch {
+  readonly first: number;
+  readonly last: number;
+  readonly lastAt: number;
+}
+
+/** The next of a creator's events of the future, the oldest first, at most `limit` of them. */
+export async function nextBatch(
+  db: Reader,
+  creatorId: string,
+  after: number,
+  now: number,
+  limit: number,
+): Promise<(Batch & { readonly isFull: boolean }) | undefined> {
+  const row = await db.get<{ count: number; first: number | null; last: number | null; last_at: number | null }>(
+    `SELECT COUNT(*) AS count, MIN(sequence) AS first, MAX(sequence) AS last, MAX(created_at) AS last_at FROM
+       (SELECT sequence, created_at FROM events WHERE creator_id = $1 AND sequence > $2 AND created_at > $3
         ORDER BY sequence LIMIT $4) AS next`,
     [creatorId, after, now, limit],
   );
-  const last = row?.last ?? null;
-  if (last !== null) await moveUntil(tx, creatorId, last, now);
-  return last;
+  if (row?.first == null || row.last === null || row.last_at === null) return undefined;
+  return { first: row.first, last: row.last, lastAt: row.last_at, isFull: row.count === limit };
 }
 
-async function moveUntil(tx: Tx, creatorId: string, last: number, now: number): Promise<void> {
-  for (const table of ['tips', 'events'])
-    await tx.run(`UPDATE ${table} SET created_at = $3 WHERE creator_id = $1 AND sequence <= $2 AND created_at > $3`, [
-      creatorId,
-      last,
-      now,
-    ]);
+/**
+ * Moves events of the future, and their tips, back to `now`, with what goals have raised. Along the sequence time never
+ * decreases, whenever it is read. Sequences and the stored bytes of events stay as they are.
+ */
+async function moveBack(tx: Tx, creatorId: string, batch: Batch, now: number): Promise<void> {
+  await lockHead(tx, creatorId);
+  await moveLocked(tx, creatorId, batch, now);
+}
+
+async function moveLocked(tx: Tx, creatorId: string, { first, last, lastAt }: Batch, now: number): Promise<void> {
+  const batch = [creatorId, last, now, lastAt];
+  await tx.run(moveGoalsSql, batch);
+  await tx.run(`UPDATE tips SET created_at = $3 WHERE ${inBatch}`, batch);
+  await tx.run(`UPDATE events SET created_at = $3 WHERE ${inBatch} AND sequence >= $5`, [...batch, first]);
+}
+
+/** By time first: tips have no index by sequence. */
+const inBatch = 'creator_id = $1 AND created_at > $3 AND created_at <= $4 AND sequence <= $2';
+
+/** 1 if the goal counts a tip of this instant, else 0. */
+const counts = (instant: string): string =>
+  `CASE WHEN goals.starts_at <= ${instant} AND (goals.ends_at IS NULL OR goals.ends_at > ${instant}) THEN 1 ELSE 0 END`;
+
+const moveGoalsSql = `
+UPDATE goals SET raised_minor = raised_minor +
+  (SELECT COALESCE(SUM(amount_minor * (${counts('CAST($3 AS BIGINT)')} - ${counts('created_at')})), 0)
+   FROM tips WHERE ${inBatch} AND voided_at IS NULL)
+WHERE creator_id = $1`;
+
+/** The sum of a month's tips up to now, of those before sequence `first`, when the head had counted so many voids. */
+interface MonthSum {
+  readonly first: number;
+  readonly voids: number;
+  readonly totalMinor: number;
+  readonly count: number;
+}
+
+export async function sumMonth(
+  db: Reader,
+  { creatorId, startsAt }: CreatorMonth,
+  now: number,
+  { first, voids }: Pick<MonthSum, 'first' | 'voids'>,
+): Promise<MonthSum> {
+  const row = await db.get<{ total: number; count: number }>(
+    `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS total, COUNT(*) AS count FROM tips
+     WHERE creator_id = $1 AND created_at >= $2 AND created_at <= $3 AND sequence < $4 AND voided_at IS NULL`,
+    [creatorId, startsAt, now, first],
+  );
+  return { first, voids, totalMinor: row?.total ?? 0, count: row?.count ?? 0 };
+}
+
+/**
+ * Moves the head, and what is left of the future, from sequence `first` of the sum on. Returns how far the head was
+ * ahead, 0 if it was not, and nothing if a void has changed the sum since it was read. Lists of supporters begin anew at
+ * their next read: no list has this time zone.
+ */
+async function repairHead(tx: Tx, month: CreatorMonth, sum: MonthSum, now: number): Promise<number | undefined> {
+  const { creatorId, key } = month;
+  const head = await lockHead(tx, creatorId);
+  if (head.last_at <= now) return 0;
+  if (head.void_count !== sum.voids) return undefined;
+  const rest = { first: sum.first, last: Number.MAX_SAFE_INTEGER, lastAt: Number.MAX_SAFE_INTEGER };
+  await moveLocked(tx, creatorId, rest, now);
+  const moved = 'tips.creator_id = $1 AND created_at = $2 AND tips.sequence >= $4 AND voided_at IS NULL';
+  await tx.run(
+    `UPDATE creator_heads SET last_at = $2, month = $3,
+       month_total_minor = $5 + (SELECT COALESCE(SUM(amount_minor), 0) FROM tips WHERE ${moved}),
+       month_tip_count = $6 + (SELECT COUNT(*) FROM tips WHERE ${moved})
+     WHERE creator_id = $1`,
+    [creatorId, now, key, sum.first, sum.totalMinor, sum.count],
+  );
+  await tx.run(`UPDATE supporter_lists SET time_zone = '' WHERE creator_id = $1`, [creatorId]);
+  return head.last_at - now;
 }
 
 /** A pending delivery waits for less than this. */
 const longestWaitMs = 2 * 86_400_000;
 
 /**
- * Moves the rest and the head, whose row is locked first, so that nothing is recorded meanwhile; then whatever else of
- * the creator would wait for the future. Returns whether the head was in the future.
+ * What of a creator waits for the future, besides the history: each statement gives up to $4 rows with a time after $3
+ * the time $2.
  */
-async function repairHead(tx: Tx, month: CreatorMonth, now: number): Promise<boolean> {
-  const { creatorId } = month;
-  const repaired = await tx.run('UPDATE creator_heads SET last_at = $2 WHERE creator_id = $1 AND last_at > $2', [
-    creatorId,
-    now,
-  ]);
-  await moveUntil(tx, creatorId, Number.MAX_SAFE_INTEGER, now);
-  await recountMonths(tx, [month]);
-  await recountGoals(tx, creatorId);
-  // The lists of supporters begin anew at the next read.
-  for (const table of ['supporter_lists', 'supporter_sums'])
-    await tx.run(`DELETE FROM ${table} WHERE creator_id = $1`, [creatorId]);
+const waitingSql = {
+  voids: `UPDATE tips SET voided_at = $2 WHERE creator_id = $1 AND id IN
+    (SELECT id FROM tips WHERE creator_id = $1 AND voided_at > $3 LIMIT $4)`,
+  approvals: `UPDATE tips SET approved_at = $2 WHERE creator_id = $1 AND id IN
+    (SELECT id FROM tips WHERE creator_id = $1 AND approved_at > $3 LIMIT $4)`,
+  // SQLite would read all keys of the creator in place of the newest ones.
+  idempotencyKeys: {
+    sqlite: idempotencyKeysSql('+creator_id'),
+    postgres: idempotencyKeysSql('creator_id'),
+  },
+  deliveries: `UPDATE webhook_deliveries SET due_at = $2 WHERE creator_id = $1 AND (endpoint_id, event_id) IN
+    (SELECT d.endpoint_id, d.event_id FROM webhook_endpoints e
+     JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > $3
+     WHERE d.creator_id = $1 LIMIT $4)`,
+} satisfies Record<string, Sql>;
+
+function idempotencyKeysSql(creatorId: string): string {
+  return `UPDATE idempotency_keys SET created_at = $2 WHERE creator_id = $1 AND (client_id, key) IN
+    (SELECT client_id, key FROM idempotency_keys WHERE ${creatorId} = $1 AND created_at > $3 LIMIT $4)`;
+}
+
+export type Waiting = keyof typeof waitingSql;
+export const waiting: readonly Waiting[] = ['voids', 'approvals', 'idempotencyKeys', 'deliveries'];
+
+/** Returns how many rows it moved. */
+function moveWaiting(tx: Tx, kind: Waiting, creatorId: string, now: number, limit: number): Promise<number> {
+  const after = kind === 'deliveries' ? now + longestWaitMs : now;
+  return tx.run(waitingSql[kind], [creatorId, now, after, limit]);
+}
+
+/** What a creator has few of. */
+async function moveFew(tx: Tx, creatorId: string, now: number): Promise<void> {
   for (const [table, column] of [
-    ['tips', 'voided_at'],
-    ['idempotency_keys', 'created_at'],
     ['grants', 'created_at'],
     ['grant_uses', 'used_at'],
-    ['tips', 'approved_at'],
     ['overlays', 'expired_until'],
     ['overlays', 'last_ack_at'],
     ['overlays', 'playing_until'],
   ])
     await tx.run(`UPDATE ${table} SET ${column} = $2 WHERE creator_id = $1 AND ${column} > $2`, [creatorId, now]);
-  await tx.run(
-    `UPDATE webhook_deliveries SET due_at = $2 WHERE creator_id = $1 AND status = 'pending' AND due_at > $3`,
-    [creatorId, now, now + longestWaitMs],
-  );
   // An endpoint gets the events after its creation, which is of no creator's history.
   await tx.run('UPDATE webhook_endpoints SET created_at = $1 WHERE created_at > $1', [now]);
-  return repaired > 0;
 }
 
-export const writes = defineWrites(import.meta.url, { moveBack, repairHead });
+export const writes = defineWrites(import.meta.url, { moveBack, repairHead, moveWaiting, moveFew });

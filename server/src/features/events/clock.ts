@@ -1,5 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import * as repo from './clock-repo.ts';
+import { readHead } from './repo.ts';
 
 /** How far this node's clock is from others, in milliseconds; positive where this node's is ahead. */
 export interface ClockCheck {
@@ -18,7 +19,8 @@ export interface ClockCheck {
 /** Nodes may differ by this much without anybody being told. */
 const toleranceMs = 5 * 60_000;
 const namedCreators = 10;
-const atOnce = 500;
+/** How much one write of a repair moves: some milliseconds. */
+const atOnce = 250;
 
 export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clock' | 'zone'>) {
   /** By a clock that nobody sets. */
@@ -57,14 +59,30 @@ export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clo
 
     /**
      * Moves what a creator recorded in the future back to now. Order, sequences, totals and the bytes of events stay;
-     * the month is counted anew. Returns how far the head was ahead, 0 if it was not.
+     * the month is counted anew. Returns how far the head was ahead, 0 if it was not. A repair that is broken off can be
+     * done again.
      */
-    async repairClock(creatorId: string, head: { readonly last_at: number }): Promise<number> {
+    async repairClock(creatorId: string): Promise<number> {
       const now = clock();
-      for (let after: number | null = 0; after !== null; )
-        after = await db.write(repo.writes.moveBack, creatorId, after, now, atOnce);
-      const repaired = await db.write(repo.writes.repairHead, { creatorId, ...zone.month(now) }, now);
-      return repaired ? head.last_at - now : 0;
+      const month = { creatorId, ...zone.month(now) };
+      let aheadMs: number | undefined;
+      for (let after = 0; aheadMs === undefined; ) {
+        // Before the batch: if none is found, all that this head has counted is of the past.
+        const head = await readHead(db, creatorId);
+        if (!head) return 0;
+        const batch = await repo.nextBatch(db, creatorId, after, now, atOnce);
+        if (batch?.isFull) {
+          await db.write(repo.writes.moveBack, creatorId, batch, now);
+          after = batch.last;
+          continue;
+        }
+        const rest = { first: batch?.first ?? head.sequence + 1, voids: head.void_count };
+        aheadMs = await db.write(repo.writes.repairHead, month, await repo.sumMonth(db, month, now, rest), now);
+      }
+      for (const kind of repo.waiting)
+        while ((await db.write(repo.writes.moveWaiting, kind, creatorId, now, atOnce)) === atOnce);
+      await db.write(repo.writes.moveFew, creatorId, now);
+      return aheadMs;
     },
   };
 }

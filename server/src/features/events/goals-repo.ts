@@ -7,7 +7,7 @@
  * - `reached_at` is set once and stays.
  */
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
-import type { Tx } from '../../platform/db/database.ts';
+import { OwnerGone, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
 import { appendEvent, type EventPosition, type PreparedEvent } from './repo.ts';
 import type { Goal } from './schemas.ts';
@@ -66,15 +66,14 @@ export async function takeFromGoals(tx: Tx, creatorId: string, tipTime: number, 
   ]);
 }
 
-/** Sums a creator's goals anew, after tips have been moved to another time. */
-export async function recountGoals(tx: Tx, creatorId: string): Promise<void> {
-  await tx.run(
-    `UPDATE goals SET raised_minor = (SELECT COALESCE(SUM(amount_minor), 0) FROM tips
-       WHERE tips.creator_id = $1 AND created_at >= goals.starts_at
-         AND (goals.ends_at IS NULL OR created_at < goals.ends_at) AND voided_at IS NULL)
-     WHERE creator_id = $1`,
+/** Keeps tips of this creator from being recorded until the write ends. */
+export async function lockHead(tx: Tx, creatorId: string): Promise<{ last_at: number; void_count: number }> {
+  const head = await tx.get<{ last_at: number; void_count: number }>(
+    'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count',
     [creatorId],
   );
+  if (!head) throw new OwnerGone(`creator ${creatorId} has no head`);
+  return head;
 }
 
 export function toGoal(row: GoalRow): Goal {

@@ -6,6 +6,7 @@ export {
   appendReached,
   type GoalRow,
   goalColumns,
+  lockHead,
   takeFromGoals,
   toGoal,
 } from './goals-repo.ts';

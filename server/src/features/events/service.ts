@@ -107,11 +107,13 @@ export function createEventLog({
       }
     },
 
-    /** Month totals are in the platform's time zone: recomputes them if that setting has changed. */
+    /**
+     * Month totals are in the platform's time zone: recomputes them if that setting has changed. Only the server does this,
+     * at its start: the writes are longer than those of the command line may be.
+     */
     async applyTimeZone(): Promise<void> {
-      const counted = await repo.countedTimeZone(db);
-      if (counted === zone.name) return;
-      if (counted !== undefined) await recountMonths();
+      if ((await repo.countedTimeZone(db)) === zone.name) return;
+      await recountMonths();
       await db.write(repo.writes.setCountedTimeZone, zone.name);
     },
   };

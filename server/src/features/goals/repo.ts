@@ -1,7 +1,7 @@
 /** Goals are changed under the lock of the creator's head (events/goals-repo.ts), so that no tip is missed. */
 import { endOfTime } from '../../platform/clock.ts';
-import { defineWrites, OwnerGone, type Reader, type Tx } from '../../platform/db/database.ts';
-import { appendReached, type GoalRow, goalColumns, type PreparedEvent } from '../events/index.ts';
+import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
+import { appendReached, type GoalRow, goalColumns, lockHead, type PreparedEvent } from '../events/index.ts';
 
 export function openGoals(db: Reader, creatorId: string, now: number): Promise<GoalRow[]> {
   return db.all<GoalRow>(
@@ -117,16 +117,6 @@ async function deleteGoal(tx: Tx, creatorId: string, id: string): Promise<boolea
   const deleted = await tx.run('DELETE FROM goals WHERE creator_id = $1 AND id = $2', [creatorId, id]);
   await setGoalsUntil(tx, creatorId);
   return deleted > 0;
-}
-
-/** Keeps tips of this creator from being recorded until the write ends. */
-async function lockHead(tx: Tx, creatorId: string): Promise<{ last_at: number; void_count: number }> {
-  const head = await tx.get<{ last_at: number; void_count: number }>(
-    'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count',
-    [creatorId],
-  );
-  if (!head) throw new OwnerGone(`creator ${creatorId} has no head`);
-  return head;
 }
 
 async function setGoalsUntil(tx: Tx, creatorId: string): Promise<void> {
