@@ -36,6 +36,7 @@ export async function serve(config: Config): Promise<void> {
       await runtime.sealing.check();
       await checkDemo(runtime);
       await runtime.leaving.applyDeletions();
+      await runtime.events.applyTimeZone();
       // Opens the signing key, so that a wrong SECRET_KEY fails at the start and not at the first request.
       await runtime.keys.signing();
       await runtime.apps.cliClientId();

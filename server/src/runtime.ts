@@ -70,7 +70,6 @@ export async function createRuntime(config: Config, options: RuntimeOptions = {}
     };
     const services = createServices({ ...platform, config });
     await services.sealing.refresh();
-    await services.events.applyTimeZone();
     return {
       config,
       ...platform,

@@ -95,6 +95,7 @@ export async function buildApp(
     withinMs: 60_000,
     ...overrides,
   });
+  await runtime.events.applyTimeZone();
   const app = createApp(runtime);
   await app.http.ready();
   lastFirst.after(async () => {

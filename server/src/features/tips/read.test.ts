@@ -5,6 +5,7 @@ import { assertExactly } from '../../../test/assert-exactly.ts';
 import { buildApp, type TestApp } from '../../../test/build-app.ts';
 import { makePair, type Pair } from '../../../test/factories.ts';
 import { execute } from '../../../test/sql.ts';
+import { main } from '../../cli/main.ts';
 import { allTips } from './range.ts';
 import { TipPage } from './schemas.ts';
 
@@ -332,6 +333,11 @@ test('a changed TIME_ZONE counts the month anew at the next start', async (t) =>
   const pair = await makePair(first.runtime);
   first.clock.set('2026-10-31T18:00:00.000Z');
   await record(first, pair, [7]);
+  const month = async () => (await first.runtime.tips.stats(pair.creatorId)).current_month.count;
+  const ignored = { write: () => true };
+  const command = { env: { ...first.env, LOG_LEVEL: 'silent', TIME_ZONE: 'UTC' }, stdout: ignored, stderr: ignored };
+  assert.equal(await main(['creator', 'list'], command), 0);
+  assert.equal(await month(), 1, 'the command line leaves it to the server');
   const second = await buildApp(t, { ...first.env, TIME_ZONE: 'UTC' });
   second.clock.set('2026-10-31T19:00:00.000Z');
   const october = (await second.runtime.tips.stats(pair.creatorId)).current_month;
