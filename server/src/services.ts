@@ -255,6 +255,7 @@ export function createServices(platform: Platform & { readonly config: Config })
     lastUsed,
     overlays,
     goals,
+    rowDeletion,
     tipsAt,
     vault,
     clock,

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator, makePair } from '../../../test/factories.ts';
 import { creatorTables } from '../../platform/db/tables.ts';
+import type { Runtime } from '../../runtime.ts';
+import { createRowDeletion } from '../leaving/index.ts';
 import { createDemo } from './index.ts';
+
+const demoOf = (runtime: Runtime, parts: Partial<Parameters<typeof createDemo>[0]>) =>
+  createDemo({ ...runtime, rowDeletion: createRowDeletion(runtime), tipsAt: () => runtime.tips, ...parts });
 
 test('an empty database is filled once, and the demo app can call the API', async (t) => {
   const { runtime, http } = await buildApp(t);
@@ -31,9 +36,7 @@ test('an empty database is filled once, and the demo app can call the API', asyn
 test('a demo that a process left unfinished is made anew at the next start', async (t) => {
   const { runtime } = await buildApp(t);
   const { db, demo, goals } = runtime;
-  const stopped = createDemo({
-    ...runtime,
-    tipsAt: () => runtime.tips,
+  const stopped = demoOf(runtime, {
     goals: { ...goals, add: () => Promise.reject(new Error('The process is killed')) },
   });
   await assert.rejects(stopped.ensure(), /is killed/);
@@ -63,7 +66,17 @@ test('removing the demo leaves nothing of it, and everything of others', async (
   await runtime.webhooks.add(clientId, { url: 'https://app.example/hook', types: null, description: null });
   const other = await makePair(runtime);
   await makePair(runtime, { creator: other, app: world });
-  assert.ok((await demo.remove()) > 0);
+  const before: unknown[] = [];
+  const watched: typeof db = {
+    ...db,
+    async write(write, ...args) {
+      if (write.name === 'removeDemo')
+        before.push(await db.all('SELECT id FROM tips WHERE creator_id = $1', [creatorId]));
+      return db.write(write, ...args);
+    },
+  };
+  assert.ok((await demoOf(runtime, { db: watched }).remove()) > 0);
+  assert.deepEqual(before, [[]], 'the last write finds what was deleted in short ones');
   for (const { table, column } of creatorTables) {
     const left = await db.all(`SELECT 1 FROM ${table} WHERE ${column} = $1`, [creatorId]);
     assert.deepEqual(left, [], table);

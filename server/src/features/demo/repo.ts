@@ -45,6 +45,10 @@ export function connectedApps(db: Reader): Promise<{ id: string; owner_id: strin
   );
 }
 
+export function demoCreators(db: Reader): Promise<{ id: string }[]> {
+  return db.all('SELECT id FROM creators WHERE demo = 1');
+}
+
 async function removeDemo(tx: Tx): Promise<number> {
   for (const { table, column } of creatorTables)
     if (table !== 'creators' && table !== 'apps')

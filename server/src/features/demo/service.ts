@@ -8,6 +8,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { AccountError, type Accounts, inventPassword } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
 import type { Goals } from '../goals/index.ts';
+import type { RowDeletion } from '../leaving/index.ts';
 import { allScopes, formatScopes, type Grants, type LastUsed, type Tokens } from '../oauth/index.ts';
 import { type Overlays, type Variations, withLook } from '../overlay/index.ts';
 import type { Tips } from '../tips/index.ts';
@@ -30,6 +31,7 @@ export interface DemoParts extends Pick<Platform, 'db' | 'origins' | 'vault' | '
   readonly lastUsed: LastUsed;
   readonly overlays: Overlays;
   readonly goals: Goals;
+  readonly rowDeletion: Pick<RowDeletion, 'creator'>;
   /** Records tips by another clock: the demo has a past. */
   readonly tipsAt: (clock: Clock) => Pick<Tips, 'record'>;
 }
@@ -49,8 +51,22 @@ const goalDays = 30;
 const sealContext = 'demo';
 
 export function createDemo(parts: DemoParts) {
-  const { db, origins, accounts, apps, grants, tokens, lastUsed, overlays, goals, tipsAt, vault, clock, limiter } =
-    parts;
+  const {
+    db,
+    origins,
+    accounts,
+    apps,
+    grants,
+    tokens,
+    lastUsed,
+    overlays,
+    goals,
+    rowDeletion,
+    tipsAt,
+    vault,
+    clock,
+    limiter,
+  } = parts;
 
   async function world(): Promise<DemoWorld | undefined> {
     const record = await repo.demoRecord(db);
@@ -115,9 +131,13 @@ export function createDemo(parts: DemoParts) {
     await overlays.acknowledge(creatorId, randomUUID(), acks);
   }
 
-  /** Deletes the apps first, by the usual way, so that the audit log of their users says that the grants ended. */
+  /**
+   * Deletes the apps first, by the usual way, so that the audit log of their users says that the grants ended; then, in
+   * short writes, what a demo that was used for long may have much of.
+   */
   async function remove(): Promise<number> {
     for (const { owner_id, id } of await repo.connectedApps(db)) await grants.deleteApp(owner_id, id);
+    for (const { id } of await repo.demoCreators(db)) await rowDeletion.creator(id);
     return db.write(repo.writes.removeDemo, origins.current());
   }
 
