@@ -69,9 +69,9 @@ test('security 53: a refresh that is under way while an account is deleted leave
   const other = new pg.Client({ connectionString: app.env.DATABASE_URL });
   other.on('error', () => {}); // its database is dropped after the test
   await other.connect();
-  // A refresh stops after it has rotated its token, before it inserts the next one.
+  // A refresh stops after it has rotated its token, before it inserts the next one, and waits for as long as it takes.
   await other.query(`
-    CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql
+    CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0
       AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
     CREATE TRIGGER waits BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION wait_for_the_test();
     SELECT pg_advisory_lock(1)`);
