@@ -22,7 +22,7 @@ if (poolMode === 'transaction')
     const direct = await freshDatabase(t);
     bouncer ??= startPgbouncer({ after: (end) => void endings.push(end as () => unknown) }, direct);
     const url = (await bouncer)(new URL(direct).pathname.slice(1));
-    const db = openPostgres({ url });
+    const db = openPostgres({ url, withinMs: 60_000 });
     t.after(() => db.close());
     return db;
   });

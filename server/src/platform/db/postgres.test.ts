@@ -13,7 +13,8 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { openPostgres } from './postgres.ts';
 
-async function open(t: TestContext, withinMs?: number): Promise<Database> {
+/** Patient: a busy machine may take seconds to connect. */
+async function open(t: TestContext, withinMs = 60_000): Promise<Database> {
   const db = openPostgres({ url: await freshDatabase(t), withinMs });
   t.after(() => db.close());
   return db;
@@ -26,7 +27,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 describe('PostgreSQL', () => {
   test('is migrated once by nodes that start together', async (t) => {
     const url = await freshDatabase(t);
-    const nodes = Array.from({ length: 5 }, () => openPostgres({ url }));
+    const nodes = Array.from({ length: 5 }, () => openPostgres({ url, withinMs: 60_000 }));
     t.after(() => Promise.all(nodes.map((db) => db.close())));
     const applied = await Promise.all(nodes.map((db) => migrate(db)));
     assert.deepEqual(
@@ -36,7 +37,7 @@ describe('PostgreSQL', () => {
   });
 
   test('is migrated from every earlier schema, with data, to the schema of a fresh database', async (t) => {
-    await checkMigrations(await open(t, 60_000), await open(t, 60_000));
+    await checkMigrations(await open(t), await open(t));
   });
 
   test('keeps which migrations older programs may pass over', async (t) => {
@@ -203,7 +204,7 @@ describe('PostgreSQL', () => {
   });
 
   test('security 40: writes of one owner whose statement returned no row take half of the connections too', async (t) => {
-    const db = openPostgres({ url: await freshDatabase(t), connections: 4 });
+    const db = openPostgres({ url: await freshDatabase(t), connections: 4, withinMs: 60_000 });
     t.after(() => db.close());
     await execute(db, 'CREATE TABLE things (id BIGINT PRIMARY KEY)');
     const released = Promise.withResolvers<void>();
@@ -227,7 +228,7 @@ describe('PostgreSQL', () => {
   });
 
   test('reads that run alone do not wait behind writes', async (t) => {
-    const db = openPostgres({ url: await freshDatabase(t), connections: 2 });
+    const db = openPostgres({ url: await freshDatabase(t), connections: 2, withinMs: 60_000 });
     t.after(() => db.close());
     const released = Promise.withResolvers<void>();
     let done = 0;
@@ -248,7 +249,7 @@ describe('PostgreSQL', () => {
   });
 
   test('goes on reading a table whose columns a newer node changes', async (t) => {
-    const db = openPostgres({ url: await freshDatabase(t), connections: 1 });
+    const db = openPostgres({ url: await freshDatabase(t), connections: 1, withinMs: 60_000 });
     t.after(() => db.close());
     await execute(db, 'CREATE TABLE things (old BIGINT, id BIGINT)');
     await execute(db, 'INSERT INTO things (old, id) VALUES (1, 2)');
@@ -291,7 +292,7 @@ describe('PostgreSQL', () => {
 
   test('lets others have the rows of a node that fell asleep inside a write', async (t) => {
     const url = await freshDatabase(t);
-    const db = openPostgres({ url, withinMs: 60_000 });
+    const db = openPostgres({ url, withinMs: 15_000 });
     t.after(() => db.close());
     const gate = new Int32Array(new SharedArrayBuffer(4));
     const wake = () => {

@@ -319,8 +319,10 @@ test('what waits for a late thread is sent in groups, each answered as soon as i
 test('a thread that hangs does not keep the database from closing', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'namjai-thread-'));
   t.after(() => rmSync(directory, { recursive: true }));
-  const db = openSqlite({ file: join(directory, 'test.db'), thread: true, withinMs: 300 });
+  const db = openSqlite({ file: join(directory, 'test.db'), thread: true, withinMs: 2_000 });
   await untilAnswers(db);
+  // Loads the module of the writes.
+  await db.write(writes.run, 'SELECT 1');
   const gate = new Int32Array(new SharedArrayBuffer(4));
   await assert.rejects(db.write(writes.runAtGate, gate, 'SELECT 1'), StorageUnavailable);
   await assert.rejects(db.close(), StorageUnavailable);
