@@ -65,7 +65,9 @@ export function limiterConformance(name: string, open: (t: TestContext) => Promi
       const rule = { limit: 2, windowMs: 3_000 };
       await takeTimes(limiter, key, rule, 2);
       await advance(1_000);
-      assert.ok((await takeTimes(limiter, key, rule, 20)).every((verdict) => !verdict.allowed));
+      // At once, so that they are surely within the window.
+      const refused = await Promise.all(Array.from({ length: 20 }, () => limiter.take(key, rule)));
+      assert.ok(refused.every((verdict) => !verdict.allowed));
       await advance(2_010);
       assert.equal((await limiter.take(key, rule)).allowed, true);
     });
@@ -126,13 +128,16 @@ export function limiterConformance(name: string, open: (t: TestContext) => Promi
       const rule = { limit: 2, windowMs: 60_000 };
       const left = async () => {
         const { allowed, remaining, resetSeconds } = await limiter.take(key, rule, 0);
-        assert.deepEqual([allowed, resetSeconds], [true, 60]);
-        return remaining;
+        assert.equal(allowed, true);
+        return { remaining, resetSeconds };
       };
-      assert.equal(await left(), 2);
+      assert.deepEqual(await left(), { remaining: 2, resetSeconds: 60 });
       await limiter.take(key, rule, 2);
-      assert.equal(await left(), 0);
-      assert.equal(await left(), 0);
+      for (const { remaining, resetSeconds } of [await left(), await left()]) {
+        assert.equal(remaining, 0);
+        // Redis goes by the time of day, which goes on.
+        assert.ok(resetSeconds === 60 || resetSeconds === 59, `got ${resetSeconds}`);
+      }
     });
 
     it('tells who was refused when there is room for the whole cost', async (t) => {
