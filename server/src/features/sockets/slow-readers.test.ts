@@ -112,7 +112,7 @@ test('a stream that is not read is cut off', async (t) => {
   t.after(() => request.destroy());
   await new Promise((resolve) => request.once('response', (response) => resolve(response.pause())));
   for (let rounds = 0; open('stream') === 1 && rounds < 60; rounds += 1) await load();
-  assert.equal(open('stream'), 0);
+  await until('it is ended', () => open('stream') === 0);
   assert.equal(await ended(), 1);
 });
 

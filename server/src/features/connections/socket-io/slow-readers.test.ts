@@ -24,7 +24,7 @@ test('a program that stops reading is closed, and gets what it has not taken whe
   let recorded = 0;
   for (; app.runtime.streams.connected(creatorId, 'program') === 1 && recorded < 10_000; recorded += 100)
     await recordTips(app, creatorId, 100, 'x'.repeat(4000));
-  assert.equal(app.runtime.streams.connected(creatorId, 'program'), 0, 'it was ended');
+  await until('it is ended', () => app.runtime.streams.connected(creatorId, 'program') === 0);
   webSocket.resume();
   await until('it knows', () => webSocket.readyState === WebSocket.CLOSED);
   assert.deepEqual(got, range(1, got.length), 'what it got has no gap');
