@@ -8,6 +8,7 @@ import { basic, makeApp, makePair } from '../../../../test/factories.ts';
 import { ok, openListener, refusedUpgrade } from '../../../../test/listeners.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { execute } from '../../../../test/sql.ts';
+import { startStopwatch } from '../../../../test/stopwatch.ts';
 import { buildWebhooks } from '../../../../test/webhooks.ts';
 import { createWebhookWorker } from '../worker.ts';
 
@@ -480,6 +481,8 @@ test('a suspended app is closed within a second or two, however long others take
   });
   await worker.start();
   await until('a cancellation goes on', () => cancelling);
+  const stopwatch = startStopwatch();
   await runtime.grants.suspend('app', pair.clientId, clock());
   assert.equal(await Promise.race([listener.closed, sleep(60_000, 'still open', { ref: false })]), 4403);
+  assert.ok(stopwatch() < 5_000, `closed after ${stopwatch()} ms`);
 });
