@@ -16,7 +16,7 @@ const longestWaitMs = 180_000;
 
 export async function launch(t: { after(end: () => unknown): void }, more: readonly string[] = []): Promise<Browser> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
-  const browser = await chromium.launch({ executablePath, args: [...args, ...more] });
+  const browser = await chromium.launch({ executablePath, args: [...args, ...more], timeout: longestWaitMs });
   t.after(() => {
     // Playwright ends the process when it is asked a second time.
     const timer = setTimeout(() => browser.close(), longestCloseMs);

@@ -26,12 +26,12 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
     await Promise.all([0, 1, 2].map(nodes.start));
     const followers = await Promise.all(watched.map((pair, i) => follow(t, nodes.urls, pair, i)));
 
-    let [loading, killed] = [true, 0];
+    let [loading, killed, failed] = [true, 0, false];
     const load = postEveryTip(nodes.urls, pairs, {
       count: tips,
       connections: 64,
       lastsMs: 24_000,
-      goesOn: () => killed < 3,
+      goesOn: () => killed < 3 && !failed,
     });
     const kills = (async () => {
       for (;;) {
@@ -42,7 +42,10 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
         await delay(500);
         await nodes.start(0);
       }
-    })();
+    })().catch((error) => {
+      failed = true;
+      throw error;
+    });
     const sleep = (async () => {
       await delay(2_000);
       nodes.node(1).pause();
@@ -50,9 +53,10 @@ describe('three nodes', { concurrency: true, skip: skipWithoutRedisServer }, () 
       nodes.node(1).resume();
     })();
     const [loaded] = await Promise.allSettled([load.finally(() => (loading = false)), kills, sleep]);
+    // What went wrong with the nodes is the cause of what the load met.
+    await kills;
     if (loaded.status === 'rejected') throw loaded.reason;
     const { ids, refusals } = loaded.value;
-    await kills;
     assert.ok((refusals.get('lost') ?? 0) > 50, 'requests were cut off and tried again');
     assert.equal(refusals.get(429), undefined, 'there were enough pairs');
     assert.equal(refusals.get(500), undefined);

@@ -113,20 +113,21 @@ test('closing waits for the answers under way on all sockets, and accepts nobody
   let asked = 0;
   app.server.on('request', () => (asked += 1));
   const answers = Array.from({ length: 50 }, () => ask(port, '/slow'));
-  while (asked < answers.length) await nextIteration();
+  await until('all are asked', () => asked === answers.length);
   let closed = false;
   const closing = app
     .close()
     .then(connectionsClosed)
     .then(() => (closed = true));
-  let refused = false;
-  while (!refused) {
+  await until('nobody else is accepted', async () => {
     const late = connect(port, '127.0.0.1');
-    refused = await Promise.race([once(late, 'connect').then(() => false), once(late, 'error').then(() => true)]).catch(
-      () => true,
-    );
+    const refused = await Promise.race([
+      once(late, 'connect').then(() => false),
+      once(late, 'error').then(() => true),
+    ]).catch(() => true);
     late.destroy();
-  }
+    return refused;
+  });
   assert.equal(closed, false);
   release('at last');
   assert.deepEqual(new Set(await Promise.all(answers)), new Set(['at last']));
