@@ -36,22 +36,41 @@ async function refresh(url: string, { clientId, clientSecret }: Pair, token: str
 }
 
 /** Refreshes until the server is gone; the last one sent is the one that counts. */
-async function refreshUntilCut(url: string, pair: Pair, withKeys: boolean): Promise<Sent> {
+async function refreshUntilCut(url: string, pair: Pair, withKeys: boolean, onAnswer: () => void): Promise<Sent> {
   for (let old = pair.refreshToken, n = 0; ; n++) {
     const key = withKeys ? `refresh-${n}` : undefined;
     const answer = await refresh(url, pair, old, key).catch(() => undefined);
     if (!answer) return { pair, old, key, answer: undefined };
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     old = answer.body.refresh_token;
+    onAnswer();
   }
 }
 
-async function refreshOnce(url: string, pair: Pair, withKey: boolean, afterMs: number): Promise<Sent> {
-  await sleep(afterMs);
+/** Waits before it is sent for so many answers to the others. */
+async function refreshOnce(url: string, pair: Pair, withKey: boolean, turn: Promise<void>): Promise<Sent> {
+  await turn;
   const key = withKey ? 'once' : undefined;
   const answer = await refresh(url, pair, pair.refreshToken, key).catch(() => undefined);
   if (answer) assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return { pair, old: pair.refreshToken, key, answer: answer?.body };
+}
+
+/** Of a load: counts its answers, and tells when there are so many. */
+function countAnswers() {
+  let count = 0;
+  const waiting: { goal: number; resolve: () => void }[] = [];
+  return {
+    add: () => {
+      count += 1;
+      for (const { goal, resolve } of waiting) if (count >= goal) resolve();
+    },
+    reach: (goal: number) =>
+      new Promise<void>((resolve) => {
+        waiting.push({ goal, resolve });
+        if (count >= goal) resolve();
+      }),
+  };
 }
 
 async function assertRefused(url: string, pair: Pair, token: string, why: string): Promise<void> {
@@ -137,13 +156,16 @@ test(`kill -9 during refreshes, ${kills} rounds: never do the old token and its 
       for (const outcome of await Promise.all(sent.map((one) => settle(server.url, one))))
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       const pairs = await Promise.all(Array.from({ length: 8 }, newPair));
-      const window = 20 + (round % 10) * 8;
+      // By answers and not by the clock, so that a slow machine is in mid-load too; then at another point of a refresh.
+      const goal = 8 + (round % 10) * 4;
+      const answers = countAnswers();
       const load = pairs.map((pair, i) =>
         i % 2
-          ? refreshUntilCut(server.url, pair, i % 4 === 1)
-          : refreshOnce(server.url, pair, i % 4 === 0, (window * i) / 8),
+          ? refreshUntilCut(server.url, pair, i % 4 === 1, answers.add)
+          : refreshOnce(server.url, pair, i % 4 === 0, answers.reach((goal * i) / 8)),
       );
-      await sleep(window);
+      await Promise.race([answers.reach(goal), Promise.all(load)]);
+      await sleep(round % 7);
       await server.kill();
       sent = await Promise.all(load);
     }
