@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError, validationFailed } from '../../platform/http/http-error.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import type { Html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import type { Pages } from '../accounts/index.ts';
 import { ConnectionExists, maxConnections, TooManyConnections } from '../webhooks/index.ts';
@@ -51,7 +52,7 @@ export function connectionPages(scope: FastifyInstance, parts: ConnectionPagesPa
     pages.show(request, reply, {
       title: words(request)('title'),
       nav: 'connections',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       body,
       status,
     });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { onceClosed } from '../../platform/http/closed.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
-import { heading, linkButton } from '../../platform/web/blocks.ts';
+import { heading, linkButton, stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { html } from '../../platform/web/html.ts';
@@ -44,7 +44,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
   const script = pages.assets.add(new URL('./browser/live.ts', import.meta.url));
   const homeStyle = pages.assets.add(new URL('./home.css', import.meta.url));
   const picture = pages.assets.add(new URL('./alert.webp', import.meta.url));
-  const head = () => html`<link rel="stylesheet" href="${style()}">`;
+  const head = () => stylesheet(style());
 
   scope.get('/', async (request, reply) => {
     if (pages.session(request)) return reply.redirect('/dashboard', 303);
@@ -52,7 +52,7 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     return pages.show(request, reply, {
       title: homeWords(lang)('title'),
       width: 'wide',
-      head: html`<link rel="stylesheet" href="${homeStyle()}">`,
+      head: stylesheet(homeStyle()),
       body: homeView({ lang, signup, picture: picture() }),
     });
   });

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { money, type Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { pageAlertLimit } from '../alerts/index.ts';
 import { limits } from '../oauth/index.ts';
@@ -100,7 +100,7 @@ export function tipPages(scope: FastifyInstance, parts: TipPagesParts): void {
       status,
       title: t('title', { amount: money(tip.amount_minor) }),
       nav: 'dashboard',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       body: await tipView(shown, createPauses(creatorId)),
     });
   }

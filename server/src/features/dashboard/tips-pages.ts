@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
 import { queryOf } from '../../platform/http/query.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
@@ -73,7 +73,7 @@ export function tipsPages(scope: FastifyInstance, parts: TipsPagesParts): void {
       status: found ? 200 : 422,
       title: t('searchTitle'),
       nav: 'dashboard',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       body: searchView({ lang: pages.lang(request), times, typed, wrong, apps, found }),
     });
   });

@@ -3,7 +3,8 @@ import { ApiError } from '../../errors.ts';
 import { networkOf } from '../../platform/addresses.ts';
 import { queryOf } from '../../platform/http/query.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
+import type { Html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -73,7 +74,7 @@ export function docsPages(scope: FastifyInstance, { pages, document, limiter }: 
     nav: 'docs' as const,
     width: 'wide' as const,
     modules: [script()],
-    head: html`<link rel="stylesheet" href="${style()}">`,
+    head: stylesheet(style()),
   });
 
   async function show(request: FastifyRequest, reply: FastifyReply, path: string) {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { emptyForm, parseChange, parseGoal, readTyped } from './form.ts';
 import type { Goals } from './service.ts';
@@ -46,7 +46,7 @@ export function goalPages(scope: FastifyInstance, { pages, goals, times, clock, 
       wrong: {},
       ...shown,
     });
-    const head = html`<link rel="stylesheet" href="${style()}">`;
+    const head = stylesheet(style());
     return pages.show(request, reply, { status, title: words(request)('title'), nav: 'goals', head, body });
   }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createPauses } from '../../platform/pauses.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -112,7 +113,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       status: shown.status ?? 200,
       title: t('title'),
       ...(moderator ? { width: 'narrow' as const } : { nav: 'live' }),
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       modules: [script()],
       body: html`!${view}!${own}`,
     });

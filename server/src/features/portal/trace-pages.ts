@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
-import { card, definitions, heading, linkButton } from '../../platform/web/blocks.ts';
+import { card, definitions, heading, linkButton, stylesheet } from '../../platform/web/blocks.ts';
 import { money } from '../../platform/web/format.ts';
 import { field } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -97,7 +97,7 @@ export function tracePages(scope: FastifyInstance, parts: TracePagesParts): void
       status: wrong ? 404 : 200,
       title: t('title'),
       nav: 'developers',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       body: html`!${top}!${card({ body: searchForm(view.lang, app.id, id, wrong) })}!${happened}`,
     });
   });

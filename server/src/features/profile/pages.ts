@@ -4,6 +4,7 @@ import { dropBody } from '../../platform/http/errors.ts';
 import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { formFile } from '../../platform/web/form-body.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -43,7 +44,7 @@ export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): 
   const { pages, profiles, cards, files, limiter } = parts;
   const style = pages.assets.add(new URL('./profile.css', import.meta.url));
   const codes = createDrawings<Html>(limiter, maxCodes);
-  const head = () => html`<link rel="stylesheet" href="${style()}">`;
+  const head = () => stylesheet(style());
   const words = (request: FastifyRequest) => profileWords(pages.lang(request));
 
   async function show(

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../errors.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import { readMoney, type Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import { AccountError, type Pages } from '../accounts/index.ts';
 import type { Apps } from '../apps/index.ts';
@@ -90,7 +90,7 @@ export function sandboxPages(scope: FastifyInstance, parts: SandboxPagesParts): 
       status: shown.status ?? 200,
       title: creator.display_name,
       nav: 'developers',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       modules: [script()],
       body,
     });

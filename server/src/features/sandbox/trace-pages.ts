@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
-import { heading, linkButton } from '../../platform/web/blocks.ts';
+import { heading, linkButton, stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -41,7 +41,7 @@ export function sandboxTraces(
     return pages.show(request, reply, {
       title: t('trace'),
       nav: 'developers',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       body: html`!${heading({ title: t('trace'), actions: back })}!${traceVerdict(shown)}!${happened}`,
     });
   });

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses, runWithPauses, type Steps } from '../../platform/pauses.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import { displayName } from '../../platform/web/browser/text.ts';
 import { formText } from '../../platform/web/form-body.ts';
-import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { countChange } from './change-limit.ts';
 import { isTooMuch, parseHold, parseList, parseNames, readHold, readList, readText, toMinor, tooMuch } from './form.ts';
@@ -45,7 +45,7 @@ export function screeningPages(scope: FastifyInstance, { pages, screening, limit
     const rules = await screening.get(creatorId);
     await pause();
     const body = screeningView({ lang: pages.lang(request), csrf: pages.csrf(request, reply), rules, ...shown });
-    const head = html`<link rel="stylesheet" href="${style()}">`;
+    const head = stylesheet(style());
     return pages.show(request, reply, { status, title: words(request)('title'), nav: 'screening', head, body });
   }
 

@@ -6,6 +6,9 @@
 import { displayName, displayText, type Fit } from './browser/text.ts';
 import { attributes, type Html, html } from './html.ts';
 
+/** A stylesheet of one page, for its `head`. */
+export const stylesheet = (address: string): Html => html`<link rel="stylesheet" href="${address}">`;
+
 /** What a person wrote, in a box that the text cannot leave. */
 export const written = (text: string, fit?: Fit): Html => html`<bdi class="written">${displayText(text, fit)}</bdi>`;
 

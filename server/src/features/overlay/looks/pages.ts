@@ -3,9 +3,9 @@ import { dropBody } from '../../../platform/http/errors.ts';
 import { queryOf } from '../../../platform/http/query.ts';
 import type { Limiter } from '../../../platform/limiter/limiter.ts';
 import { PictureError, type PictureProblem } from '../../../platform/pictures.ts';
+import { stylesheet } from '../../../platform/web/blocks.ts';
 import { formFile, formText } from '../../../platform/web/form-body.ts';
 import { contentSecurityPolicy } from '../../../platform/web/headers.ts';
-import { html } from '../../../platform/web/html.ts';
 import { PageError } from '../../../platform/web/page-error.ts';
 import { limitPage } from '../../../platform/web/page-limit.ts';
 import { QueueFull } from '../../../platform/work-queue.ts';
@@ -72,7 +72,7 @@ export function looksPages(scope: FastifyInstance, { pages, overlays, limiter }:
       title: t('title'),
       nav: 'overlay',
       width: 'wide',
-      head: html`<link rel="stylesheet" href="${style()}">`,
+      head: stylesheet(style()),
       modules: [script()],
       body,
     });
