@@ -3,15 +3,11 @@ import { dropBody } from '../../platform/http/errors.ts';
 import type { StoredFiles } from '../../platform/http/stored-files.ts';
 import { PictureError, type PictureProblem } from '../../platform/pictures.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { button, card } from '../../platform/web/blocks.ts';
 import { formFile } from '../../platform/web/form-body.ts';
-import { buttonForm, field, form } from '../../platform/web/forms.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
-import { type Html, html } from '../../platform/web/html.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import { type Pages, uploadLimit } from '../accounts/index.ts';
-import { type AppRow, appLogo, type Logos } from '../apps/index.ts';
-import type { View } from './views.ts';
+import type { AppRow, Logos } from '../apps/index.ts';
 import { words } from './words.ts';
 
 export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
@@ -30,21 +26,6 @@ export interface LogoPagesParts extends Pick<Platform, 'limiter'> {
 type AppRequest = FastifyRequest<{ Params: { clientId: string } }>;
 
 const logoBytes = 2_000_000;
-
-export function logoCard({ lang, csrf }: View, app: AppRow, error?: string): Html {
-  const t = words(lang);
-  const path = `/developers/apps/${app.id}/logo`;
-  const accept = 'image/png,image/jpeg,image/webp';
-  const upload = html`
-!${field({ name: 'logo', type: 'file', label: t('logoFile'), hint: t('logoHint'), accept, error })}
-<div class="actions">!${button(t('logoUpload'), { kind: 'plain' })}</div>`;
-  const remove = buttonForm({ action: `${path}/remove`, csrf, label: t('logoRemove'), kind: 'plain', row: true });
-  return card({
-    title: t('logo'),
-    intro: t('logoIntro'),
-    body: html`!${appLogo(app)}!${form({ action: path, csrf, multipart: true, body: upload })}!${app.logo_id === null ? '' : remove}`,
-  });
-}
 
 const logoWords = { kind: 'logoKind', pixels: 'logoPixels', time: 'logoTime' } as const satisfies Record<
   PictureProblem,

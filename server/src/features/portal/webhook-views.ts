@@ -20,7 +20,7 @@ import { type Html, html } from '../../platform/web/html.ts';
 import type { AppRow } from '../apps/index.ts';
 import { eventTypes, webhookTypes } from '../events/index.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses, type OwnersWebhook } from '../webhooks/index.ts';
-import { traceLink } from './trace-pages.ts';
+import { traceLink } from './trace-views.ts';
 import type { View } from './views.ts';
 import { replayCard, type TypedSpan } from './webhook-replay-views.ts';
 import { webhookWords as words } from './webhook-words.ts';
