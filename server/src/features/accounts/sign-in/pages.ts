@@ -11,7 +11,7 @@ import type { Recovery } from '../recovery/service.ts';
 import { AccountError, brokenRules } from '../rules.ts';
 import type { Accounts } from '../service.ts';
 import type { Pages } from '../sessions/service.ts';
-import { type RestoreParts, restorePages } from './restore.ts';
+import { type RestoreParts, restorePages } from './restore-pages.ts';
 import type { SignIn, SignInResult } from './service.ts';
 import {
   type RecoveryForm,

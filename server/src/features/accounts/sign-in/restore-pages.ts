@@ -1,14 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Vault } from '../../../platform/vault.ts';
-import { button, card } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
-import { dated, type Times } from '../../../platform/web/format.ts';
-import { form } from '../../../platform/web/forms.ts';
-import { html } from '../../../platform/web/html.ts';
+import type { Times } from '../../../platform/web/format.ts';
 import { openField, sealField } from '../../../platform/web/sealed-field.ts';
 import type { Accounts } from '../service.ts';
 import type { Pages } from '../sessions/service.ts';
+import { restoreView } from './restore-views.ts';
 import { entryWords } from './words.ts';
 
 export interface RestoreParts {
@@ -56,16 +54,7 @@ export function restorePages(scope: FastifyInstance, { pages, accounts, vault, c
       until: clock() + ticketMs,
     } satisfies RestoreTicket);
     const until = times.time(new Date(delete_at ?? clock()), lang);
-    const body = card({
-      body: html`
-        <h1>${t('leaving')}</h1>
-        <p class="intro">!${dated((date) => t('leavingText', { date }), until)}</p>
-        !${form({
-          action: path,
-          csrf: pages.csrf(request, reply),
-          body: html`<input type="hidden" name="ticket" value="${ticket}"><div class="actions">!${button(t('keep'))}</div>`,
-        })}`,
-    });
+    const body = restoreView({ t, csrf: pages.csrf(request, reply), path, ticket, until });
     return pages.show(request, reply, { title: t('leaving'), width: 'narrow', body, status: 403 });
   };
 }
