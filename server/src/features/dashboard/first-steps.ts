@@ -1,16 +1,11 @@
 import { StorageUnavailable } from '../../platform/db/database.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { card } from '../../platform/web/blocks.ts';
-import { buttonForm } from '../../platform/web/forms.ts';
-import { type Html, html } from '../../platform/web/html.ts';
-import type { Lang } from '../../platform/web/i18n.ts';
 import type { Recovery } from '../accounts/index.ts';
 import type { Grants } from '../oauth/index.ts';
 import type { Overlays } from '../overlay/index.ts';
 import type { Profiles } from '../profile/index.ts';
-import { stepWords } from './first-steps-words.ts';
+import { type Step, steps } from './first-steps-views.ts';
 import { stepsOf, writes } from './repo.ts';
-import { newTipPath } from './tip-form.ts';
 
 export interface FirstStepsParts extends Pick<Platform, 'db' | 'clock'> {
   readonly overlays: Overlays;
@@ -18,18 +13,6 @@ export interface FirstStepsParts extends Pick<Platform, 'db' | 'clock'> {
   readonly grants: Grants;
   readonly recovery: Recovery;
 }
-
-const stepPaths = {
-  look: '/dashboard/overlay/looks',
-  obs: '/docs/overlay',
-  test: '/dashboard/overlay',
-  page: '/dashboard/profile',
-  tip: newTipPath,
-  codes: '/account#recovery',
-} as const;
-
-type Step = keyof typeof stepPaths;
-const steps = Object.keys(stepPaths) as Step[];
 
 /** The steps that a new creator has done. A step that was found done once is stored, and stays done. */
 export async function stepsDone(
@@ -70,23 +53,4 @@ async function stepsSeen(
     tip: hasTips || connections.length > 0,
     codes: codesLeft > 0,
   };
-}
-
-/** Nothing once all is done. */
-export function firstSteps(done: ReadonlySet<Step>, lang: Lang, csrf: string): Html {
-  if (done.size === steps.length) return '';
-  const t = stepWords(lang);
-  const mark = (word: 'done' | 'open') => html`<span class="visually-hidden">${t(word)}</span>`;
-  const openStep = (step: Step) => html`
-<li class="open"><a href="${stepPaths[step]}"><strong>${t(step)}</strong><span>${t(`${step}Text`)}</span></a>!${mark('open')}</li>`;
-  const doneStep = (step: Step) => html`
-<li class="done"><a href="${stepPaths[step]}">${t(step)}</a>!${mark('done')}</li>`;
-  return card({
-    title: t('title'),
-    intro: t('count', { done: done.size, all: steps.length }),
-    body: html`
-!${done.size > 0 ? html`<ul class="steps-done">!${steps.filter((step) => done.has(step)).map(doneStep)}</ul>` : ''}
-<ol class="steps">!${steps.filter((step) => !done.has(step)).map(openStep)}</ol>`,
-    actions: buttonForm({ action: '/dashboard/steps/hide', csrf, label: t('hide'), kind: 'plain' }),
-  });
 }

@@ -15,11 +15,12 @@ import { changesTotals } from '../events/index.ts';
 import { testWords } from '../overlay/index.ts';
 import { pageStream, type Streams } from '../sockets/index.ts';
 import { allTips, type Tips } from '../tips/index.ts';
-import { type FirstStepsParts, firstSteps, stepsDone } from './first-steps.ts';
+import { type FirstStepsParts, stepsDone } from './first-steps.ts';
+import { firstSteps } from './first-steps-views.ts';
 import { stepWords } from './first-steps-words.ts';
 import { homeView } from './home-views.ts';
 import { homeWords } from './home-words.ts';
-import { newTipPath } from './tip-form.ts';
+import { newTipPath } from './tip-paths.ts';
 import { overview } from './views.ts';
 import { dashboardWords } from './words.ts';
 

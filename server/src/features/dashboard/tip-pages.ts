@@ -11,8 +11,9 @@ import { limits } from '../oauth/index.ts';
 import { type Overlays, testWords } from '../overlay/index.ts';
 import { maxVoidReason, type TipRules, type Tips } from '../tips/index.ts';
 import { countTracePage, type Traces, traceStyle } from '../trace/index.ts';
-import { createTipParser, newTipPath, readTypedTip, type TypedTip, tipFormView, type WrongTip } from './tip-form.ts';
-import { tipPath, tipsHome } from './tip-paths.ts';
+import { createTipParser, readTypedTip, type TypedTip, type WrongTip } from './tip-form.ts';
+import { tipFormView } from './tip-form-views.ts';
+import { newTipPath, tipPath, tipsHome } from './tip-paths.ts';
 import { type TipView, tipView } from './tip-views.ts';
 import { tipWords } from './tip-words.ts';
 

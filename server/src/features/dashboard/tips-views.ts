@@ -17,8 +17,7 @@ import type { Lang } from '../../platform/web/i18n.ts';
 import type { Tip } from '../tips/index.ts';
 import { supportersToErase } from './erase-views.ts';
 import { eraseWords } from './erase-words.ts';
-import { newTipPath } from './tip-form.ts';
-import { tipPath, tipsHome } from './tip-paths.ts';
+import { newTipPath, tipPath, tipsHome } from './tip-paths.ts';
 import { searchQuery, type Typed, type Wrong } from './tips-search.ts';
 import { type DashboardT, dashboardWords } from './words.ts';
 
