@@ -2,8 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { type FormTexts, formTexts } from '../../platform/web/form-body.ts';
 import { defined, within } from '../../platform/web/form-checks.ts';
 import { readMoney } from '../../platform/web/format.ts';
-import { checkbox, field } from '../../platform/web/forms.ts';
-import { type Html, html } from '../../platform/web/html.ts';
 import type { OverlaySettings } from './settings.ts';
 import type { overlayWords } from './words.ts';
 
@@ -57,18 +55,3 @@ export function readAmount(text: string): number | undefined {
   return minor !== undefined && minor <= 100_000_000 ? minor : undefined;
 }
 export const whole = (text: string): number => (/^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN);
-
-export function settingFields(typed: Typed, wrong: Wrong, t: T): Html {
-  const shared = (name: keyof Typed) => ({ name, value: typed[name], error: wrong[name] });
-  return html`
-<div class="columns">
-  !${field({ ...shared('minimum'), label: t('minimum'), hint: t('minimumHint'), inputmode: 'decimal', maxlength: 14 })}
-  !${field({ ...shared('age'), label: t('age'), hint: t('ageHint'), inputmode: 'numeric', maxlength: 5 })}
-  !${field({ ...shared('volume'), label: t('volume'), inputmode: 'numeric', maxlength: 3 })}
-</div>
-!${checkbox({ name: 'voice', label: t('voice'), hint: t('voiceHint'), checked: typed.voice !== '' })}
-<div class="columns">
-  !${field({ ...shared('voice_from'), label: t('voiceFrom'), inputmode: 'decimal', maxlength: 14 })}
-  !${field({ ...shared('voice_length'), label: t('voiceLength'), inputmode: 'numeric', maxlength: 3 })}
-</div>`;
-}

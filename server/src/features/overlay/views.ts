@@ -20,7 +20,8 @@ import type { Lang } from '../../platform/web/i18n.ts';
 import type { AlertStatus } from '../tips/index.ts';
 import type { RecentAlert } from './alert-lists.ts';
 import type { Overlay } from './service.ts';
-import { settingFields, type Typed, type Wrong } from './settings-form.ts';
+import type { Typed, Wrong } from './settings-form.ts';
+import { settingFields } from './settings-views.ts';
 import { widgetsCard } from './widget-views.ts';
 import { overlayWords } from './words.ts';
 

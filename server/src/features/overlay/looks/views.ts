@@ -4,7 +4,7 @@ import { buttonForm, field, form, select } from '../../../platform/web/forms.ts'
 import { attributes, type Html, html } from '../../../platform/web/html.ts';
 import type { Variation } from '../browser/variation.ts';
 import type { OverlaySettings } from '../settings.ts';
-import { type FieldsView, variationFields } from './fields.ts';
+import { type FieldsView, variationFields } from './field-views.ts';
 import { maxVariations, readyMadeNames } from './rules.ts';
 import type { Looks } from './service.ts';
 import type { LooksWords } from './words.ts';
