@@ -26,6 +26,7 @@ export { createKeys } from './keys/service.ts';
 export { createTokens, socketSeconds, type TokenSubject, type Tokens } from './keys/tokens.ts';
 export { type AppLimitGroup, checkLimit, limitPolicy, limits, rateLimited } from './limits.ts';
 export { metadataRoutes } from './routes.ts';
-export { allScopes, formatScopes, knownScopes, parseScopes, type Scope, scopeList, scopes } from './scopes.ts';
+export { scopeList } from './scope-views.ts';
+export { allScopes, formatScopes, knownScopes, parseScopes, type Scope, scopes } from './scopes.ts';
 export { oauthRoutes } from './token/routes.ts';
 export { createTokenEndpoint } from './token/service.ts';

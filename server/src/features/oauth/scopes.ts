@@ -1,4 +1,3 @@
-import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 
 type ConsentWords = Readonly<Record<Lang, readonly [name: string, meaning: string]>>;
@@ -50,7 +49,7 @@ export const scopes = {
 } as const satisfies Record<string, ScopeRow>;
 
 /** Every app may see this, without a scope. */
-const identity: ConsentWords = {
+export const identity: ConsentWords = {
   en: ['See who you are', 'Your username, display name and picture.'],
   th: ['ดูว่าคุณคือใคร', 'ชื่อผู้ใช้ ชื่อที่แสดง และรูปโปรไฟล์ของคุณ'],
 };
@@ -78,13 +77,4 @@ export const formatScopes = (list: readonly Scope[]): string => list.join(' ');
 
 export function intersectScopes(a: readonly Scope[], b: readonly Scope[]): Scope[] {
   return a.filter((scope) => b.includes(scope));
-}
-
-/** The permissions of an app, for the creator. `brief` leaves out their meanings. */
-export function scopeList(granted: readonly Scope[], lang: Lang, { brief = false } = {}): Html {
-  const items = [identity, ...granted.map((scope) => scopes[scope].consent)].map((words) => {
-    const [name, meaning] = words[lang];
-    return html`<li><strong>${name}</strong>!${brief ? '' : html`<p>${meaning}</p>`}</li>`;
-  });
-  return html`<ul class="ticks">!${items}</ul>`;
 }

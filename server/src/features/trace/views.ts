@@ -14,7 +14,7 @@ import {
   toneOf,
 } from './describe.ts';
 import type { LaneMissing, LaneStep, TraceView } from './model.ts';
-import { tracePicture } from './picture.ts';
+import { tracePicture } from './picture-views.ts';
 import { type TraceT, traceWords } from './words.ts';
 
 export interface ShownTrace {

@@ -3,7 +3,7 @@ import { form } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
 import { type AppRow, appAbout, appLogo } from '../../apps/index.ts';
-import { scopeList } from '../scopes.ts';
+import { scopeList } from '../scope-views.ts';
 import type { AuthorizeRequest } from './checks.ts';
 import { words } from './words.ts';
 

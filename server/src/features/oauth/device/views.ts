@@ -5,7 +5,8 @@ import type { Lang } from '../../../platform/web/i18n.ts';
 import type { AppRow } from '../../apps/index.ts';
 import { appFace, decisionForm, otherAccount, type Person } from '../authorize/views.ts';
 import { words as consentWords } from '../authorize/words.ts';
-import { type Scope, scopeList } from '../scopes.ts';
+import { scopeList } from '../scope-views.ts';
+import type { Scope } from '../scopes.ts';
 import { words } from './words.ts';
 
 export interface CodeView {
