@@ -1,4 +1,4 @@
-import { badge } from '../../platform/web/blocks.ts';
+import { badge, heading } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import { exampleOf } from './examples.ts';
 import { breakable, fieldRows } from './field-views.ts';
@@ -7,6 +7,7 @@ import {
   type Answer,
   type ApiDocument,
   accessOf,
+  type byTag,
   contentOf,
   type Field,
   fieldsOf,
@@ -20,7 +21,7 @@ import { headerTitle, samplesOf } from './samples/index.ts';
 import type { T } from './words.ts';
 
 /** One endpoint: its description and fields on the left, a request and its answer on the right. */
-export function operationSection(operation: Operation, document: ApiDocument, t: T): Html {
+function operationSection(operation: Operation, document: ApiDocument, t: T): Html {
   const answers = Object.entries(operation.responses);
   const success = answers.find(([status]) => Number(status) < 400);
   return html`
@@ -179,3 +180,10 @@ function errors(operation: Operation, t: T): Html {
   );
   return html`<details class="more errors"><summary>${t('errors')} <span class="statuses">${statuses.join(' · ')}</span></summary><dl class="fields">!${list}</dl></details>`;
 }
+
+type Tag = ReturnType<typeof byTag>[number];
+
+/** All operations of one tag. */
+export const tagView = ({ name, description, operations }: Tag, document: ApiDocument, t: T): Html => html`
+<div lang="en">!${heading({ title: name })}<p class="lead">!${inline(description)}.</p></div>
+<section class="tag">!${operations.map((operation) => operationSection(operation, document, t))}</section>`;

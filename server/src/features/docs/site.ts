@@ -1,13 +1,12 @@
-import { heading } from '../../platform/web/blocks.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import type { Html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import { describeEventTypes } from '../events/index.ts';
 import { eventPage, eventTypesPage } from './event-views.ts';
+import { guideView } from './guide-views.ts';
 import type { Guide } from './guides.ts';
 import { homePage } from './home-views.ts';
-import { inline } from './markdown.ts';
 import { type ApiDocument, byTag } from './openapi.ts';
-import { operationSection } from './operation-views.ts';
+import { tagView } from './operation-views.ts';
 import { eventPath, tagPath } from './paths.ts';
 import { errorsPage, scopesPage } from './table-views.ts';
 import type { T } from './words.ts';
@@ -47,9 +46,7 @@ export function sitePages(document: ApiDocument, guides: readonly Guide[], t: T)
           text: summary,
           method,
         })),
-        body: () => html`
-<div lang="en">!${heading({ title: name })}<p class="lead">!${inline(description)}.</p></div>
-<section class="tag">!${operations.map((operation) => operationSection(operation, document, t))}</section>`,
+        body: () => tagView({ name, description, operations }, document, t),
       }),
     ),
     {
@@ -95,6 +92,5 @@ const guidePage = ({ name, title, lang, headings, body }: Guide, t: T): SitePage
   group: 'guides',
   lang,
   sections: headings.filter(({ level }) => level === 2).map(({ id, text }) => ({ href: `#${id}`, text })),
-  body: () =>
-    html`<article class="prose guide" lang="${lang}" data-copy="${t('copy')}" data-copied="${t('copied')}">!${body}</article>`,
+  body: () => guideView({ lang, body }, t),
 });
