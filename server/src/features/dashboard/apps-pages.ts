@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../errors.ts';
-import { emptyState, heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import type { Grants, LastUsed } from '../oauth/index.ts';
-import { connectionCard } from './apps-views.ts';
+import { appsView } from './apps-views.ts';
 import { appsWords } from './words.ts';
 
 export interface ConnectedAppsParts {
@@ -25,12 +23,10 @@ export function connectedAppPages(
     const [connections, lang] = [await grants.connections(creatorId), pages.lang(request)];
     const t = appsWords(lang);
     const csrf = pages.csrf(request, reply);
-    const body = connections.map((connection) => connectionCard(connection, { lang, csrf, times }));
     return pages.show(request, reply, {
       title: t('title'),
       nav: 'apps',
-      body: html`!${heading({ title: t('title'), intro: t('intro') })}
-!${body.length > 0 ? body : emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: linkButton(t('emptyAction'), '/docs') })}`,
+      body: appsView(connections, { lang, csrf, times }),
     });
   });
 

@@ -1,4 +1,4 @@
-import { badge, card, confirm, definitions } from '../../platform/web/blocks.ts';
+import { badge, card, confirm, definitions, emptyState, heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
 import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
@@ -7,7 +7,7 @@ import { appAbout, appLogo } from '../apps/index.ts';
 import { type Connection, knownScopes, scopeList } from '../oauth/index.ts';
 import { appsWords } from './words.ts';
 
-export function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; times: Times }): Html {
+function connectionCard(connection: Connection, o: { lang: Lang; csrf: string; times: Times }): Html {
   const t = appsWords(o.lang);
   const { app_name: app, client_id: clientId, owner_username: owner, used_at: usedAt } = connection;
   const marks = [
@@ -36,4 +36,11 @@ export function connectionCard(connection: Connection, o: { lang: Lang; csrf: st
 !${definitions(facts)}
 !${disconnect}`,
   });
+}
+
+export function appsView(connections: readonly Connection[], o: Parameters<typeof connectionCard>[1]): Html {
+  const t = appsWords(o.lang);
+  const cards = connections.map((connection) => connectionCard(connection, o));
+  return html`!${heading({ title: t('title'), intro: t('intro') })}
+!${cards.length > 0 ? cards : emptyState({ alone: true, title: t('emptyTitle'), text: t('emptyText'), action: linkButton(t('emptyAction'), '/docs') })}`;
 }

@@ -2,10 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { onceClosed } from '../../platform/http/closed.ts';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
-import { heading, linkButton, stylesheet } from '../../platform/web/blocks.ts';
+import { stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { buttonForm } from '../../platform/web/forms.ts';
-import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -20,8 +18,7 @@ import { firstSteps } from './first-steps-views.ts';
 import { stepWords } from './first-steps-words.ts';
 import { homeView } from './home-views.ts';
 import { homeWords } from './home-words.ts';
-import { newTipPath } from './tip-paths.ts';
-import { overview } from './views.ts';
+import { dashboardView } from './views.ts';
 import { dashboardWords } from './words.ts';
 
 export interface DashboardParts extends FirstStepsParts {
@@ -74,13 +71,11 @@ export function dashboardPages(scope: FastifyInstance, parts: DashboardParts): v
     // Lets other requests in: writing the page takes as long as one part of the totals.
     await createPauses(creatorId)();
     const csrf = pages.csrf(request, reply);
-    const test = buttonForm({ action: '/dashboard/test-alert', csrf, label: t('testAlert') });
     const steps = done ? firstSteps(done, lang, csrf) : '';
-    const body = html`
-      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
-      !${switchedOffNotice(connected, lang)}
-      !${steps}
-      !${overview({ totals, days, tips: page.tips, lang, times })}`;
+    const body = dashboardView({
+      ...{ displayName, csrf, steps, switchedOff: switchedOffNotice(connected, lang) },
+      ...{ totals, days, tips: page.tips, lang, times },
+    });
     return pages.show(request, reply, { title: t('title'), nav: 'dashboard', head: head(), modules: [script()], body });
   });
 

@@ -1,14 +1,15 @@
-import { card, emptyState, linkButton, stats } from '../../platform/web/blocks.ts';
+import { card, emptyState, heading, linkButton, stats } from '../../platform/web/blocks.ts';
 import { money, type Times } from '../../platform/web/format.ts';
+import { buttonForm } from '../../platform/web/forms.ts';
 import { type Html, html } from '../../platform/web/html.ts';
 import type { Lang } from '../../platform/web/i18n.ts';
 import type { DayTotal, Tip, Tips } from '../tips/index.ts';
 import { chart } from './chart-views.ts';
-import { tipsHome } from './tip-paths.ts';
+import { newTipPath, tipsHome } from './tip-paths.ts';
 import { quickSearch, tipTable } from './tips-views.ts';
 import { dashboardWords } from './words.ts';
 
-export interface Overview {
+interface Overview {
   readonly totals: Awaited<ReturnType<Tips['stats']>>;
   readonly days: readonly DayTotal[];
   readonly tips: readonly Tip[];
@@ -20,7 +21,7 @@ export interface Overview {
  * The totals, the chart of the last days, and the newest tips. A script updates the elements with `data-live` when tips
  * arrive.
  */
-export function overview({ totals, days, tips, lang, times }: Overview): Html {
+function overview({ totals, days, tips, lang, times }: Overview): Html {
   const t = dashboardWords(lang);
   const live = (name: string, body: Html): Html => html`<div data-live="${name}">!${body}</div>`;
   const numbers = stats([
@@ -50,4 +51,21 @@ export function overview({ totals, days, tips, lang, times }: Overview): Html {
     const action = linkButton(t('overlay'), '/dashboard/overlay', 'primary');
     return emptyState({ title: t('empty'), text: t('emptyText'), action });
   }
+}
+
+interface DashboardView extends Overview {
+  readonly displayName: string;
+  readonly csrf: string;
+  readonly steps: Html;
+  readonly switchedOff: Html;
+}
+
+export function dashboardView({ displayName, csrf, steps, switchedOff, ...shown }: DashboardView): Html {
+  const t = dashboardWords(shown.lang);
+  const test = buttonForm({ action: '/dashboard/test-alert', csrf, label: t('testAlert') });
+  return html`
+      !${heading({ title: t('title'), intro: t('hello', { name: displayName }), actions: html`<span class="badge ok" data-live-badge hidden>${t('live')}</span>!${linkButton(t('enterTip'), newTipPath)}!${test}` })}
+      !${switchedOff}
+      !${steps}
+      !${overview(shown)}`;
 }

@@ -1,23 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Limiter } from '../../platform/limiter/limiter.ts';
-import { heading, linkButton } from '../../platform/web/blocks.ts';
 import { holdSlot, sendDownload } from '../../platform/web/download.ts';
 import { formText } from '../../platform/web/form-body.ts';
-import { html } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import { AccountError, type Pages } from '../accounts/index.ts';
 import type { createExport } from './export.ts';
 import type { Leaving } from './service.ts';
-import {
-  type DeletionForm,
-  dataPath,
-  deletePath,
-  deletionCard,
-  exportCard,
-  exportPath,
-  signInAgainCard,
-} from './views.ts';
+import { type DeletionForm, dataPage, dataPath, deletePath, exportPath } from './views.ts';
 import { leavingWords } from './words.ts';
 
 export interface LeavingPagesParts {
@@ -38,10 +28,7 @@ export function leavingPages(scope: FastifyInstance, { pages, limiter, exports, 
     const session = pages.requireSession(request);
     const t = leavingWords(pages.lang(request));
     const view = { t, csrf: pages.csrf(request, reply) };
-    const cards = html`!${exportCard(view)}!${deletionCard(view, deletion)}`;
-    const body = html`
-      !${heading({ title: t('title'), intro: t('intro'), actions: linkButton(t('back'), '/account') })}
-      !${pages.isRecent(session) ? cards : signInAgainCard(t)}`;
+    const body = dataPage(view, deletion, pages.isRecent(session));
     return pages.show(request, reply, { title: t('title'), body, status: deletion.error === undefined ? 200 : 422 });
   }
 

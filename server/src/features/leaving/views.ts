@@ -1,6 +1,6 @@
-import { button, card, fold, linkButton, notice } from '../../platform/web/blocks.ts';
+import { button, card, fold, heading, linkButton, notice } from '../../platform/web/blocks.ts';
 import { buttonForm, field, form } from '../../platform/web/forms.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { type Html, html, joined } from '../../platform/web/html.ts';
 import type { LeavingWords } from './words.ts';
 
 export const dataPath = '/account/data';
@@ -12,7 +12,7 @@ export interface View {
   readonly csrf: string;
 }
 
-export const signInAgainCard = (t: LeavingWords): Html =>
+const signInAgainCard = (t: LeavingWords): Html =>
   card({
     title: t('recentTitle'),
     intro: t('recentText'),
@@ -20,7 +20,7 @@ export const signInAgainCard = (t: LeavingWords): Html =>
     actions: linkButton(t('recentAction'), `/login?return_to=${encodeURIComponent(dataPath)}`, 'primary'),
   });
 
-export const exportCard = ({ t, csrf }: View): Html =>
+const exportCard = ({ t, csrf }: View): Html =>
   card({
     id: 'export',
     title: t('exportTitle'),
@@ -35,7 +35,7 @@ export interface DeletionForm {
   readonly error?: string;
 }
 
-export const deletionCard = ({ t, csrf }: View, { typed, error }: DeletionForm): Html =>
+const deletionCard = ({ t, csrf }: View, { typed, error }: DeletionForm): Html =>
   card({
     id: 'delete',
     title: t('deleteTitle'),
@@ -54,3 +54,10 @@ export const deletionCard = ({ t, csrf }: View, { typed, error }: DeletionForm):
         }),
       })}`,
   });
+
+export function dataPage(view: View, deletion: DeletionForm, recent: boolean): Html {
+  const { t } = view;
+  return html`
+      !${heading({ title: t('title'), intro: t('intro'), actions: linkButton(t('back'), '/account') })}
+      !${recent ? joined(exportCard(view), deletionCard(view, deletion)) : signInAgainCard(t)}`;
+}

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { stylesheet } from '../../platform/web/blocks.ts';
 import { formText } from '../../platform/web/form-body.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { type Html, joined } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import type { Pages } from '../accounts/index.ts';
@@ -92,7 +92,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
     const rehearsal = { lang, csrf, base: `${home}/rehearsal`, zone, times, evenings, ...shown.rehearsal };
     const t = words(request);
     const moderation = { t, lang, csrf, key: pages.formKeys.newKey(), times, base: home, links, ...shown.links };
-    return html`!${rehearsalCard(rehearsal)}!${moderatorsCard(moderation)}`;
+    return joined(rehearsalCard(rehearsal), moderatorsCard(moderation));
   }
 
   async function show(request: FastifyRequest, reply: FastifyReply, controller: Controller, shown: Shown = {}) {
@@ -115,7 +115,7 @@ export function livePages(scope: FastifyInstance, parts: LivePagesParts): void {
       ...(moderator ? { width: 'narrow' as const } : { nav: 'live' }),
       head: stylesheet(style()),
       modules: [script()],
-      body: html`!${view}!${own}`,
+      body: joined(view, own),
     });
   }
 

@@ -7,7 +7,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { stylesheet } from '../../platform/web/blocks.ts';
 import { formFile } from '../../platform/web/form-body.ts';
 import { uploadedPictureHeaders } from '../../platform/web/headers.ts';
-import { type Html, html } from '../../platform/web/html.ts';
+import { type Html, joined } from '../../platform/web/html.ts';
 import { PageError } from '../../platform/web/page-error.ts';
 import { limitPage } from '../../platform/web/page-limit.ts';
 import { QueueFull } from '../../platform/work-queue.ts';
@@ -15,7 +15,7 @@ import { type Pages, uploadLimit } from '../accounts/index.ts';
 import { createDrawings } from './drawings.ts';
 import { parseProfile, readTyped, type Typed, toTyped, type Wrong } from './form.ts';
 import { previewTags, publicView } from './public-views.ts';
-import { qrPicture } from './qr.ts';
+import { qrPicture } from './qr-views.ts';
 import type { Profiles, PublicPage } from './service.ts';
 import type { ShareCards } from './share-card.ts';
 import { home, profileView } from './views.ts';
@@ -139,7 +139,7 @@ export function profilePages(scope: FastifyInstance, parts: ProfilePagesParts): 
     const [t, address] = [words(request), addressOf(page)];
     return pages.show(request, reply, {
       title: page.profile.display_name,
-      head: html`!${head()}!${previewTags(page, address, t)}`,
+      head: joined(head(), previewTags(page, address, t)),
       body: publicView(page, address, t),
     });
   });

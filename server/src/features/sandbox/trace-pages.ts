@@ -3,7 +3,7 @@ import type { Limiter } from '../../platform/limiter/limiter.ts';
 import { createPauses } from '../../platform/pauses.ts';
 import { heading, linkButton, stylesheet } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
+import { joined } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import { countTracePage, type Traces, traceStyle, traceVerdict, traceView } from '../trace/index.ts';
 import { home, pathOf } from './paths.ts';
@@ -42,7 +42,7 @@ export function sandboxTraces(
       title: t('trace'),
       nav: 'developers',
       head: stylesheet(style()),
-      body: html`!${heading({ title: t('trace'), actions: back })}!${traceVerdict(shown)}!${happened}`,
+      body: joined(heading({ title: t('trace'), actions: back }), traceVerdict(shown), happened),
     });
   });
 }

@@ -12,6 +12,9 @@ export type Html = (string & { readonly [markup]: true }) | '';
 export const html = (literals: TemplateStringsArray, ...values: unknown[]): Html =>
   escapeAll(literals, ...values) as Html; // The only cast to Html: escapeAll has escaped every expression.
 
+/** Pieces of markup, one after the other. */
+export const joined = (...pieces: readonly Html[]): Html => html`!${pieces}`;
+
 type AttributeValue = string | number | boolean | null | undefined;
 
 /** ` name="value"` for each; `true` leaves the bare name, `false`, `null` and `undefined` leave nothing. */
