@@ -33,8 +33,9 @@ export interface Tx extends Reader {
 
 /**
  * A function at the top level of a module: SQLite's writing thread finds it by module and name. Its arguments and its
- * result are plain data (`structuredClone` must copy them). Time, new ids and hashes are arguments. A refusal is a result:
- * of a thrown error only what serialized-error.ts sends reaches the caller.
+ * result are plain data (`structuredClone` must copy them). Time and hashes are arguments, and new ids are too, unless only
+ * the write knows how many it needs. A refusal is a result: of a thrown error only what serialized-error.ts sends reaches
+ * the caller.
  */
 export interface WriteFunction<Args extends unknown[], Answer> {
   (tx: Tx, ...args: Args): Promise<Answer>;
