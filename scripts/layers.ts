@@ -60,6 +60,12 @@ const forbidden: IRegularForbiddenRuleType[] = [
     { path: '^(server|sdk|bench|scripts)/', pathNot: `${src}platform/` },
   ),
   rule(
+    'program-without-tools',
+    'The program imports nothing of tests, scripts and benchmarks: no installed package has them.',
+    { path: src, pathNot: [tests, `${src}platform/`] },
+    { path: '^(server/test|scripts|bench)/' },
+  ),
+  rule(
     'features-below-app',
     'Of the files above them, features import only the settings, the error table and the audit actions.',
     { path: features },

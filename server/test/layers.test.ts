@@ -37,6 +37,24 @@ test('forbidden imports are refused at any depth, as types, and upward from the 
   ]);
 });
 
+test('only tests import what belongs to tests, scripts and benchmarks', async (t) => {
+  const root = tree(t, {
+    'server/src/features/tips/record.ts': `import { addTip } from '../../../test/factories.ts'; export const r = addTip;`,
+    'server/src/features/tips/record.test.ts': `import { addTip } from '../../../test/factories.ts'; addTip();`,
+    'server/src/app.ts': `import type { Report } from '../../scripts/report.ts'; export type R = Report;`,
+    'server/src/cli/seed.ts': `import { seed } from '../../../bench/seed.ts'; seed();`,
+    'server/test/factories.ts': `export const addTip = () => 1;`,
+    'scripts/report.ts': `export interface Report {}`,
+    'bench/seed.ts': `export const seed = () => 1;`,
+  });
+  const { violations } = await checkLayers(root);
+  assert.deepEqual(violations.map(({ rule, from }) => `${rule}: ${from}`).sort(), [
+    'program-without-tools: server/src/app.ts',
+    'program-without-tools: server/src/cli/seed.ts',
+    'program-without-tools: server/src/features/tips/record.ts',
+  ]);
+});
+
 test('circles are refused, also those of types alone', async (t) => {
   const root = tree(t, {
     'server/src/platform/a.ts': `import type { B } from './b.ts'; export type A = B;`,
