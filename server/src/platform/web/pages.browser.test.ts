@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import formbody from '@fastify/formbody';
 import Fastify from 'fastify';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { launch, skip } from '../../../test/browser/launch.ts';
 import { createAssets } from './assets.ts';
 import * as blocks from './blocks.ts';
 import { createTimes, money } from './format.ts';
+import { useFormBodies } from './form-body.ts';
 import { field, form } from './forms.ts';
 import { pageHeaders } from './headers.ts';
 import { html } from './html.ts';
@@ -33,7 +33,7 @@ before(async () => {
   const long = 'njs_'.padEnd(47, 'w');
   assets.register(app);
   app.register(async (scope) => {
-    scope.register(formbody);
+    useFormBodies(scope);
     pageHeaders(scope, { https: false });
     rememberLanguage(scope, { secure: false });
     scope.get('/', (request, reply) =>
