@@ -1,6 +1,6 @@
 import { heading, table } from '../../platform/web/blocks.ts';
 import { type Html, html } from '../../platform/web/html.ts';
-import { describeEventTypes } from '../events/index.ts';
+import { type AnyEventType, describeEventTypes } from '../events/index.ts';
 import { closeReasons } from '../sockets/index.ts';
 import { fieldRows } from './field-views.ts';
 import { inline } from './markdown.ts';
@@ -47,7 +47,7 @@ const guideLinks = (t: T): Html => html`
 const triggers: Readonly<Record<string, string>> = {
   'tip.created': 'trigger tip --creator mali --amount 99',
   'alert.test': 'trigger alert --creator mali',
-};
+} satisfies Partial<Record<AnyEventType, string>>;
 
 /** One type with its fields on the left, and a whole event on the right. */
 export function eventPage({ type, when, goesTo }: EventRow, document: ApiDocument, t: T): Html {

@@ -44,6 +44,7 @@ export {
 } from './schemas.ts';
 export { anyEventTopic, createEventLog, type EventLog, eventsTopic } from './service.ts';
 export {
+  type AnyEventType,
   type ConnectionEventType,
   type ConnectionTreatment,
   changesTotals,

@@ -7,7 +7,7 @@ import { Type } from '../../platform/http/type.ts';
 import type { WebSockets } from '../../platform/http/websocket.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pages } from '../accounts/index.ts';
-import { forScreen, overlayTreatments } from '../events/index.ts';
+import { type AnyEventType, forScreen, overlayTreatments } from '../events/index.ts';
 import type { Rehearsals } from '../rehearsal/index.ts';
 import { createSocketServer, type SocketConnection, type Streams } from '../sockets/index.ts';
 import { maxAcks, maxLanguages, type Outcome, outcomes, protocol as protocolNow } from './browser/protocol.ts';
@@ -56,7 +56,13 @@ const Voices = Type.Object({
 });
 const FileId = /^fil_\w{26}$/;
 /** What a page gets that names no protocol: it knows no other types. */
-const firstTypes = ['tip.created', 'alert.test', 'alert.replayed', 'alert.shown', 'alert.skipped'];
+const firstTypes: readonly string[] = [
+  'tip.created',
+  'alert.test',
+  'alert.replayed',
+  'alert.shown',
+  'alert.skipped',
+] satisfies AnyEventType[];
 
 const maxOverlays = 20;
 /**

@@ -14,6 +14,7 @@ import { money, type Times } from '../../../platform/web/format.ts';
 import { field, form, select, textArea } from '../../../platform/web/forms.ts';
 import { type Html, html } from '../../../platform/web/html.ts';
 import type { Lang } from '../../../platform/web/i18n.ts';
+import type { AnyEventType } from '../../events/index.ts';
 import type { DeliveryStatus } from '../../webhooks/index.ts';
 import type { EventDelivery, OverlayState, Report, ReportedEvent } from './report.ts';
 import { type ConsoleT, consoleWords } from './words.ts';
@@ -76,11 +77,11 @@ function eventForm({ csrf, path, typed = emptyEvent, json, wrong = [], tipCapMin
         ? t('amountError', { cap: money(tipCapMinor) })
         : t(errorWords[name]),
   });
-  const options: [string, string][] = [
+  const options = [
     ['tip.created', t('tipCreated')],
     ['alert.test', t('alertTest')],
     ['goal.reached', t('goalReached')],
-  ];
+  ] satisfies [AnyEventType, string][];
   return form({
     action: `${path}/send`,
     csrf,
