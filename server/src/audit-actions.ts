@@ -52,10 +52,19 @@ export const auditActions = {
 
 export type AuditAction = keyof typeof auditActions;
 
-/** The write changes no account, app, grant or credential, or only by the clock. */
+/**
+ * The write changes no account, app, grant or credential, or only by the clock. A comment gives the reason for each write
+ * that does change one and leaves no row.
+ */
 const none = null;
 
-type Actions = AuditAction | readonly AuditAction[] | null;
+/** One of several writes of an operation. Another write of it leaves the row with this action. */
+interface Part {
+  readonly partOf: AuditAction;
+}
+const partOf = (action: AuditAction): Part => ({ partOf: action });
+
+type Actions = AuditAction | readonly AuditAction[] | Part | null;
 
 /** By module below features/, then by write. Of several actions the result decides which it was. */
 export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Actions>>>> = {
@@ -121,17 +130,18 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
     deleteRows: none,
     deleteRowsOfApps: none,
     deleteDeliveries: none,
-    releaseApps: none,
+    releaseApps: partOf('account.deleted'),
   },
   'leaving/repo.ts': {
     recordExport: 'account.export_made',
     askDeletion: 'account.deletion_asked',
     undoDeletion: 'account.restored',
-    beginDeletion: none,
+    beginDeletion: partOf('account.deleted'),
     renewLease: none,
     finishDeletion: 'account.deleted',
     setCleaned: none,
     forgetDeletions: none,
+    // Repeats in a restored copy what the owner asked for before. The row of that request may be lost with the rest.
     applyAsked: none,
   },
   'live/repo.ts': { insertLink: 'moderator_link.created', deleteLink: 'moderator_link.revoked' },
@@ -189,9 +199,10 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
   },
   'sandbox/repo.ts': {
     insertSandbox: 'sandbox.created',
+    // The name of a creator who is made up.
     renameSandbox: none,
     startRemoval: 'sandbox.removed',
-    deleteCreator: none,
+    deleteCreator: partOf('sandbox.removed'),
   },
   'sealing/repo.ts': {
     beginRotation: 'secret_key.rotated',
