@@ -7,7 +7,7 @@ import type { AppRow, Apps } from '../../apps/index.ts';
 import type { GrantEndReason } from '../../events/index.ts';
 import { signToken, type Tokens } from '../keys/tokens.ts';
 import { formatScopes, parseScopes, type Scope } from '../scopes.ts';
-import { type TokenResponse, toTokenResponse } from '../token/schemas.ts';
+import { type TokenResponse, toTokenResponse } from '../token-response.ts';
 import * as appEnd from './app-end-repo.ts';
 import * as connections from './connections-repo.ts';
 import { deletedAppsInBatches } from './deleted-apps.ts';
@@ -72,6 +72,21 @@ export function createGrants(parts: GrantsParts) {
     const grantId = await db.write(writes.approveOwnGrant, origins.current(), marked);
     if (grantId !== undefined) announce(approval.creatorId);
     return grantId;
+  }
+
+  /** What approves a grant together with a new family, and signs the first tokens after that. */
+  async function prepareFamily(creatorId: string, clientId: string, scopes: readonly Scope[], life: NewFamilyParts) {
+    const signing = await tokens.signing('access');
+    const now = clock();
+    const scope = formatScopes(scopes);
+    const { family, refreshToken } = newFamily(life, now);
+    const sign = (grantId: string) =>
+      signToken(signing, { creatorId, clientId, grantId, familyId: family.familyId, scope }, now);
+    return {
+      approval: { creatorId, clientId, scope, now, issue: { family } },
+      sign,
+      respond: (grantId: string): TokenResponse => toTokenResponse(sign(grantId), refreshToken, scope),
+    };
   }
 
   async function end(creatorId: string, grant: repo.GrantEnd['grant'], reason: GrantEndReason): Promise<boolean> {
@@ -141,13 +156,8 @@ export function createGrants(parts: GrantsParts) {
       const developer = await accounts.sandboxOf(creatorId);
       if (developer !== null && app.owner_id !== developer)
         throw new GrantError('app_not_of_developer', 'A sandbox creator connects only apps of its own developer.');
-      const signing = await tokens.signing('access');
-      const now = clock();
-      const scope = formatScopes(scopes);
-      const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
-      const grantId = await approve({ creatorId, clientId, scope, byOperator: true, now, issue: { family } });
-      const subject = { creatorId, clientId, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(signToken(signing, subject, now), refreshToken, scope);
+      const { approval, respond } = await prepareFamily(creatorId, clientId, scopes, familyPartsOf(app, parts));
+      return respond(await approve({ ...approval, byOperator: true }));
     },
 
     /**
@@ -155,14 +165,11 @@ export function createGrants(parts: GrantsParts) {
      * with it. Returns nothing if the creator does not own the app, or it is suspended.
      */
     async issueToOwner(creatorId: string, clientId: string, scopes: readonly Scope[]) {
-      const signing = await tokens.signing('access');
-      const now = clock();
-      const scope = formatScopes(scopes);
       const lifeMs = parts.accessTokenSeconds * 1000;
-      const { family } = newFamily({ newId, refreshIdleMs: lifeMs, refreshMaxMs: lifeMs }, now);
-      const grantId = await approveOwn({ creatorId, clientId, scope, now, issue: { family } });
-      if (grantId === undefined) return undefined;
-      return signToken(signing, { creatorId, clientId, grantId, familyId: family.familyId, scope }, now);
+      const life = { newId, refreshIdleMs: lifeMs, refreshMaxMs: lifeMs };
+      const { approval, sign } = await prepareFamily(creatorId, clientId, scopes, life);
+      const grantId = await approveOwn(approval);
+      return grantId === undefined ? undefined : sign(grantId);
     },
 
     /**
@@ -170,14 +177,9 @@ export function createGrants(parts: GrantsParts) {
      * that developer, or app or creator is suspended.
      */
     async issueForSandbox(creatorId: string, app: SandboxApp, scopes: readonly Scope[]) {
-      const signing = await tokens.signing('access');
-      const now = clock();
-      const scope = formatScopes(scopes);
-      const { family, refreshToken } = newFamily(familyPartsOf(app, parts), now);
-      const grantId = await approveOwn({ creatorId, clientId: app.id, scope, now, issue: { family } });
-      if (grantId === undefined) return undefined;
-      const subject = { creatorId, clientId: app.id, grantId, familyId: family.familyId, scope };
-      return toTokenResponse(signToken(signing, subject, now), refreshToken, scope);
+      const { approval, respond } = await prepareFamily(creatorId, app.id, scopes, familyPartsOf(app, parts));
+      const grantId = await approveOwn(approval);
+      return grantId === undefined ? undefined : respond(grantId);
     },
 
     /** To be called after a commit that ended a family. A lost hint delays the close of sockets by up to ten seconds. */

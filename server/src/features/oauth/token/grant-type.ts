@@ -21,10 +21,11 @@ import { familyPartsOf, type NewFamilyParts } from '../grants/refresh-tokens.ts'
 import type { Grants } from '../grants/service.ts';
 import { type SignedToken, type Signing, signToken, type Tokens } from '../keys/tokens.ts';
 import { formatScopes, intersectScopes, knownScopes } from '../scopes.ts';
+import { type TokenResponse, toTokenResponse } from '../token-response.ts';
 import { OAuthError, type OAuthErrorName } from './errors.ts';
 import type { RefreshLimit } from './refresh-limit.ts';
 import type { Consumption } from './repo.ts';
-import { type OptionalText, type TokenResponse, toTokenResponse } from './schemas.ts';
+import type { OptionalText } from './schemas.ts';
 
 export interface TokenParts extends Pick<Platform, 'db' | 'origins' | 'clock' | 'limiter'>, NewFamilyParts {
   readonly tokens: Tokens;

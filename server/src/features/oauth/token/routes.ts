@@ -12,17 +12,11 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Apps } from '../../apps/index.ts';
 import { deviceRoute } from '../device/routes.ts';
 import type { Devices } from '../device/service.ts';
+import { TokenResponse } from '../token-response.ts';
 import { useOAuthBodies } from './bodies.ts';
 import { authenticateClient, authenticateConfidential, required } from './client.ts';
 import { OAuthError, oauthConfig, oauthErrors } from './errors.ts';
-import {
-  clientFields,
-  exampleCredentials,
-  Introspection,
-  type OptionalText,
-  TokenReference,
-  TokenResponse,
-} from './schemas.ts';
+import { clientFields, exampleCredentials, Introspection, type OptionalText, TokenReference } from './schemas.ts';
 import { grantTypes, type TokenEndpoint } from './service.ts';
 
 export interface OAuthRoutesParts extends Pick<Platform, 'origins'> {

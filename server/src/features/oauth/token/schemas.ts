@@ -15,17 +15,6 @@ export const clientFields = {
   client_secret: optionalText('Required unless HTTP Basic is used; a public app has none'),
 };
 
-export const TokenResponse = Type.Object(
-  {
-    access_token: Type.String({ description: 'JWT; send it as `Authorization: Bearer …`' }),
-    refresh_token: Type.String({ description: 'Replaces the one before, which must no longer be used' }),
-    token_type: Type.Literal('Bearer'),
-    expires_in: Type.Integer({ description: 'Life of the access token in seconds', examples: [3600] }),
-    scope: Type.String({ description: 'Granted scopes, separated by single spaces' }),
-  },
-  { title: 'TokenResponse' },
-);
-
 export const TokenReference = Type.Object(
   {
     ...clientFields,
@@ -59,17 +48,4 @@ export const OAuthErrorBody = Type.Object(
   { title: 'OAuthError' },
 );
 
-export type TokenResponse = Static<typeof TokenResponse>;
 export type Introspection = Static<typeof Introspection>;
-
-export const toTokenResponse = (
-  access: { readonly token: string; readonly expiresIn: number },
-  refreshToken: string,
-  scope: string,
-): TokenResponse => ({
-  access_token: access.token,
-  refresh_token: refreshToken,
-  token_type: 'Bearer',
-  expires_in: access.expiresIn,
-  scope,
-});

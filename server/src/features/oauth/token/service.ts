@@ -1,6 +1,7 @@
 import type { AccessLookup } from '../grants/access.ts';
 import { refreshKey } from '../grants/refresh-tokens.ts';
 import { formatScopes } from '../scopes.ts';
+import type { TokenResponse } from '../token-response.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { required } from './client.ts';
 import { deviceCode } from './device-code.ts';
@@ -9,7 +10,7 @@ import type { Client, GrantType, TokenParts } from './grant-type.ts';
 import { createRefreshLimit } from './refresh-limit.ts';
 import { grantedScopes, refreshToken } from './refresh-token.ts';
 import { isRevocable, refreshTokenByKey } from './repo.ts';
-import type { Introspection, TokenResponse } from './schemas.ts';
+import type { Introspection } from './schemas.ts';
 
 export interface TokenEndpointParts extends Omit<TokenParts, 'refreshLimit'> {
   readonly accessTokenSeconds: number;
