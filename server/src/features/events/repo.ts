@@ -286,7 +286,7 @@ export interface CreatorMonth {
 }
 
 /** Recomputes creators' month totals from their tips, after the platform's time zone has changed. */
-export async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
+async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
   for (const { creatorId, key, startsAt, endsAt } of months)
     await tx.run(
       `UPDATE creator_heads SET month = $2,
