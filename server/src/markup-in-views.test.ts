@@ -3,14 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 /** Files with a reason to hold markup under another name. */
-const exceptions = [
-  // The rules of the Markdown renderer: each turns a token into markup.
-  'features/docs/markdown.ts',
-  // A page that awaits its cards one after the other, within its template.
-  'features/accounts/settings/pages.ts',
-  // Puts the parts of a rehearsal, which are views of that feature, one below the other.
-  'features/sandbox/rehearsal-pages.ts',
-];
+/** The rules of the Markdown renderer: each turns a token into markup. */
+const exceptions = ['features/docs/markdown.ts'];
 
 test('every markup template of a feature stands in a file whose name ends in views.ts', () => {
   const files = globSync('features/**/*.ts', {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Platform } from '../../platform/platform.ts';
 import { heading, linkButton } from '../../platform/web/blocks.ts';
 import type { Times } from '../../platform/web/format.ts';
-import { html } from '../../platform/web/html.ts';
+import { joined } from '../../platform/web/html.ts';
 import type { Pages } from '../accounts/index.ts';
 import {
   type RefusedRehearsal,
@@ -41,10 +41,11 @@ export function rehearsalPages(scope: FastifyInstance, parts: RehearsalPagesPart
     if (!refused && rehearsal?.ended_at === null) reply.header('refresh', refreshSeconds);
     const [lang, csrf, base] = [pages.lang(request), pages.csrf(request, reply), `${pathOf(creator)}/rehearsal`];
     const back = linkButton(sandboxWords(lang)('backToCreator', { name: creator.display_name }), pathOf(creator));
-    const body = html`
-!${heading({ title: t(request)('title'), actions: back })}
-!${rehearsalProgress({ lang, csrf, base, rehearsal, now: clock() })}
-!${rehearsalCard({ lang, csrf, base, zone, times, evenings, sandbox: true, ...refused })}`;
+    const body = joined(
+      heading({ title: t(request)('title'), actions: back }),
+      rehearsalProgress({ lang, csrf, base, rehearsal, now: clock() }),
+      rehearsalCard({ lang, csrf, base, zone, times, evenings, sandbox: true, ...refused }),
+    );
     const status = refused ? 422 : 200;
     return pages.show(request, reply, { status, title: t(request)('title'), nav: 'developers', body });
   }

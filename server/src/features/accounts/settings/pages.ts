@@ -3,7 +3,7 @@ import { ApiError } from '../../../errors.ts';
 import { heading } from '../../../platform/web/blocks.ts';
 import { formText } from '../../../platform/web/form-body.ts';
 import type { Times } from '../../../platform/web/format.ts';
-import { type Html, html } from '../../../platform/web/html.ts';
+import { type Html, joined } from '../../../platform/web/html.ts';
 import { type Passkeys, passkeyNameLength } from '../passkeys/service.ts';
 import type { Recovery } from '../recovery/service.ts';
 import { AccountError } from '../rules.ts';
@@ -44,15 +44,15 @@ export function accountSettingsPages(scope: FastifyInstance, parts: AccountSetti
     const lang = pages.lang(request);
     const [t, recent, csrf] = [accountWords(lang), pages.isRecent(session), pages.csrf(request, reply)];
     const view = { t, recent, csrf, time: (at: number): Html => times.time(new Date(at), lang) };
-    const body = html`
-      !${heading({ title: t('title'), intro: t('intro', { username: session.username }) })}
-      !${recent ? '' : signInAgainCard(t)}
-      !${recent ? passwordCard(view, errors.password, session.username) : ''}
-      !${passkeysCard(view, await passkeys.list(session.creatorId), errors.passkey)}
-      !${codesCard(view, await recovery.left(session.creatorId))}
-      !${sessionsCard(view, await sessions.list(session.creatorId), session.id)}
-      !${activityCard(t)}
-      !${dataCard(t)}`;
+    const body = joined(
+      heading({ title: t('title'), intro: t('intro', { username: session.username }) }),
+      recent ? passwordCard(view, errors.password, session.username) : signInAgainCard(t),
+      passkeysCard(view, await passkeys.list(session.creatorId), errors.passkey),
+      codesCard(view, await recovery.left(session.creatorId)),
+      sessionsCard(view, await sessions.list(session.creatorId), session.id),
+      activityCard(t),
+      dataCard(t),
+    );
     return pages.show(request, reply, { title: t('title'), body, modules: [passkeyModule()], status });
   }
 
