@@ -8,6 +8,7 @@ export const auditActions = {
   'account.recovered': 'A recovery code was used to set a new password',
   'account.profile_changed': 'The public profile was changed',
   'account.suspended_or_restored': 'The operator suspended or restored the account',
+  'account.clock_repaired': 'The operator moved records of the future back to the present',
   'account.export_made': 'Everything that is stored about the account was exported',
   'account.deletion_asked': 'The deletion of the account was asked for',
   'account.restored': 'The deletion of the account was undone',
@@ -36,6 +37,7 @@ export const auditActions = {
   'grant.connected': 'An app exchanged a code for tokens',
   'grant.reuse_detected': 'A used code or refresh token came back: its tokens were ended',
   'sandbox.created': 'A developer made a sandbox creator',
+  'sandbox.renamed': 'A developer renamed a sandbox creator',
   'sandbox.removed': 'A developer removed a sandbox creator',
   'webhook.created': 'A webhook endpoint was registered',
   'webhook.changed': 'A webhook endpoint was changed, enabled or disabled',
@@ -124,7 +126,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
   'dashboard/repo.ts': { addSteps: none },
   'demo/repo.ts': { insertDemoRecord: none, removeDemo: 'demo.removed' },
   'erasure/repo.ts': { eraseTipTexts: none, insertErasure: none, advance: none, finish: none },
-  'events/clock-repo.ts': { moveBack: none, repairHead: none, moveWaiting: none, moveFew: none },
+  'events/clock-repo.ts': { moveBack: none, repairHead: 'account.clock_repaired', moveWaiting: none, moveFew: none },
   'events/repo.ts': { appendAlone: none, deleteEventsBefore: none, recountMonths: none, setCountedTimeZone: none },
   'leaving/delete-rows-repo.ts': {
     deleteRows: none,
@@ -141,8 +143,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
     finishDeletion: 'account.deleted',
     setCleaned: none,
     forgetDeletions: none,
-    // Repeats in a restored copy what the owner asked for before. The row of that request may be lost with the rest.
-    applyAsked: none,
+    applyAsked: ['account.deletion_asked', 'account.restored'],
   },
   'live/repo.ts': { insertLink: 'moderator_link.created', deleteLink: 'moderator_link.revoked' },
   'oauth/grants/prune-repo.ts': {
@@ -199,8 +200,7 @@ export const auditedWrites: Readonly<Record<string, Readonly<Record<string, Acti
   },
   'sandbox/repo.ts': {
     insertSandbox: 'sandbox.created',
-    // The name of a creator who is made up.
-    renameSandbox: none,
+    renameSandbox: 'sandbox.renamed',
     startRemoval: 'sandbox.removed',
     deleteCreator: partOf('sandbox.removed'),
   },

@@ -63,7 +63,7 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(platform: Platform & { readonly config: Config }) {
   const { config, db, origins, hub, limiter, clock, wait, newId, log, metrics, vault, zone, fetch } = platform;
   const sealing = createSealing({ db, origins, hub, log, vault });
-  const events = createEventLog({ db, hub, clock, newId, zone });
+  const events = createEventLog({ db, origins, hub, clock, newId, zone });
   const audit = createAudit({ db, clock });
   const passwords = createPasswords({ registry: metrics.registry, wait });
   const takenNames = createTakenNames({ db, clock, newId, vault });
@@ -242,7 +242,7 @@ export function createServices(platform: Platform & { readonly config: Config })
   const moderators = createModerators({ db, origins, hub, clock, newId });
   const widgets = createWidgets({ tips, goals, clock, zone });
   const tipsAt = (at: Clock) => {
-    const own = { db, clock: at, newId: createIds(at), zone };
+    const own = { db, origins, clock: at, newId: createIds(at), zone };
     return createTips({ ...own, screen, events: createEventLog({ ...own, hub }) });
   };
   const demo = createDemo({

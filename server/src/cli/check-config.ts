@@ -33,17 +33,16 @@ export function addCheckConfigCommand(program: Command, { env, print }: Context)
 }
 
 /** Whether this machine's clock can be trusted, by the database as it is: nothing is made or migrated. */
-async function checkClock({ database, timeZone }: Config): Promise<{ problems: readonly string[] }> {
+async function checkClock({ database }: Config): Promise<{ problems: readonly string[] }> {
   if (database.engine === 'sqlite' && !existsSync(database.file)) return { problems: [] };
-  const [{ createClockCheck }, { createZone }, { systemClock: clock }] = await Promise.all([
+  const [{ createClockCheck }, { systemClock: clock }] = await Promise.all([
     import('../features/events/index.ts'),
-    import('../platform/zone.ts'),
     import('../platform/clock.ts'),
   ]);
   try {
     const db = await open(database);
     try {
-      return await createClockCheck({ db, clock, zone: createZone(timeZone) }).checkClock();
+      return await createClockCheck({ db, clock }).checkClock();
     } finally {
       await db.close();
     }

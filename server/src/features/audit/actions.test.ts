@@ -6,6 +6,7 @@ import { runCommand } from '../../../test/cli-process.ts';
 import { basic } from '../../../test/factories.ts';
 import { connect, exchange, post, redirectUri, refresh, revoke, tokensOf } from '../../../test/oauth.ts';
 import { startReceiver } from '../../../test/receiver.ts';
+import { execute } from '../../../test/sql.ts';
 import { createVisitor } from '../../../test/visitor.ts';
 import { buildWebhooks } from '../../../test/webhooks.ts';
 import { type AuditAction, auditActions } from '../../audit-actions.ts';
@@ -186,6 +187,7 @@ test('every action leaves exactly one row, in the name of who did it, about whom
     'scope.tips.read': 'on',
   });
   assert.equal(newest[0]?.details.sandbox, sandboxId, 'the developer sees what was done with it');
+  await page('sandbox.renamed', `/developers/sandbox/${sandboxId}/name`, { name: 'Tried out' });
   const ended = await leaves(['sandbox.removed', 'grant.ended'], () =>
     owner.post(`/developers/sandbox/${sandboxId}/remove`),
   );
@@ -267,6 +269,9 @@ test('every action leaves exactly one row, in the name of who did it, about whom
   );
   await command(['grant.ended'], 'grant', 'revoke', '--creator', 'somchai', '--client', clientId);
   await command(['signing_key.created'], 'keys', 'rotate');
+  await execute(app.runtime.db, 'UPDATE creator_heads SET last_at = $1', [Date.now() + 60_000]);
+  await command(['account.clock_repaired'], 'creator', 'repair-clock', 'somchai');
+  await command([], 'creator', 'repair-clock', 'somchai');
   await command([], 'creator', 'list');
   await leaves(['app.deleted', 'grant.ended'], () => owner.post(`${apps}/delete`));
   const [ownGrant] = newest.filter(({ action }) => action === 'grant.ended');

@@ -5,6 +5,7 @@
  * long to sum is read before.
  */
 import { defineWrites, type Reader, type Sql, type Tx } from '../../platform/db/database.ts';
+import { audited } from '../audit/index.ts';
 import { lockHead } from './goals-repo.ts';
 import type { CreatorMonth } from './repo.ts';
 
@@ -183,4 +184,11 @@ async function moveFew(tx: Tx, creatorId: string, now: number): Promise<void> {
   await tx.run('UPDATE webhook_endpoints SET created_at = $1 WHERE created_at > $1', [now]);
 }
 
-export const writes = defineWrites(import.meta.url, { moveBack, repairHead, moveWaiting, moveFew });
+export const writes = defineWrites(import.meta.url, {
+  moveBack,
+  repairHead: audited('account.clock_repaired', repairHead, (aheadMs, { creatorId }) => {
+    return aheadMs !== undefined && aheadMs > 0 && { creatorId, details: { seconds: Math.round(aheadMs / 1000) } };
+  }),
+  moveWaiting,
+  moveFew,
+});

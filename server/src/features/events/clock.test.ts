@@ -6,7 +6,7 @@ import { assertLedger } from '../../../test/ledger.ts';
 import { main } from '../../cli/main.ts';
 import { jobs } from '../../housekeeping.ts';
 import { createLog } from '../../platform/log.ts';
-import { createClockCheck } from './clock.ts';
+import { createClockRepair } from './clock.ts';
 
 const day = 86_400_000;
 
@@ -184,7 +184,7 @@ test('a repair moves a long history in short writes, and goals stay exact while 
       return answer;
     },
   };
-  assert.equal(await createClockCheck({ ...runtime, db: watched }).repairClock(creatorId), 40 * day);
+  assert.equal(await createClockRepair({ ...runtime, db: watched }).repairClock(creatorId), 40 * day);
   assert.ok(Math.max(...moved) <= 250, `no write moves many: ${moved}`);
   assert.equal(voids, 6);
   const tipped = 1 + 2 * (600 - voids) + 3 * 2;

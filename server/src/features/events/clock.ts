@@ -22,7 +22,7 @@ const namedCreators = 10;
 /** How much one write of a repair moves: some milliseconds. */
 const atOnce = 250;
 
-export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clock' | 'zone'>) {
+export function createClockCheck({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
   /** By a clock that nobody sets. */
   let wrongSince: number | null = null;
 
@@ -56,7 +56,11 @@ export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clo
       const databaseTime = await repo.databaseTime(db);
       return databaseTime !== null && clock() - databaseTime > toleranceMs;
     },
+  };
+}
 
+export function createClockRepair({ db, origins, clock, zone }: Pick<Platform, 'db' | 'origins' | 'clock' | 'zone'>) {
+  return {
     /**
      * Moves what a creator recorded in the future back to now. Order, sequences, totals and the bytes of events stay;
      * the month is counted anew. Returns how far the head was ahead, 0 if it was not. A repair that is broken off can be
@@ -77,7 +81,8 @@ export function createClockCheck({ db, clock, zone }: Pick<Platform, 'db' | 'clo
           continue;
         }
         const rest = { first: batch?.first ?? head.sequence + 1, voids: head.void_count };
-        aheadMs = await db.write(repo.writes.repairHead, month, await repo.sumMonth(db, month, now, rest), now);
+        const sum = await repo.sumMonth(db, month, now, rest);
+        aheadMs = await db.write(repo.writes.repairHead, origins.current(), month, sum, now);
       }
       for (const kind of repo.waiting)
         while ((await db.write(repo.writes.moveWaiting, kind, creatorId, now, atOnce)) === atOnce);

@@ -1,6 +1,6 @@
 import { timeOfId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { createClockCheck } from './clock.ts';
+import { createClockCheck, createClockRepair } from './clock.ts';
 import type { ScreenedAlert } from './projection.ts';
 import * as repo from './repo.ts';
 import type { EventData, EventType } from './types.ts';
@@ -45,11 +45,12 @@ export const anyEventTopic = 'events';
  */
 export function createEventLog({
   db,
+  origins,
   hub,
   clock,
   newId,
   zone,
-}: Pick<Platform, 'db' | 'hub' | 'clock' | 'newId' | 'zone'>) {
+}: Pick<Platform, 'db' | 'origins' | 'hub' | 'clock' | 'newId' | 'zone'>) {
   async function recountMonths(): Promise<void> {
     for (let after = ''; ; ) {
       const heads = await repo.headsAfter(db, after, recountBatch);
@@ -81,7 +82,8 @@ export function createEventLog({
   return {
     prepare,
     announce,
-    ...createClockCheck({ db, clock, zone }),
+    ...createClockCheck({ db, clock }),
+    ...createClockRepair({ db, origins, clock, zone }),
 
     /** Appends an event without another change. */
     async append<T extends EventType>(event: NewEvent & { readonly type: T }, data: EventData<T>): Promise<void> {

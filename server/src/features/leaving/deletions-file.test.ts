@@ -73,12 +73,22 @@ test('a restored copy of the database loses whoever was deleted since, and keeps
 
   // The state of the copy.
   await execute(db, 'DELETE FROM account_deletions');
+  await execute(db, 'DELETE FROM audit');
   await execute(db, 'DELETE FROM creators');
   for (const row of copied)
     await execute(db, `INSERT INTO creators (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, Object.values(row));
   const deleteAtOf = async ({ creatorId }: { creatorId: string }) => (await accounts.byId(creatorId))?.delete_at;
   assert.deepEqual([await deleteAtOf(waiting), (await deleteAtOf(stayed)) === null], [null, false]);
   await leavingWithCopies.applyDeletions();
+  const rows = await app.runtime.audit.list({}, { limit: 10 });
+  assert.deepEqual(
+    new Set(rows.map(({ action, creator_id }) => `${action} ${creator_id}`)),
+    new Set([
+      `account.deletion_asked ${gone.creatorId}`,
+      `account.deletion_asked ${waiting.creatorId}`,
+      `account.restored ${stayed.creatorId}`,
+    ]),
+  );
   assert.equal(await deleteAtOf(gone), app.clock());
   assert.equal(await deleteAtOf(waiting), waitingUntil);
   assert.equal(await deleteAtOf(stayed), null);

@@ -1,6 +1,6 @@
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
 import { lockCreator } from '../accounts/index.ts';
-import { audited } from '../audit/index.ts';
+import { audited, auditedAsOneOf } from '../audit/index.ts';
 
 /** An export changes no row. The write exists for its entry in the audit log. */
 async function recordExport(_tx: Tx, _creatorId: string): Promise<void> {}
@@ -163,19 +163,24 @@ export function deletedAccounts(db: Reader): Promise<DeletedAccount[]> {
 
 /**
  * For a database that was restored from a copy: applies the last request of an account that the file knows. A later request
- * than that of the copy replaces it, also with a later time: the owner undid the earlier one. Returns whether something had
- * to be changed.
+ * than that of the copy replaces it, also with a later time: the owner undid the earlier one. Returns what had to be
+ * changed.
  */
-async function applyAsked(tx: Tx, { creator_id, asked_at, delete_at }: AskedDeletion): Promise<boolean> {
+async function applyAsked(
+  tx: Tx,
+  { creator_id, asked_at, delete_at }: AskedDeletion,
+): Promise<'asked' | 'restored' | false> {
   const creator = await lockCreator(tx, creator_id);
   if (!creator || creator.removed_at !== null) return false;
   const knownAt = creator.deletion_asked_at ?? 0;
-  if (delete_at === null) return knownAt <= asked_at && undoDeletion(tx, creator_id, false);
+  if (delete_at === null) return knownAt <= asked_at && (await undoDeletion(tx, creator_id, false)) && 'restored';
   if (knownAt >= asked_at) return false;
   await undoDeletion(tx, creator_id, false);
   await setDeletion(tx, creator_id, asked_at, delete_at);
-  return true;
+  return 'asked';
 }
+
+const ofDeletion = (is: boolean, { creator_id: creatorId }: AskedDeletion) => is && { creatorId };
 
 export const writes = defineWrites(import.meta.url, {
   recordExport: audited('account.export_made', recordExport, (_, creatorId) => ({ creatorId })),
@@ -188,5 +193,11 @@ export const writes = defineWrites(import.meta.url, {
   finishDeletion: audited('account.deleted', finishDeletion, (deleted, creatorId) => deleted && { creatorId }),
   setCleaned,
   forgetDeletions,
-  applyAsked,
+  applyAsked: auditedAsOneOf(
+    [
+      ['account.deletion_asked', (applied, asked) => ofDeletion(applied === 'asked', asked)],
+      ['account.restored', (applied, asked) => ofDeletion(applied === 'restored', asked)],
+    ],
+    applyAsked,
+  ),
 });

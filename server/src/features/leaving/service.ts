@@ -193,7 +193,8 @@ export function createLeaving(parts: LeavingParts) {
           await ask(creator_id, true);
           again.push(creator_id);
         }
-      for (const deletion of asked) if (await db.write(writes.applyAsked, deletion)) again.push(deletion.creator_id);
+      for (const deletion of asked)
+        if (await db.write(writes.applyAsked, origins.current(), deletion)) again.push(deletion.creator_id);
       if (again.length > 0) log.warn({ creators: again }, 'deletions of accounts are applied again to a restored copy');
     },
   };

@@ -80,7 +80,9 @@ export const writes = defineWrites(import.meta.url, {
   insertSandbox: audited('sandbox.created', insertSandbox, (outcome, creatorId, { id, display_name }) => {
     return outcome === 'added' && { creatorId, details: { sandbox: id, name: display_name } };
   }),
-  renameSandbox,
+  renameSandbox: audited('sandbox.renamed', renameSandbox, (renamed, creatorId, id, name) => {
+    return renamed && { creatorId, details: { sandbox: id, name } };
+  }),
   startRemoval: audited('sandbox.removed', startRemoval, (found, creatorId, id) => {
     return found && { creatorId, details: { sandbox: id } };
   }),

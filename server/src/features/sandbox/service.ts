@@ -79,7 +79,7 @@ export function createSandbox({ db, origins, clock, newId, apps, grants, rowDele
 
     /** Returns whether the developer has such a creator. */
     rename: (developerId: string, creatorId: string, displayName: string): Promise<boolean> =>
-      db.write(writes.renameSandbox, developerId, creatorId, checkedName(displayName)),
+      db.write(writes.renameSandbox, origins.current(), developerId, creatorId, checkedName(displayName)),
 
     /** Ends its grants, then deletes everything of it. Returns whether the developer has such a creator. */
     async remove(developerId: string, creatorId: string, between?: BetweenWrites): Promise<boolean> {
