@@ -85,14 +85,14 @@ test('check-config shows where a value comes from and no secret', () => {
   assert.deepEqual([by('PORT')?.value, by('PORT')?.source], ['9000', 'environment']);
   assert.deepEqual([by('HOST')?.value, by('HOST')?.source], ['127.0.0.1', 'default']);
   assert.deepEqual([by('METRICS_PORT')?.value, by('METRICS_PORT')?.source], [null, 'not set']);
-  const told = describeSettings({ PORT: '9000' }, readConfig({ PORT: '9000' }));
+  const withPort = describeSettings({ PORT: '9000' }, readConfig({ PORT: '9000' }));
   for (const [name, value] of [
     ['BASE_URL', 'http://localhost:9000'],
     ['AUTH_URL', 'http://localhost:9000'],
     ['SIGNUP', 'open'],
   ])
     assert.deepEqual(
-      told.filter((setting) => setting.name === name).map(({ value, source }) => [value, source]),
+      withPort.filter((setting) => setting.name === name).map(({ value, source }) => [value, source]),
       [[value, 'default']],
     );
   assert.doesNotMatch(JSON.stringify(list), /very secret|password@/);

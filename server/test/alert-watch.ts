@@ -6,7 +6,7 @@ export interface WatchedAlerts {
   readonly prometheus: Prometheus;
   /** Waits until the alert fires, and notes it. */
   fires(name: string, labels?: Record<string, string>): Promise<void>;
-  ends(name: string): Promise<void>;
+  waitUntilResolved(name: string): Promise<void>;
 }
 
 export function watchAlerts(prometheus: Prometheus, fired: Set<string>): WatchedAlerts {
@@ -30,7 +30,7 @@ export function watchAlerts(prometheus: Prometheus, fired: Set<string>): Watched
       );
       fired.add(name);
     },
-    ends: async (name) =>
+    waitUntilResolved: async (name) =>
       void (await until(
         () => `${name} ends`,
         async () => !(await isFiring(name, {})),

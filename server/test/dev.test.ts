@@ -81,7 +81,7 @@ test('npm run dev starts the program again on every kind of change, and ends it 
   assert.throws(() => process.kill(Number(starts().at(-1)?.[1]), 0), { code: 'ESRCH' });
 });
 
-/** `npm run dev` with a server that tells what becomes of it, and dies of `SIGUSR2` by an error. */
+/** `npm run dev` with a server that logs when it starts and has drained, and dies of `SIGUSR2` by an error. */
 async function startDev(t: TestContext) {
   const directory = temporaryDirectory(t);
   for (const folder of ['server/src', 'server/bin', 'sdk/src', 'docs'])
@@ -91,12 +91,12 @@ async function startDev(t: TestContext) {
   writeFileSync(
     join(directory, 'server/bin/namjai.js'),
     `const { appendFileSync } = require('node:fs');
-    const tell = (text) => appendFileSync(${JSON.stringify(log)}, text + ' ' + process.pid + '\\n');
+    const note = (text) => appendFileSync(${JSON.stringify(log)}, text + ' ' + process.pid + '\\n');
     process.on('SIGINT', () => {
-      tell('drained');
+      note('drained');
       process.exit();
     });
-    tell('started');
+    note('started');
     setInterval(() => {}, 1000);`,
   );
   const fails = 'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("as of a mistake")})';
@@ -105,17 +105,17 @@ async function startDev(t: TestContext) {
     cwd: directory,
     stdio: 'ignore',
   });
-  const told = () => readFileSync(log, 'utf8').split(/\s+/).filter(Boolean);
+  const logWords = () => readFileSync(log, 'utf8').split(/\s+/).filter(Boolean);
   t.after(() => {
     dev.kill('SIGKILL');
     try {
-      process.kill(Number(told()[1]), 'SIGKILL');
+      process.kill(Number(logWords()[1]), 'SIGKILL');
     } catch {
       // It has ended, as it should.
     }
   });
-  await until('the server has started', () => told().length === 2);
-  return { dev, told };
+  await until('the server has started', () => logWords().length === 2);
+  return { dev, logWords };
 }
 
 const endings: readonly (readonly [string, readonly NodeJS.Signals[]])[] = [
@@ -125,10 +125,10 @@ const endings: readonly (readonly [string, readonly NodeJS.Signals[]])[] = [
 ];
 for (const [what, signals] of endings)
   test(`npm run dev lets the server drain after ${what}`, async (t) => {
-    const { dev, told } = await startDev(t);
+    const { dev, logWords } = await startDev(t);
     const ended = once(dev, 'exit');
     for (const signal of signals) dev.kill(signal);
     await ended;
-    await until('the server has ended', () => told()[2] === 'drained');
-    assert.equal(told().length, 4);
+    await until('the server has ended', () => logWords()[2] === 'drained');
+    assert.equal(logWords().length, 4);
   });

@@ -253,25 +253,25 @@ async function ownStore(t: TestContext) {
   return { env, runtime, port: await freePort() };
 }
 
-/** A line to the server that can be cut. */
-async function openLine(t: TestContext, port: number) {
-  const lines = new Set<Socket>();
+/** A proxy in front of the server whose connections can be cut. */
+async function startProxy(t: TestContext, port: number) {
+  const sockets = new Set<Socket>();
   let cut = false;
   const server = createServer((near) => {
     if (cut) return near.destroy();
     const far = connect(port, '127.0.0.1');
     for (const socket of [near, far]) {
-      lines.add(socket);
+      sockets.add(socket);
       socket.on('error', () => {});
       socket.on('close', () => {
-        for (const each of [near, far]) lines.delete(each.destroy());
+        for (const each of [near, far]) sockets.delete(each.destroy());
       });
     }
     near.pipe(far).pipe(near);
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const destroy = () => {
-    for (const line of lines) line.destroy();
+    for (const socket of sockets) socket.destroy();
   };
   t.after(() => {
     server.close();
@@ -297,12 +297,12 @@ test(`50 tips through reloads, cuts and restarts are each on screen once, in ord
   let server = await startServer({ env, port });
   t.after(() => server.kill());
   const { key, tip, creatorId } = await prepare(runtime, 0.1);
-  const line = await openLine(t, port);
-  const { page, shown } = await openOverlay(await (await launch(t)).newContext(), `${line.url}/overlay/${key}`);
+  const proxy = await startProxy(t, port);
+  const { page, shown } = await openOverlay(await (await launch(t)).newContext(), `${proxy.url}/overlay/${key}`);
 
   const troubles = [
     () => page.reload(),
-    () => line.cut(300),
+    () => proxy.cut(300),
     async () => {
       await server.kill();
       server = await startServer({ env, port });

@@ -119,30 +119,30 @@ test('the tip jar', { skip }, async (t) => {
     async () => {
       const before = (await tipsOf(jar, mali.id)).length;
       const payment = await makePayment(jar, 'mali', { amount: '40.25' });
-      const told = { payment_id: basename(payment), amount: 40.25, receiver: '0812345678', reference: 'KBANK-1' };
+      const slipFields = { payment_id: basename(payment), amount: 40.25, receiver: '0812345678', reference: 'KBANK-1' };
       const call = async (...[secret, body, at]: Parameters<typeof signed>): Promise<[number, string]> => {
         const response = await fetch(`${jar.url}/slips`, signed(secret, body, at));
         const { error, state } = await response.json();
         return [response.status, error ?? state];
       };
       const { slip, webhook } = jar.secrets;
-      assert.deepEqual(await call(webhook, told), [400, 'no_matching_signature']);
-      assert.deepEqual(await call(slip, told, new Date(Date.now() - 3_600_000)), [400, 'timestamp_too_old']);
-      assert.deepEqual(await call(slip, { ...told, amount: 40.2 }), [422, 'other_amount']);
-      assert.deepEqual(await call(slip, { ...told, amount: '40.25' }), [422, 'other_amount']);
-      assert.deepEqual(await call(slip, { ...told, receiver: '0899999999' }), [422, 'other_receiver']);
-      assert.deepEqual(await call(slip, { ...told, reference: '' }), [422, 'reference_missing']);
-      assert.deepEqual(await call(slip, { ...told, payment_id: 'another' }), [404, 'not_found']);
-      const unsigned = await fetch(`${jar.url}/slips`, { method: 'POST', body: JSON.stringify(told) });
+      assert.deepEqual(await call(webhook, slipFields), [400, 'no_matching_signature']);
+      assert.deepEqual(await call(slip, slipFields, new Date(Date.now() - 3_600_000)), [400, 'timestamp_too_old']);
+      assert.deepEqual(await call(slip, { ...slipFields, amount: 40.2 }), [422, 'other_amount']);
+      assert.deepEqual(await call(slip, { ...slipFields, amount: '40.25' }), [422, 'other_amount']);
+      assert.deepEqual(await call(slip, { ...slipFields, receiver: '0899999999' }), [422, 'other_receiver']);
+      assert.deepEqual(await call(slip, { ...slipFields, reference: '' }), [422, 'reference_missing']);
+      assert.deepEqual(await call(slip, { ...slipFields, payment_id: 'another' }), [404, 'not_found']);
+      const unsigned = await fetch(`${jar.url}/slips`, { method: 'POST', body: JSON.stringify(slipFields) });
       assert.equal(unsigned.status, 400);
       assert.equal(await stateOf(payment), 'waiting');
       assert.equal((await tipsOf(jar, mali.id)).length, before);
 
-      assert.equal((await call(slip, told))[0], 200);
+      assert.equal((await call(slip, slipFields))[0], 200);
       await untilRecorded(payment);
-      assert.deepEqual(await call(slip, told), [200, 'recorded']);
+      assert.deepEqual(await call(slip, slipFields), [200, 'recorded']);
       const second = await makePayment(jar, 'mali', { amount: '40.25' });
-      assert.deepEqual(await call(slip, { ...told, payment_id: basename(second) }), [409, 'slip_used']);
+      assert.deepEqual(await call(slip, { ...slipFields, payment_id: basename(second) }), [409, 'slip_used']);
       assert.equal(await stateOf(second), 'waiting');
       assert.equal((await tipsOf(jar, mali.id)).length, before + 1);
     },

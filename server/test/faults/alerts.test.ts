@@ -186,7 +186,11 @@ async function bug({ file, url, pairs, target }: Embedded, { fires }: Pick<Watch
   await fires('NamjaiBug', { instance: target });
 }
 
-async function faultsOfNodes(t: TestContext, nodes: StartedNodes, { fires, ends }: WatchedAlerts): Promise<void> {
+async function faultsOfNodes(
+  t: TestContext,
+  nodes: StartedNodes,
+  { fires, waitUntilResolved }: WatchedAlerts,
+): Promise<void> {
   const { env, url, pairs, postgres, redis, target: instance } = nodes;
   const inBackground = t.test('clock: a node’s own is ten minutes ahead', async (t) => {
     const ahead = 'const now = Date.now; Date.now = () => now() + 600_000;';
@@ -205,7 +209,7 @@ async function faultsOfNodes(t: TestContext, nodes: StartedNodes, { fires, ends 
     await Promise.all([fires('NamjaiHubSlow', { instance }), fires('NamjaiLimitsPerNode', { instance })]);
   });
   await t.test('Redis is stopped', async () => {
-    await ends('NamjaiRedisAway');
+    await waitUntilResolved('NamjaiRedisAway');
     await redis.kill();
     await fires('NamjaiRedisAway', { instance });
     await redis.restart();

@@ -147,7 +147,7 @@ async function serverKilled(t: TestContext, env: Record<string, string>, id: str
       assert.ok(await runtime.accounts.byId(id), 'it was killed on the way');
       ({ server, callUntil } = await callers());
     }
-    t.diagnostic(`others in peace: ${told(peace)}; while rows are deleted: ${told(meanwhile)}`);
+    t.diagnostic(`others in peace: ${summarize(peace)}; while rows are deleted: ${summarize(meanwhile)}`);
     assert.ok(at(meanwhile, 0.99) <= Math.max(50, 5 * at(peace, 0.99)), 'others wait no longer than five times');
     await until('its files are cleaned', async () => (await uncleaned(runtime)) === 0);
     await server.kill('SIGTERM');
@@ -162,7 +162,7 @@ function at(times: readonly number[], share: number): number {
   return sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
 }
 
-function told(times: readonly number[]): string {
+function summarize(times: readonly number[]): string {
   const ms = (share: number) => `${at(times, share).toFixed(1)} ms`;
   return `${times.length} calls, p50 ${ms(0.5)}, p99 ${ms(0.99)}, slowest ${ms(1)}`;
 }

@@ -71,12 +71,12 @@ test(`kill -9 amid deliveries, ${kills} times: every event arrives at each recei
   }
 
   const missing = () => {
-    const told = new Set([...kofi.payments.values()].map(({ kofi_transaction_id }) => kofi_transaction_id));
+    const kofiIds = new Set([...kofi.payments.values()].map(({ kofi_transaction_id }) => kofi_transaction_id));
     const perReceiver = receivers.map(({ requests }) => {
       const seen = new Set(requests.map(({ body }) => JSON.parse(body).data.tip.id));
       return [...answered].filter((id) => !seen.has(id)).length;
     });
-    return [...perReceiver, [...connected].filter((id) => !told.has(id)).length];
+    return [...perReceiver, [...connected].filter((id) => !kofiIds.has(id)).length];
   };
   await until(
     () => `every tip has arrived; missing are ${missing()}`,

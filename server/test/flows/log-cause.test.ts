@@ -102,9 +102,9 @@ test('a webhook that is enabled again is told, with why and for how long it was 
   clock.advance(90_000);
   await call('PATCH', `/${id}`, { enabled: true });
   await call('PATCH', `/${id}`, { enabled: true });
-  const told = lines.filter(({ msg }) => msg === 'a webhook is enabled again');
-  assert.equal(told.length, 1);
-  const { client_id, endpoint_id, reason, away_seconds } = told[0] ?? {};
+  const enabledAgain = lines.filter(({ msg }) => msg === 'a webhook is enabled again');
+  assert.equal(enabledAgain.length, 1);
+  const { client_id, endpoint_id, reason, away_seconds } = enabledAgain[0] ?? {};
   assert.deepEqual([client_id, endpoint_id, reason, away_seconds], [pair.clientId, id, 'by_owner', 90]);
 });
 
@@ -113,20 +113,20 @@ test('a webhook or connection that the server disables is told to the operator, 
   const { add, call, runtime, worker, clock, pair } = await buildWebhooks(t, { log });
   const { webhooks } = runtime;
   const receiver = await startReceiver(t);
-  const told = (...fields: string[]) =>
+  const webhookLines = (...fields: string[]) =>
     lines.filter(({ msg }) => /^a webhook is/.test(`${msg}`)).map((line) => fields.map((name) => line[name]));
   const all = ['msg', 'endpoint_id', 'client_id', 'creator_id', 'reason'];
   receiver.answer = (response) => response.writeHead(410).end();
   const { id, secret } = await add(receiver.url);
   await call('POST', `/${id}/ping`);
   await worker.pass();
-  assert.deepEqual(told(...all), [['a webhook is disabled', id, pair.clientId, null, 'gone']]);
+  assert.deepEqual(webhookLines(...all), [['a webhook is disabled', id, pair.clientId, null, 'gone']]);
 
   clock.advance(90_000);
   lines.length = 0;
   await call('PATCH', `/${id}`, { enabled: true });
   const again = ['a webhook is enabled again', id, pair.clientId, null, 'gone', 90];
-  assert.deepEqual(told(...all, 'away_seconds'), [again]);
+  assert.deepEqual(webhookLines(...all, 'away_seconds'), [again]);
 
   lines.length = 0;
   receiver.answer = (response) => response.writeHead(500).end();
@@ -139,14 +139,20 @@ test('a webhook or connection that the server disables is told to the operator, 
   await webhooks.disableFailing();
   await webhooks.disableFailing();
   assert.deepEqual(
-    told(...all).sort(),
+    webhookLines(...all).sort(),
     [
       ['a webhook is disabled', connection.id, null, pair.creatorId, 'failing'],
       ['a webhook is disabled', id, pair.clientId, null, 'failing'],
     ].sort(),
   );
   await webhooks.connections.change(pair.creatorId, connection.id, { enabled: true });
-  assert.deepEqual(told(...all).at(-1), ['a webhook is enabled again', connection.id, null, pair.creatorId, 'failing']);
+  assert.deepEqual(webhookLines(...all).at(-1), [
+    'a webhook is enabled again',
+    connection.id,
+    null,
+    pair.creatorId,
+    'failing',
+  ]);
   const text = JSON.stringify(lines);
   for (const hidden of [secret, receiver.url, new URL(receiver.url).host]) assert.ok(!text.includes(hidden), hidden);
 
@@ -156,7 +162,7 @@ test('a webhook or connection that the server disables is told to the operator, 
   lines.length = 0;
   await call('PATCH', `/${id}`, { enabled: false });
   await call('PATCH', `/${id}`, { enabled: true });
-  assert.deepEqual(told('msg'), []);
+  assert.deepEqual(webhookLines('msg'), []);
 });
 
 test('Redis that goes away is told once, and once that it is back', {
@@ -166,12 +172,12 @@ test('Redis that goes away is told once, and once that it is back', {
   t.after(() => redis.stop());
   const { log, lines } = recorder('warn');
   await buildApp(t, { REDIS_URL: redis.url }, { log });
-  const told = (msg: string) => lines.filter((line) => line.msg === msg);
-  assert.deepEqual([told('Redis is away').length, told('Redis is back').length], [0, 0]);
+  const linesWith = (msg: string) => lines.filter((line) => line.msg === msg);
+  assert.deepEqual([linesWith('Redis is away').length, linesWith('Redis is back').length], [0, 0]);
   await redis.stop();
-  await until('it is told', () => told('Redis is away').length > 0);
+  await until('its line is there', () => linesWith('Redis is away').length > 0);
   await redis.restart();
-  await until('it is back', () => told('Redis is back').length > 0);
-  assert.equal(told('Redis is away').length, 1, 'not for every attempt to connect');
-  assert.equal(typeof told('Redis is back')[0]?.away_seconds, 'number');
+  await until('it is back', () => linesWith('Redis is back').length > 0);
+  assert.equal(linesWith('Redis is away').length, 1, 'not for every attempt to connect');
+  assert.equal(typeof linesWith('Redis is back')[0]?.away_seconds, 'number');
 });

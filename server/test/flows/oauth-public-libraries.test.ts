@@ -151,15 +151,15 @@ test('authlib without a secret: PKCE, refresh, revocation, and a device', {
   t.after(() => child.kill());
   let errors = '';
   child.stderr.on('data', (text) => (errors += text));
-  const told: string[] = [];
+  const results: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     const [what = '', word = ''] = line.split(' ');
     if (what === 'open') child.stdin.write(`${await approve(word)}\n`);
     else if (what === 'type') {
       await approveDevice(word);
       child.stdin.write('approved\n');
-    } else told.push(line);
+    } else results.push(line);
   }
   const each = [`tokens ${scope}`, 'me 200', 'revoked 403'];
-  assert.deepEqual(told, [...each, ...each], errors);
+  assert.deepEqual(results, [...each, ...each], errors);
 });

@@ -99,9 +99,9 @@ test('no path or query, however odd, is an error of ours', async (t) => {
     clock.advance(String(call.url).startsWith('/v1/webhooks') ? 6_000 : 1_000);
     if (String(call.url).startsWith('/v1/events/stream')) continue;
     const answer = await http.inject(call);
-    const told = `${call.method} ${String(call.url).slice(0, 200)}: ${answer.statusCode}`;
-    assert.ok([404, 415, 422, 426].includes(answer.statusCode), told);
-    assert.equal(answer.headers.x, undefined, told);
+    const summary = `${call.method} ${String(call.url).slice(0, 200)}: ${answer.statusCode}`;
+    assert.ok([404, 415, 422, 426].includes(answer.statusCode), summary);
+    assert.equal(answer.headers.x, undefined, summary);
   }
 
   for (const page of pages)

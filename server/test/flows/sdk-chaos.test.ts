@@ -29,7 +29,7 @@ async function pass(ms: number): Promise<void> {
 /** The app: it records payments, follows events and receives webhooks, each as the README shows it. */
 async function startApp(t: TestContext, chaos: TestChaos, retries?: number) {
   const { clientId, clientSecret } = chaos.app;
-  const told = { events: [] as number[], webhooks: [] as string[] };
+  const received = { events: [] as number[], webhooks: [] as string[] };
   const oauth = createOAuth({
     baseUrl: namjai.baseUrl,
     clientId,
@@ -45,7 +45,7 @@ async function startApp(t: TestContext, chaos: TestChaos, retries?: number) {
   const connection = client.events.connect({
     after: 0,
     onEvent: ({ type, sequence }) => {
-      if (type === 'tip.created') told.events.push(sequence);
+      if (type === 'tip.created') received.events.push(sequence);
     },
   });
   t.after(() => connection.close());
@@ -63,13 +63,13 @@ async function startApp(t: TestContext, chaos: TestChaos, retries?: number) {
   ({ secret } = await added.json());
   const handler = createWebhookHandler({
     secret,
-    on: { 'tip.created': ({ data }) => void told.webhooks.push(data.tip.id) },
+    on: { 'tip.created': ({ data }) => void received.webhooks.push(data.tip.id) },
     now: () => Date.now() + movedMs,
   });
 
   return {
     client,
-    told,
+    received,
     async pay(id: number): Promise<void> {
       // Ten calls a minute are let through, and some are repeated: for the server a minute passes after every five tips.
       if (id % 5 === 0) await pass(60_000);
@@ -83,10 +83,10 @@ test(`an app that follows the README loses nothing of ${tips} tips and records n
   const app = await startApp(t, chaos);
   for (let id = 1; id <= tips; id += 1) await app.pay(id);
 
-  await until('all events have come', () => app.told.events.length >= tips);
+  await until('all events have come', () => app.received.events.length >= tips);
   await until('all webhooks have come', async () => {
-    if (app.told.webhooks.length < tips) await pass(1_000);
-    return app.told.webhooks.length >= tips;
+    if (app.received.webhooks.length < tips) await pass(1_000);
+    return app.received.webhooks.length >= tips;
   });
   const report = await namjai.report();
   t.diagnostic(JSON.stringify(report));
@@ -98,14 +98,14 @@ test(`an app that follows the README loses nothing of ${tips} tips and records n
   const { all_time } = await app.client.tips.stats();
   assert.equal(all_time.count, tips);
   assert.equal(all_time.total, (tips * (tips + 1)) / 2);
-  assert.equal(app.told.events.length, tips);
+  assert.equal(app.received.events.length, tips);
   assert.deepEqual(
-    app.told.events,
-    app.told.events.toSorted((a, b) => a - b),
+    app.received.events,
+    app.received.events.toSorted((a, b) => a - b),
     'each event came once, in order',
   );
-  assert.equal(new Set(app.told.webhooks).size, tips, 'no webhook was handled twice');
-  assert.equal(app.told.webhooks.length, tips);
+  assert.equal(new Set(app.received.webhooks).size, tips, 'no webhook was handled twice');
+  assert.equal(app.received.webhooks.length, tips);
 });
 
 test('the same app with its retries switched off fails the report', async (t) => {

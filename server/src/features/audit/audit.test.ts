@@ -188,14 +188,14 @@ test('whoever follows the log misses no row of a node whose clock is ahead or be
     return at;
   }
   const old = [await rowAt(-50 * minute), await rowAt(-20 * minute), await rowAt(0)];
-  const told = await audit.list({ creatorId }, { limit: 2 });
+  const listed = await audit.list({ creatorId }, { limit: 2 });
   assert.deepEqual(
-    told.map(({ at }) => Date.parse(at)),
+    listed.map(({ at }) => Date.parse(at)),
     old.slice(1),
   );
-  const next = audit.after({ creatorId }, told);
+  const next = audit.after({ creatorId }, listed);
   const seen = async () => (await next()).map(({ at }) => Date.parse(at));
-  assert.deepEqual(await seen(), [], 'rows of before are not told again');
+  assert.deepEqual(await seen(), [], 'rows of before are not listed again');
 
   clock.advance(1000);
   const ahead = await rowAt(120 * minute);

@@ -139,11 +139,11 @@ test('erased words that wait to be sent are not sent any more: the event comes w
     const rows = await deliveries();
     return rows.length === 2 && rows.every(({ lease }) => lease !== null);
   });
-  const told = new Promise((resolve) => t.after(runtime.hub.subscribe('a later hint', resolve)));
+  const laterHint = new Promise((resolve) => t.after(runtime.hub.subscribe('a later hint', resolve)));
   assert.equal(await runtime.erasure.one(creatorId, id), true);
   // Hints come in their order, so the worker has that of the erasure before this one.
   runtime.hub.publish('a later hint', '');
-  await told;
+  await laterHint;
   receiver.answer = (response) => response.writeHead(204).end();
   letGo();
   await until('the first is settled', async () => (await deliveries()).some(({ status }) => status === 'succeeded'));

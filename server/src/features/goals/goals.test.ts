@@ -47,7 +47,7 @@ async function open(t: TestContext) {
     },
     takeBack: (id: string) => tips.void(creatorId, id, { clientId: null, reason: null }),
     raised: async () => (await goals.open(creatorId)).map(({ raised_minor }) => raised_minor),
-    told: async () =>
+    reachedGoals: async () =>
       (await events.after(creatorId, 0, 1000))
         .filter(({ type }) => type === 'goal.reached')
         .map(({ body }) => JSON.parse(body).data.goal),
@@ -149,56 +149,56 @@ test('a long history is summed when the goal is made', async (t) => {
 });
 
 test('a goal is reached once: one event, and reached_at stays after a void', async (t) => {
-  const { clock, record, add, takeBack, told, goals, creatorId } = await open(t);
+  const { clock, record, add, takeBack, reachedGoals, goals, creatorId } = await open(t);
   const goal = await add(10_000);
   await record(60);
-  assert.deepEqual(await told(), []);
+  assert.deepEqual(await reachedGoals(), []);
   clock.advance(minute);
   const { tip } = await record(40);
   const reachedAt = new Date(clock()).toISOString();
   const reached = { ...goal, raised: 100, raised_minor: 10_000, reached_at: reachedAt };
-  assert.deepEqual(await told(), [reached]);
+  assert.deepEqual(await reachedGoals(), [reached]);
   clock.advance(minute);
   await takeBack(tip.id);
   assert.deepEqual(await goals.open(creatorId), [{ ...reached, raised: 60, raised_minor: 6000 }]);
   await record(500);
-  assert.deepEqual(await told(), [reached]);
+  assert.deepEqual(await reachedGoals(), [reached]);
 });
 
 test('a tip that reaches two goals tells of both, and a goal that is reached when made tells at once', async (t) => {
-  const { app, clock, record, add, told, creatorId } = await open(t);
+  const { app, clock, record, add, reachedGoals, creatorId } = await open(t);
   const [first, second] = [await add(100), await add(200)];
   await record(2);
   assert.deepEqual(
-    (await told()).map(({ id }: Goal) => id),
+    (await reachedGoals()).map(({ id }: Goal) => id),
     [first.id, second.id],
   );
   clock.advance(minute);
   const third = await add(150, { startsAt: 0 });
   assert.equal(third.reached_at, new Date(clock() - 1).toISOString());
-  assert.deepEqual((await told()).at(-1), third);
+  assert.deepEqual((await reachedGoals()).at(-1), third);
   const types = (await app.runtime.events.after(creatorId, 0, 10)).map(({ type }) => type);
   assert.deepEqual(types, ['tip.created', 'goal.reached', 'goal.reached', 'goal.reached']);
   await assertLedger(app.runtime.db);
 });
 
 test('a goal gets another title and target; lowered to what it has raised, it is reached, once', async (t) => {
-  const { app, clock, goals, creatorId, record, add, told } = await open(t);
+  const { app, clock, goals, creatorId, record, add, reachedGoals } = await open(t);
   const goal = await add(10_000, { endsAt: clock() + minute });
   await record(60);
   const to = (title: string, targetMinor: number) => goals.change(creatorId, goal.id, { title, targetMinor });
   assert.equal(await to('Mic', 6001), true);
-  assert.deepEqual(await told(), []);
+  assert.deepEqual(await reachedGoals(), []);
   clock.advance(5);
   assert.equal(await to('Mic', 6000), true);
   const reached = { ...goal, title: 'Mic', target: 60, target_minor: 6000, raised: 60, raised_minor: 6000 };
   const reachedAt = new Date(clock()).toISOString();
-  assert.deepEqual(await told(), [{ ...reached, reached_at: reachedAt }]);
+  assert.deepEqual(await reachedGoals(), [{ ...reached, reached_at: reachedAt }]);
   await to('Microphone', 20_000);
   await to('Microphone', 100);
   const [changed] = await goals.open(creatorId);
   assert.deepEqual([changed?.title, changed?.target_minor, changed?.reached_at], ['Microphone', 100, reachedAt]);
-  assert.equal((await told()).length, 1);
+  assert.equal((await reachedGoals()).length, 1);
   const { creatorId: other } = await makePair(app.runtime);
   assert.equal(await goals.change(other, goal.id, { title: 'x', targetMinor: 1 }), false);
   clock.advance(minute);
@@ -238,7 +238,7 @@ test('a goal too many is refused without summing the history', async (t) => {
 });
 
 test('goals stay exact while tips, voids and new goals come at once', async (t) => {
-  const { app, clock, record, add, takeBack, raised, goals, creatorId, told } = await open(t);
+  const { app, clock, record, add, takeBack, raised, goals, creatorId, reachedGoals } = await open(t);
   const first = await add(40_000);
   const work: Promise<unknown>[] = [];
   for (let i = 0; i < 60; i++) {
@@ -255,7 +255,7 @@ test('goals stay exact while tips, voids and new goals come at once', async (t) 
   }
   await Promise.all(work);
   assert.deepEqual(await raised(), Array(6).fill(48_000));
-  assert.deepEqual(await told().then((all) => all.map(({ id }: Goal) => id)), [first.id]);
+  assert.deepEqual(await reachedGoals().then((all) => all.map(({ id }: Goal) => id)), [first.id]);
   await assertLedger(app.runtime.db);
 });
 

@@ -95,10 +95,10 @@ test('apps hear that it is over, the apps of the account end, and its sandbox cr
     'its apps go on till then',
   );
   await letPass(app, 8 * day);
-  const [told] = await db.all<{ body: string }>(
+  const [delivery] = await db.all<{ body: string }>(
     `SELECT body FROM webhook_deliveries WHERE event_type = 'grant.revoked' AND creator_id = ''`,
   );
-  assert.deepEqual(JSON.parse(told?.body ?? '').data, { creator_id: id, reason: 'account_deleted' });
+  assert.deepEqual(JSON.parse(delivery?.body ?? '').data, { creator_id: id, reason: 'account_deleted' });
   assert.equal(await accounts.byId(trial.id), undefined);
   assert.deepEqual(await rowsWith(app, 'malee'), []);
   const [kept] = await db.all<{ name: string; owner_id: string | null; redirect_uris: string }>(

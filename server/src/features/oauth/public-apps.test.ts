@@ -240,18 +240,18 @@ test('the hundred-and-first device of an app ends the first', async (t) => {
 test('the command line’s own app is made once, is public, and stands in the metadata', async (t) => {
   const app = await buildApp(t);
   const other = await buildApp(t, app.env);
-  const told = await Promise.all(
+  const allMetadata = await Promise.all(
     [app, other, app, other].map(async ({ http }) =>
       (await http.inject('/.well-known/oauth-authorization-server')).json(),
     ),
   );
-  const ids = new Set(told.map((metadata) => metadata.namjai_cli_client_id));
+  const ids = new Set(allMetadata.map((metadata) => metadata.namjai_cli_client_id));
   assert.equal(ids.size, 1);
   const [id = ''] = ids;
   const row = await app.runtime.apps.byId(id);
   assert.deepEqual([row.public, row.owner_id, row.redirect_uris], [1, null, '[]']);
   assert.equal((await app.runtime.db.all('SELECT id FROM apps')).length, 1);
-  assert.ok(told[0].token_endpoint_auth_methods_supported.includes('none'));
+  assert.ok(allMetadata[0].token_endpoint_auth_methods_supported.includes('none'));
 });
 
 test('whatever a stranger shows in the name of a public app is refused without a write', async (t) => {

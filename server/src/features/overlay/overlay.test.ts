@@ -143,8 +143,8 @@ test('a page that opens leaves what another one still holds in its queue, howeve
   await until('nobody is left', () => app.runtime.streams.connected(pair.creatorId, 'overlay') === 0);
   await begin(`${page}2`);
   assert.equal((await statusOf(app, pair, held.id)).status, 'expired', 'it went away with it');
-  const told = (await events(app, pair, 2)).map(({ type, data }) => [type, data.tip_id]);
-  assert.deepEqual(told, [['alert.shown', waiting.id]]);
+  const alertEvents = (await events(app, pair, 2)).map(({ type, data }) => [type, data.tip_id]);
+  assert.deepEqual(alertEvents, [['alert.shown', waiting.id]]);
 });
 
 test('what another node holds in its queue is left, too', { skip: !onNodes }, async (t) => {
@@ -173,8 +173,8 @@ test('below the smallest amount an alert is skipped, and the creator can skip a 
   assert.equal(await app.runtime.overlays.skip(pair.creatorId, unwanted.id), false);
   await ack(`${page}1`, 2);
   assert.deepEqual(await statusOf(app, pair, unwanted.id), { status: 'skipped', shown_at: null });
-  const told = (await events(app, pair, 2)).map(({ type, data }) => [type, data.tip_id, data.reason]);
-  assert.deepEqual(told, [
+  const alertEvents = (await events(app, pair, 2)).map(({ type, data }) => [type, data.tip_id, data.reason]);
+  assert.deepEqual(alertEvents, [
     ['alert.skipped', small.id, 'below_minimum'],
     ['alert.skipped', unwanted.id, 'by_creator'],
   ]);
@@ -193,8 +193,8 @@ test('a page’s word that an amount is too small counts only if it is', async (
   assert.deepEqual(await statusOf(app, pair, enough.id), { status: 'queued', shown_at: null });
   assert.equal((await events(app, pair, 2)).length, 0, 'and nobody is told');
   for (const sequence of [1, 2]) await ack(`${page}2`, sequence);
-  const told = (await events(app, pair, 2)).map(({ type }) => type);
-  assert.deepEqual(told, ['alert.shown', 'alert.shown'], 'another page can still show them');
+  const types = (await events(app, pair, 2)).map(({ type }) => type);
+  assert.deepEqual(types, ['alert.shown', 'alert.shown'], 'another page can still show them');
 });
 
 test('a replay goes to everyone and changes no status; a test alert changes no statistics', async (t) => {

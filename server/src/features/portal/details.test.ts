@@ -6,7 +6,7 @@ import { makeCreator, makePair } from '../../../test/factories.ts';
 import { signedInVisitor } from '../../../test/visitor.ts';
 
 const redirectUri = 'https://app.example/callback';
-const told = {
+const fields = {
   name: 'Goal Bot',
   redirect_uris: redirectUri,
   description: 'Shows <b>goals</b>.\r\nEvery stream.',
@@ -18,7 +18,7 @@ async function setup(t: Pick<TestContext, 'after'>) {
   const app = await buildApp(t);
   const developer = await makeCreator(app.runtime);
   const visitor = await signedInVisitor(app, developer.creatorId);
-  assert.equal((await visitor.post('/developers/apps', told)).statusCode, 201);
+  assert.equal((await visitor.post('/developers/apps', fields)).statusCode, 201);
   const [row] = await app.runtime.apps.ofOwner(developer.creatorId);
   assert.ok(row);
   const clientId = row.id;
@@ -72,7 +72,7 @@ test('consent page, connected apps and portal show description, homepage and pri
       ]),
       [
         ['https://goalbot.example/', 'goalbot.example'],
-        [told.privacy, 'goalbot.example'],
+        [fields.privacy, 'goalbot.example'],
       ],
     );
     for (const [, , more] of links) assert.match(more ?? '', /target="_blank" rel="noopener noreferrer nofollow ugc"/);
@@ -82,7 +82,7 @@ test('consent page, connected apps and portal show description, homepage and pri
   const form = (await app.visitor.get(app.url)).body;
   assert.match(form, /name="homepage"[^>]*value="https:\/\/goalbot\.example\/"/);
 
-  await app.visitor.post(app.url, { name: told.name, redirect_uris: redirectUri });
+  await app.visitor.post(app.url, { name: fields.name, redirect_uris: redirectUri });
   const bare = (await visitor.get(app.consent)).body;
   assert.doesNotMatch(bare, /In the words of|class="outside"/, 'all of it is optional');
 });
@@ -106,7 +106,7 @@ test('security 47: what hides characters, is too long or no https: address is re
   ];
   for (const [field, value] of refused)
     for (const path of [app.url, '/developers/apps']) {
-      const page = await app.visitor.post(path, { ...told, [field]: value });
+      const page = await app.visitor.post(path, { ...fields, [field]: value });
       assert.equal(page.statusCode, 422, `${field} ${value}`);
       assert.match(page.body, new RegExp(`id="field-${field}-error"`), value);
       assert.match(page.body, /aria-invalid="true"/);
@@ -114,7 +114,7 @@ test('security 47: what hides characters, is too long or no https: address is re
   assert.deepEqual(await app.runtime.apps.byId(app.clientId), before);
   assert.equal((await app.runtime.apps.ofOwner(app.developer.creatorId)).length, 1);
   // Joiners are fine where a script or an emoji needs them; a line break is one character.
-  const fine = { ...told, description: `${'\r\n'.repeat(3)}👩‍👩‍👧 Namjai นักสตรีม ${'x'.repeat(270)}` };
+  const fine = { ...fields, description: `${'\r\n'.repeat(3)}👩‍👩‍👧 Namjai นักสตรีม ${'x'.repeat(270)}` };
   assert.equal((await app.visitor.post(app.url, fine)).statusCode, 303);
 });
 
@@ -212,8 +212,8 @@ test('security 5: a consent page whose app has changed since is shown again and 
   const creator = await makeCreator(app.runtime);
   const visitor = await signedInVisitor(app, creator.creatorId);
   const changes = [
-    () => app.visitor.post(app.url, { ...told, description: 'Something else' }),
-    () => app.visitor.post(app.url, { ...told, description: 'Something else', homepage: 'https://other.example' }),
+    () => app.visitor.post(app.url, { ...fields, description: 'Something else' }),
+    () => app.visitor.post(app.url, { ...fields, description: 'Something else', homepage: 'https://other.example' }),
     async () => app.upload(await png()),
   ];
   for (const change of changes) {

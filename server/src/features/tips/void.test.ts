@@ -104,13 +104,13 @@ test('a voided tip leaves all totals, its alert is skipped first, and tip.voided
   const { all_time, current_month } = await stats();
   assert.deepEqual(all_time, { total: 1, total_minor: 100, count: 1 });
   assert.deepEqual([current_month.total_minor, current_month.count], [100, 1]);
-  const [, , skipped, told, ...rest] = await events();
+  const [, , skipped, voidedEvent, ...rest] = await events();
   assert.deepEqual(
     [skipped.type, skipped.data],
     ['alert.skipped', { tip_id: tip.id, alert_id: null, shown_at: null, reason: 'voided' }],
   );
-  assert.deepEqual([told.type, told.data, rest], ['tip.voided', { tip: voided }, []]);
-  assert.equal((await app.runtime.tips.byId(told.creator_id, kept.id)).status, 'recorded');
+  assert.deepEqual([voidedEvent.type, voidedEvent.data, rest], ['tip.voided', { tip: voided }, []]);
+  assert.equal((await app.runtime.tips.byId(voidedEvent.creator_id, kept.id)).status, 'recorded');
   await assertLedger(app.runtime.db);
 });
 

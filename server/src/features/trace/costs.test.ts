@@ -110,10 +110,11 @@ test('security 41: a tip that was replayed often, to many webhooks and by many a
   const { http, runtime, id, pair, visitor } = await replayedOften(t);
   const trace: Trace = (await http.inject({ url: `/v1/tips/${id}/trace`, headers: pair.headers })).json();
   const attempts = trace.steps.filter((step) => step.kind === 'webhook');
-  const told = new Map(attempts.map(({ detail }) => [detail.delivery_id, detail]));
-  assert.equal(told.size, 10 * 21, 'each webhook, of the tip and of twenty replays');
-  assert.ok(attempts.length <= 2 * told.size, `${attempts.length} attempts`);
-  for (const { attempt, next_attempt_at } of told.values()) assert.ok(attempt === 20 && next_attempt_at !== null);
+  const lastAttempts = new Map(attempts.map(({ detail }) => [detail.delivery_id, detail]));
+  assert.equal(lastAttempts.size, 10 * 21, 'each webhook, of the tip and of twenty replays');
+  assert.ok(attempts.length <= 2 * lastAttempts.size, `${attempts.length} attempts`);
+  for (const { attempt, next_attempt_at } of lastAttempts.values())
+    assert.ok(attempt === 20 && next_attempt_at !== null);
   assert.deepEqual(
     trace.missing.filter(({ kind }) => kind === 'webhook'),
     [],

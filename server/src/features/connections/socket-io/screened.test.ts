@@ -36,11 +36,11 @@ test('security 46: a program gets only what may be shown, and a held tip when it
   for (const id of [hidden, approved, rejected, blocked, held]) await tips.void(creatorId, id, owner);
   await alerts.send({ creatorId, amount: 1 });
   await until('the test that follows has come', () => program.messages.length === 5);
-  const told = program.messages.slice(0, 4).map(({ type, message }) => {
+  const received = program.messages.slice(0, 4).map(({ type, message }) => {
     const { id, _id, name, message: words } = 'id' in message ? { ...none, ...message } : message[0];
     return [type, id, _id, name, words];
   });
-  assert.deepEqual(told, [
+  assert.deepEqual(received, [
     ['donation', 1, hidden, 'R***', ''],
     ['donation', 6, approved, 'R***', ''],
     ['donationDelete', 1, null, null, null],
