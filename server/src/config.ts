@@ -203,7 +203,7 @@ const settings = {
   metricsHost: setting('METRICS_HOST', 'Address to listen on for /metrics', listenHost, '127.0.0.1'),
   drainMs: setting(
     'DRAIN_SECONDS',
-    'How long /readyz says no before anything closes, once the server is told to go away',
+    'How long /readyz says no before anything closes, once the server is asked to stop',
     (text) => integer(0, 3600)(text) * 1000,
     '0',
   ),

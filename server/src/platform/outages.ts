@@ -5,9 +5,9 @@
 import type { Log } from './log.ts';
 
 export interface Outage {
-  /** It is away. Only the first call tells of it. */
+  /** It is away. Only the first call logs it. */
   away(details: object): void;
-  /** It is back. Tells of it if it was away. */
+  /** It is back. Logs it if it was away. */
   back(): void;
 }
 

@@ -14,7 +14,7 @@ export interface NewEvent {
   readonly amountMinor?: number;
   /** Of a test alert: what screens show, where that is not what was sent. */
   readonly screened?: ScreenedAlert | null;
-  /** The tip or test alert that the event is about, unless the event tells of it first. */
+  /** The tip or test alert that the event is about, unless the event is the first about it. */
   readonly subjectId?: string | undefined;
   readonly trace?: repo.EventTrace | undefined;
 }

@@ -34,7 +34,7 @@ const audiences = {
  */
 export type OverlayTreatment = 'play' | 'skip' | 'remove' | 'widget';
 
-/** What a connection tells its program: of a tip, of a test alert, or that a tip of which it told was taken back. */
+/** What a connection sends to its program: a tip, a test alert, or that a tip which it sent was voided. */
 export type ConnectionTreatment = 'tip' | 'test' | 'void';
 
 /**

@@ -19,7 +19,7 @@ export interface ProgressView {
   readonly now: number;
 }
 
-/** How a rehearsal ended is told for so long. */
+/** How long the page shows how a rehearsal ended. */
 const resultShownMs = 10 * 60_000;
 
 /** A rehearsal that plays, or has just ended; nothing otherwise. */

@@ -67,7 +67,7 @@ export function textFrame(text: string): Buffer {
   return frame(0x1, text);
 }
 
-/** What a socket tells besides events. */
+/** What a socket sends besides events. */
 export interface Notice {
   readonly type: string;
   readonly [field: string]: unknown;

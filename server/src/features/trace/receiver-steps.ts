@@ -93,7 +93,7 @@ function endedBecause(
       return { reason: 'disabled', since: receiver.disabledAt };
     case 'cancelled':
       if (grantEndedAt !== null) return { reason: 'grant_ended', since: grantEndedAt };
-      // The tip was voided before it was told.
+      // The tip was voided before it was sent.
       if (isConnection(receiver)) return { reason: 'not_shown', since: null };
       return { reason: receiver.kind === 'listener' ? 'listener_closed' : 'not_permitted', since: null };
   }

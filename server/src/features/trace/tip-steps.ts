@@ -100,7 +100,7 @@ export function overlayMissing(facts: AlertFacts, overlay: OverlayFacts): LaneMi
   if (tip.amount_minor < overlay.minimumMinor) return missing('too_small', null);
   if (queued < overlay.oldestAt) return missing('too_old', null);
   const last = overlay.spans.at(-1);
-  // Both reasons are told: opening an overlay alone would not help while alerts are paused.
+  // Both reasons are listed: opening an overlay alone would not help while alerts are paused.
   if (last?.to !== null) return [...missing('no_overlay', last?.to ?? null), ...stopped];
   return stopped.length > 0 ? stopped : missing('waiting', queued);
 }

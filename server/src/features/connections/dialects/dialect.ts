@@ -8,7 +8,7 @@
 import { type ConnectionTreatment, connectionTreatments, forScreen, type StoredEvent } from '../../events/index.ts';
 import type { Judge } from '../../webhooks/index.ts';
 
-/** What a connection tells its program. */
+/** What a connection sends to its program. */
 export interface ConnectionEvent {
   readonly treatment: ConnectionTreatment;
   readonly eventId: string;
@@ -54,7 +54,7 @@ export interface Dialect {
   readonly sample: Message;
 }
 
-/** The event types that a dialect is told of. */
+/** The event types that a dialect has messages for. */
 export const typesOf = ({ treatments }: Dialect): readonly string[] =>
   [...connectionTreatments].filter(([, treatment]) => treatments.includes(treatment)).map(([type]) => type);
 

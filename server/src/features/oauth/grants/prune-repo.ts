@@ -37,8 +37,8 @@ const deleteTokens = inList('DELETE FROM refresh_tokens WHERE hash IN', 'RETURNI
 const makeFirst = inList('UPDATE refresh_tokens SET parent_hash = NULL WHERE parent_hash IS NOT NULL AND hash IN');
 
 /**
- * Returns how many successors are left. The deletion tells them, because it waits for a refresh that is rotating one of
- * the tokens: no earlier statement sees the successor that this refresh inserts.
+ * Returns how many successors are left. The deletion returns them, because it waits for a refresh that is rotating one
+ * of the tokens: no earlier statement sees the successor that this refresh inserts.
  */
 async function removeTokens(tx: Tx, tokens: readonly { hash: string }[]): Promise<number> {
   const removed = await tx.all<{ successor_hash: string | null }>(deleteTokens, [

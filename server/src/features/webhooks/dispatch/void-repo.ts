@@ -1,4 +1,4 @@
-/** The SQL of voids that connections are told of. */
+/** The SQL of voids that are sent to connections. */
 import type { Sql, Tx } from '../../../platform/db/database.ts';
 
 const ofTip = 'SELECT status, lease, attempts FROM webhook_deliveries WHERE endpoint_id = $1 AND tip_id = $2';

@@ -26,7 +26,7 @@ interface Reenabled extends OwnedEndpoint {
   readonly disabled_at: number | null;
 }
 
-/** At the level of the line that told of the disabling. If the owner disabled the endpoint, there was no such line. */
+/** At the level of the line that logged the disabling. If the owner disabled the endpoint, there was no such line. */
 export function logEnabled(log: Pick<Log, 'warn' | 'info'>, endpoint: Reenabled, clock: Clock): void {
   const { disabled_reason: reason, disabled_at } = endpoint;
   const away_seconds = disabled_at === null ? null : Math.round((clock() - disabled_at) / 1000);
