@@ -16,11 +16,12 @@ test('security 41: of loops that run at the same time one has a turn in an itera
   }
   const loops = Promise.all([loop('a'), loop('b')]);
   const iterations: string[] = [];
-  while (steps.length < 16) {
+  while (steps.length < 16 && iterations.length < 100) {
     const before = steps.length;
     await nextIteration();
     iterations.push(steps.slice(before).join(''));
   }
+  assert.equal(steps.length, 16, iterations.join(' '));
   await loops;
   // The first turn comes at once, in the iteration before.
   assert.deepEqual(iterations, ['aabb', 'aa', 'bb', 'aa', 'bb', 'aa', 'bb']);
