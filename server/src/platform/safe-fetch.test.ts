@@ -213,6 +213,8 @@ interface Tarpit {
   readonly timeoutMs: number;
   readonly write: (socket: Socket) => void;
   readonly error: RegExp;
+  /** What it can write before a limit is hit, with what the buffers of sockets take. */
+  readonly mostBytes?: number;
 }
 
 /** What a hostile receiver writes on each connection, and whether it is spoken to by TLS. */
@@ -234,18 +236,21 @@ const tarpits: Record<string, Tarpit> = {
     timeoutMs: patientMs,
     write: (socket) => flood(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
     error: /^too many informational answers/,
+    mostBytes: 2 ** 25,
   },
   'sends a status line, one letter at a time': {
     scheme: 'http',
     timeoutMs: patientMs,
     write: (socket) => repeat(socket, 'H'),
     error: /does not match the HTTP\/1.1 protocol/,
+    mostBytes: 100,
   },
   'sends header fields for ever': {
     scheme: 'http',
     timeoutMs: patientMs,
     write: (socket) => repeat(socket, `x-more: ${'y'.repeat(4_000)}\r\n`, 'HTTP/1.1 200 OK\r\n'),
     error: /^UND_ERR_HEADERS_OVERFLOW|^HPE_HEADER_OVERFLOW/,
+    mostBytes: 2 ** 18,
   },
 };
 
@@ -263,7 +268,7 @@ function flood(socket: Socket, text: string): void {
   more();
 }
 
-for (const [what, { scheme, timeoutMs, write, error }] of Object.entries(tarpits))
+for (const [what, { scheme, timeoutMs, write, error, mostBytes = Number.POSITIVE_INFINITY }] of Object.entries(tarpits))
   test(`security 32: a receiver that ${what} costs a bounded time, and its connection is closed`, async (t) => {
     const sockets: Socket[] = [];
     const server = createServer((socket) => {
@@ -283,6 +288,8 @@ for (const [what, { scheme, timeoutMs, write, error }] of Object.entries(tarpits
     assert.match(answer.error ?? '', error);
     assert.ok(performance.now() - started < timeoutMs + 5_000);
     await until('the connection is closed', () => sockets.length > 0 && sockets.every(({ closed }) => closed));
+    const written = sockets.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+    assert.ok(written < mostBytes, `${written} bytes were written`);
   });
 
 test('security 32: a name server that never answers costs a bounded time', async (t) => {
