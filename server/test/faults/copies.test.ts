@@ -21,18 +21,20 @@ test('kill -9 and a lost disk: the newest copy has everything that was answered 
   const SECRET_KEY = 'a key that is kept apart from the disk';
   const env = { ...sameIssuer, SECRET_KEY, DATABASE_URL: `sqlite:${file}`, BACKUP_DIR: copies, BACKUP_EVERY: '1' };
   const pairs = await withStore(env, (runtime) => makePairs(runtime, 10, 10));
-  const newest = (): string | undefined =>
-    readdirSync(copies)
-      .filter((name) => name.startsWith('namjai-') && name !== longAgo)
-      .sort()
-      .at(-1);
   const server = await startServer({ env });
   t.after(() => server.kill());
   const before = await postTips(server.url, pairs, { count: 200, connections: 16 });
   assert.equal(before.recorded.length, 200);
-  // One that was begun before the last answer does not count.
-  const early = newest();
-  if (early) renameSync(join(copies, early), join(copies, longAgo));
+  const lastAnswer = `namjai-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.db`;
+  /** One that was begun before the last answer does not count, also if it was ended after: another is due. */
+  const newest = (): string | undefined => {
+    const names = readdirSync(copies).filter((name) => name.startsWith('namjai-') && name !== longAgo);
+    for (const name of names) if (name <= lastAnswer) renameSync(join(copies, name), join(copies, longAgo));
+    return names
+      .filter((name) => name > lastAnswer)
+      .sort()
+      .at(-1);
+  };
   const load = postTips(server.url, pairs, { count: 4000, connections: 16 });
   const copy = await until('a copy is made', newest);
   await server.kill('SIGKILL');
