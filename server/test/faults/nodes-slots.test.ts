@@ -83,7 +83,7 @@ test('connection slots over two nodes are as many as in one process', {
   async function appOf(t: TestContext, pair: Pair) {
     const answer = await fetch(`${there}/v1/socket/token`, { headers: pair.headers });
     const { socket_token } = (await answer.json()) as { socket_token: string };
-    const key = `namjai:slots:{${pair.clientId}:${pair.creatorId}}`;
+    const key = `namjai:places:{${pair.clientId}:${pair.creatorId}}`;
     return {
       socket: (url: string) => openSocket(t, `${url.replace('http', 'ws')}/v1/socket?token=${socket_token}`),
       stream: (url: string) => openStream(t, url, pair),
@@ -132,7 +132,7 @@ test('connection slots over two nodes are as many as in one process', {
     const addresses = nodes.urls.map((url) => `${url.replace('http', 'ws')}/overlay/socket`);
     const lines = await Promise.all(range(1, 25).map((i) => openSocket(t, addresses[i % 2]!, overlayKey)));
     assert.deepEqual([count(lines, 'live'), count(lines, 4429)], [20, 5]);
-    const entries = await redis.client.hVals(`namjai:slots:{overlay:${creatorId}}`);
+    const entries = await redis.client.hVals(`namjai:places:{overlay:${creatorId}}`);
     assert.equal(entries.length, 2, 'on both nodes');
   });
 

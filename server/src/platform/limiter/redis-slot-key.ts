@@ -134,7 +134,7 @@ export class RedisSlotKey {
       if (!script.isAvailable) throw new Error('Redis is away');
       this.#calledAt = performance.now();
       // The key's name stays: nodes of an earlier version count there too during a rolling update.
-      const reply = await script.run([`namjai:slots:{${this.key}}`], [node, this.#max, held, wanted, leaseMs]);
+      const reply = await script.run([`namjai:places:{${this.key}}`], [node, this.#max, held, wanted, leaseMs]);
       const granted = Number(reply);
       this.#recorded = held + granted;
       this.#held += granted;

@@ -40,7 +40,7 @@ type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** How many slots of the key each node is said to hold. */
 async function counts({ client }: Node, key: string): Promise<number[]> {
-  const entries = await client.hVals(`namjai:slots:{${key}}`);
+  const entries = await client.hVals(`namjai:places:{${key}}`);
   return entries.map((entry) => Number.parseInt(entry, 10)).sort();
 }
 
@@ -84,11 +84,11 @@ describe('connection slots in redis', { skip: skipWithoutRedis }, () => {
     const key = randomUUID();
     await take(node, key, 5, 4);
     assert.deepEqual(await counts(witness, key), [4]);
-    const life = await witness.client.pTTL(`namjai:slots:{${key}}`);
+    const life = await witness.client.pTTL(`namjai:places:{${key}}`);
     assert.ok(life > 10_000 && life <= 15_000, `it would last for ${life} ms by itself`);
     for (let i = 0; i < 4; i++) node.slots.release(key);
     await node.slots.close();
-    assert.equal(await witness.client.exists(`namjai:slots:{${key}}`), 0);
+    assert.equal(await witness.client.exists(`namjai:places:{${key}}`), 0);
   });
 
   it('frees the slots of a node that died after its lease, and renews those of the living', async (t) => {
@@ -118,7 +118,7 @@ describe('connection slots in redis', { skip: skipWithoutRedis }, () => {
     const [here, there] = await Promise.all([openNode(t, redis.url), openNode(t, redis.url)]);
     const key = randomUUID();
     await take(here, key, 3, 2);
-    await there.client.del(`namjai:slots:{${key}}`);
+    await there.client.del(`namjai:places:{${key}}`);
     assert.equal(await take(there, key, 3, 4), 3);
     assert.equal(await take(here, key, 3, 1), 0);
     assert.deepEqual(await counts(here, key), [2, 3]);
@@ -132,7 +132,7 @@ describe('connection slots in redis', { skip: skipWithoutRedis }, () => {
   it('forgets what a clock that was set back left in the far future', async (t) => {
     const node = await openNode(t, redis.url);
     const key = randomUUID();
-    await node.client.hSet(`namjai:slots:{${key}}`, 'other', `5 ${Date.now() + 3_600_000}`);
+    await node.client.hSet(`namjai:places:{${key}}`, 'other', `5 ${Date.now() + 3_600_000}`);
     assert.equal(await take(node, key, 5, 6), 5);
     assert.deepEqual(await counts(node, key), [5]);
   });
@@ -140,11 +140,11 @@ describe('connection slots in redis', { skip: skipWithoutRedis }, () => {
   it('goes by its own count when Redis answers with an error, and tells it once Redis takes it', async (t) => {
     const node = await openNode(t, redis.url, { leaseMs: 1_500 });
     const key = randomUUID();
-    await node.client.set(`namjai:slots:{${key}}`, 'not a hash', { PX: 60_000 });
+    await node.client.set(`namjai:places:{${key}}`, 'not a hash', { PX: 60_000 });
     assert.equal(await take(node, key, 3, 4), 3);
     assert.equal(node.fallbacks, 4);
     node.slots.release(key);
-    await node.client.del(`namjai:slots:{${key}}`);
+    await node.client.del(`namjai:places:{${key}}`);
     await until('it is told', async () => (await counts(node, key))[0] === 2);
   });
 });
