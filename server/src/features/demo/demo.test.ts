@@ -49,6 +49,28 @@ test('a demo that a process left unfinished is made anew at the next start', asy
   assert.equal((await runtime.goals.open(world.creatorId)).length, 1);
 });
 
+test('a demo whose removal was broken off is made anew at the next start', async (t) => {
+  const { runtime } = await buildApp(t);
+  const { db, demo } = runtime;
+  await demo.ensure();
+  const before = await demo.world();
+  await assert.rejects(
+    demoOf(runtime, {
+      db: {
+        ...db,
+        write: (write, ...args) =>
+          write.name === 'removeDemo' ? Promise.reject(new Error('The process is killed')) : db.write(write, ...args),
+      },
+    }).remove(),
+    /is killed/,
+  );
+  await demo.ensure();
+  const world = await demo.world();
+  assert.ok(world && world.creatorId !== before?.creatorId);
+  assert.deepEqual(await db.all('SELECT id FROM creators'), [{ id: world.creatorId }]);
+  assert.ok((await runtime.tips.stats(world.creatorId)).all_time.count > 0);
+});
+
 test('a database in use is not filled', async (t) => {
   const { runtime } = await buildApp(t);
   await makeCreator(runtime);

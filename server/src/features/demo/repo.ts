@@ -14,9 +14,10 @@ export async function demoRecord(db: Reader): Promise<string | undefined> {
   return (await db.get<{ value: string }>(`SELECT value FROM meta WHERE key = 'demo'`))?.value;
 }
 
-/** Whether there is a demo creator without the record, which is written last. */
+/** Whether there is a demo creator without the record, which is written last, or without a head, which is removed first. */
 export async function isUnfinished(db: Reader): Promise<boolean> {
-  const sql = `SELECT id FROM creators WHERE demo = 1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'demo') LIMIT 1`;
+  const sql = `SELECT id FROM creators WHERE demo = 1 AND (NOT EXISTS (SELECT 1 FROM meta WHERE key = 'demo')
+    OR NOT EXISTS (SELECT 1 FROM creator_heads WHERE creator_id = creators.id)) LIMIT 1`;
   return (await db.get(sql)) !== undefined;
 }
 
