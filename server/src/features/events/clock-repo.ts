@@ -68,14 +68,24 @@ async function moveBack(tx: Tx, creatorId: string, batch: Batch, now: number): P
 }
 
 async function moveLocked(tx: Tx, creatorId: string, { first, last, lastAt }: Batch, now: number): Promise<void> {
-  const batch = [creatorId, last, now, lastAt];
-  await tx.run(moveGoalsSql, batch);
-  await tx.run(`UPDATE tips SET created_at = $3 WHERE ${inBatch}`, batch);
-  await tx.run(`UPDATE events SET created_at = $3 WHERE ${inBatch} AND sequence >= $5`, [...batch, first]);
+  const tips = [creatorId, now, lastAt, last];
+  const events = [creatorId, now, first, last];
+  await tx.run('UPDATE creator_heads SET move_count = move_count + 1 WHERE creator_id = $1', [creatorId]);
+  await tx.run(moveGoalsSql, tips);
+  await tx.run(`UPDATE tips SET created_at = $2 WHERE ${tipsOfBatch}`, tips);
+  // A void and an approval have the time of their event.
+  for (const column of ['voided_at', 'approved_at'])
+    await tx.run(
+      `UPDATE tips SET ${column} = $2 WHERE creator_id = $1 AND ${column} > $2 AND id IN
+         (SELECT subject_id FROM events WHERE ${eventsOfBatch} AND subject_id IS NOT NULL)`,
+      events,
+    );
+  await tx.run(`UPDATE events SET created_at = $2 WHERE ${eventsOfBatch}`, events);
 }
 
-/** By time first: tips have no index by sequence. */
-const inBatch = 'creator_id = $1 AND created_at > $3 AND created_at <= $4 AND sequence <= $2';
+const eventsOfBatch = 'creator_id = $1 AND created_at > $2 AND sequence >= $3 AND sequence <= $4';
+/** By their index, which begins with the time. */
+const tipsOfBatch = 'creator_id = $1 AND created_at > $2 AND (created_at, sequence) <= ($3, $4)';
 
 /** 1 if the goal counts a tip of this instant, else 0. */
 const counts = (instant: string): string =>
@@ -83,14 +93,15 @@ const counts = (instant: string): string =>
 
 const moveGoalsSql = `
 UPDATE goals SET raised_minor = raised_minor +
-  (SELECT COALESCE(SUM(amount_minor * (${counts('CAST($3 AS BIGINT)')} - ${counts('created_at')})), 0)
-   FROM tips WHERE ${inBatch} AND voided_at IS NULL)
-WHERE creator_id = $1`;
+  (SELECT COALESCE(SUM(amount_minor * (${counts('CAST($2 AS BIGINT)')} - ${counts('created_at')})), 0)
+   FROM tips WHERE ${tipsOfBatch} AND voided_at IS NULL)
+WHERE creator_id = $1 AND (ends_at IS NULL OR ends_at > $2)`;
 
-/** The sum of a month's tips up to now, of those before sequence `first`, when the head had counted so many voids. */
+/** The sum of a month's tips up to now, of those before sequence `first`, when the head had counted so many voids and moves. */
 interface MonthSum {
   readonly first: number;
   readonly voids: number;
+  readonly moves: number;
   readonly totalMinor: number;
   readonly count: number;
 }
@@ -99,26 +110,25 @@ export async function sumMonth(
   db: Reader,
   { creatorId, startsAt }: CreatorMonth,
   now: number,
-  { first, voids }: Pick<MonthSum, 'first' | 'voids'>,
+  { first, voids, moves }: Pick<MonthSum, 'first' | 'voids' | 'moves'>,
 ): Promise<MonthSum> {
   const row = await db.get<{ total: number; count: number }>(
     `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS total, COUNT(*) AS count FROM tips
      WHERE creator_id = $1 AND created_at >= $2 AND created_at <= $3 AND sequence < $4 AND voided_at IS NULL`,
     [creatorId, startsAt, now, first],
   );
-  return { first, voids, totalMinor: row?.total ?? 0, count: row?.count ?? 0 };
+  return { first, voids, moves, totalMinor: row?.total ?? 0, count: row?.count ?? 0 };
 }
 
 /**
  * Moves the head, and what is left of the future, from sequence `first` of the sum on. Returns how far the head was
- * ahead, 0 if it was not, and nothing if a void has changed the sum since it was read. Lists of supporters begin anew at
+ * ahead, or nothing if a void or another repair has changed the sum since it was read. Lists of supporters begin anew at
  * their next read: no list has this time zone.
  */
 async function repairHead(tx: Tx, month: CreatorMonth, sum: MonthSum, now: number): Promise<number | undefined> {
   const { creatorId, key } = month;
   const head = await lockHead(tx, creatorId);
-  if (head.last_at <= now) return 0;
-  if (head.void_count !== sum.voids) return undefined;
+  if (head.void_count !== sum.voids || head.move_count !== sum.moves) return undefined;
   const rest = { first: sum.first, last: Number.MAX_SAFE_INTEGER, lastAt: Number.MAX_SAFE_INTEGER };
   await moveLocked(tx, creatorId, rest, now);
   const moved = 'tips.creator_id = $1 AND created_at = $2 AND tips.sequence >= $4 AND voided_at IS NULL';
@@ -141,19 +151,13 @@ const longestWaitMs = 2 * 86_400_000;
  * the time $2.
  */
 const waitingSql = {
-  voids: `UPDATE tips SET voided_at = $2 WHERE creator_id = $1 AND id IN
-    (SELECT id FROM tips WHERE creator_id = $1 AND voided_at > $3 LIMIT $4)`,
-  approvals: `UPDATE tips SET approved_at = $2 WHERE creator_id = $1 AND id IN
-    (SELECT id FROM tips WHERE creator_id = $1 AND approved_at > $3 LIMIT $4)`,
   // SQLite would read all keys of the creator in place of the newest ones.
   idempotencyKeys: {
     sqlite: idempotencyKeysSql('+creator_id'),
     postgres: idempotencyKeysSql('creator_id'),
   },
-  deliveries: `UPDATE webhook_deliveries SET due_at = $2 WHERE creator_id = $1 AND (endpoint_id, event_id) IN
-    (SELECT d.endpoint_id, d.event_id FROM webhook_endpoints e
-     JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > $3
-     WHERE d.creator_id = $1 LIMIT $4)`,
+  // SQLite reads the table of a CROSS JOIN that is named first first: few deliveries are due so late.
+  deliveries: { sqlite: deliveriesSql('CROSS JOIN'), postgres: deliveriesSql('JOIN') },
 } satisfies Record<string, Sql>;
 
 function idempotencyKeysSql(creatorId: string): string {
@@ -161,8 +165,15 @@ function idempotencyKeysSql(creatorId: string): string {
     (SELECT client_id, key FROM idempotency_keys WHERE ${creatorId} = $1 AND created_at > $3 LIMIT $4)`;
 }
 
+function deliveriesSql(join: string): string {
+  return `UPDATE webhook_deliveries SET due_at = $2 WHERE creator_id = $1 AND (endpoint_id, event_id) IN
+    (SELECT d.endpoint_id, d.event_id FROM webhook_endpoints e
+     ${join} webhook_deliveries d ON d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > $3
+     WHERE d.creator_id = $1 LIMIT $4)`;
+}
+
 export type Waiting = keyof typeof waitingSql;
-export const waiting: readonly Waiting[] = ['voids', 'approvals', 'idempotencyKeys', 'deliveries'];
+export const waiting: readonly Waiting[] = ['idempotencyKeys', 'deliveries'];
 
 /** Returns how many rows it moved. */
 function moveWaiting(tx: Tx, kind: Waiting, creatorId: string, now: number, limit: number): Promise<number> {
@@ -187,7 +198,7 @@ async function moveFew(tx: Tx, creatorId: string, now: number): Promise<void> {
 export const writes = defineWrites(import.meta.url, {
   moveBack,
   repairHead: audited('account.clock_repaired', repairHead, (aheadMs, { creatorId }) => {
-    return aheadMs !== undefined && aheadMs > 0 && { creatorId, details: { seconds: Math.round(aheadMs / 1000) } };
+    return aheadMs !== undefined && { creatorId, details: { seconds: Math.round(aheadMs / 1000) } };
   }),
   moveWaiting,
   moveFew,

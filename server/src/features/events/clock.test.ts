@@ -6,6 +6,7 @@ import { assertLedger } from '../../../test/ledger.ts';
 import { main } from '../../cli/main.ts';
 import { jobs } from '../../housekeeping.ts';
 import { createLog } from '../../platform/log.ts';
+import { createGoals } from '../goals/index.ts';
 import { createClockRepair } from './clock.ts';
 
 const day = 86_400_000;
@@ -146,6 +147,7 @@ test('a repair moves a long history in short writes, and goals stay exact while 
     tips.void(creatorId, recorded[i]?.tip.id ?? assert.fail(), { clientId: null, reason: null });
   await voidTip(0);
   let voids = 1;
+  let others = false;
   const raised = async (goal: { id: string }) =>
     (await goals.open(creatorId)).find(({ id }) => id === goal.id)?.raised ?? assert.fail();
   clock.set(now);
@@ -169,6 +171,12 @@ test('a repair moves a long history in short writes, and goals stay exact while 
       if (write.name === 'repairHead' && voids === 5) {
         await voidTip(300); // since the month was summed
         voids += 1;
+      } else if (write.name === 'repairHead' && !others) {
+        others = true;
+        clock.set(now - 500);
+        await runtime.events.repairClock(creatorId);
+        clock.set(now + 500);
+        await record(3);
       }
       const before = await future();
       const answer = await db.write(write, ...args);
@@ -184,14 +192,74 @@ test('a repair moves a long history in short writes, and goals stay exact while 
       return answer;
     },
   };
-  assert.equal(await createClockRepair({ ...runtime, db: watched }).repairClock(creatorId), 40 * day);
+  await createClockRepair({ ...runtime, db: watched }).repairClock(creatorId);
   assert.ok(Math.max(...moved) <= 250, `no write moves many: ${moved}`);
   assert.equal(voids, 6);
-  const tipped = 1 + 2 * (600 - voids) + 3 * 2;
+  assert.ok(others, 'another repair came in between');
+  const tipped = 1 + 2 * (600 - voids) + 3 * 3;
+  assert.deepEqual(
+    await db.all(`SELECT t.id FROM tips t JOIN events e ON e.creator_id = t.creator_id AND e.subject_id = t.id
+      WHERE t.voided_at IS NOT NULL AND e.type = 'tip.voided' AND e.created_at <> t.voided_at`),
+    [],
+    'a void has the time of its event',
+  );
   assert.deepEqual(await Promise.all([whole, ended, later].map(raised)), [tipped, tipped, 0]);
   const { current_month: month, all_time: all } = await tips.stats(creatorId);
   assert.deepEqual([all.total, month.total], [tipped, tipped]);
   await assertLedger(db);
+});
+
+test('a goal that is added while a repair moves what it sums is exact', async (t) => {
+  const { clock, pair, runtime, tip } = await setup(t);
+  const { creatorId } = pair;
+  const now = clock();
+  await tip(1);
+  clock.advance(day);
+  for (let i = 0; i < 3; i++) await tip(2);
+  clock.set(now);
+  let sums = 0;
+  const goals = createGoals({
+    ...runtime,
+    onChange: () => {},
+    async sumTips(id, from, before) {
+      const sum = await runtime.db.get<{ minor: number }>(
+        `SELECT CAST(COALESCE(SUM(amount_minor), 0) AS BIGINT) AS minor FROM tips
+         WHERE creator_id = $1 AND created_at >= $2 AND created_at < $3`,
+        [id, from, before],
+      );
+      sums += 1;
+      if (sums === 1) await runtime.events.repairClock(creatorId);
+      return { totalMinor: sum?.minor ?? assert.fail() };
+    },
+  });
+  const goal = await goals.add(creatorId, { title: 'Mic', targetMinor: 10_000, startsAt: now - day, endsAt: null });
+  assert.equal(goal?.raised, 7);
+  assert.equal(sums, 2);
+});
+
+test('a history that is right is left as it is, whatever is recorded meanwhile', async (t) => {
+  const { clock, pair, runtime, tip } = await setup(t);
+  await tip(1);
+  const written: string[] = [];
+  const db: typeof runtime.db = {
+    ...runtime.db,
+    async get(sql, params) {
+      const row = await runtime.db.get(sql, params);
+      clock.advance(1);
+      await tip(2);
+      return row as never;
+    },
+    write: (write, ...args) => {
+      written.push(write.name);
+      return runtime.db.write(write, ...args);
+    },
+  };
+  assert.equal(await createClockRepair({ ...runtime, db }).repairClock(pair.creatorId), 0);
+  assert.deepEqual(
+    written.filter((name) => name === 'moveBack' || name === 'repairHead'),
+    [],
+  );
+  assert.deepEqual(await runtime.audit.list({ action: 'account.clock_repaired' }, { limit: 1 }), []);
 });
 
 test('what was made while the clock was ahead works once it is repaired: grants, keys, webhooks', async (t) => {

@@ -74,13 +74,18 @@ export function createClockRepair({ db, origins, clock, zone }: Pick<Platform, '
         // Before the batch: if none is found, all that this head has counted is of the past.
         const head = await readHead(db, creatorId);
         if (!head) return 0;
+        // What is recorded from here on has the right time by itself.
+        if (head.last_at <= now) {
+          aheadMs = 0;
+          break;
+        }
         const batch = await repo.nextBatch(db, creatorId, after, now, atOnce);
         if (batch?.isFull) {
           await db.write(repo.writes.moveBack, creatorId, batch, now);
           after = batch.last;
           continue;
         }
-        const rest = { first: batch?.first ?? head.sequence + 1, voids: head.void_count };
+        const rest = { first: batch?.first ?? head.sequence + 1, voids: head.void_count, moves: head.move_count };
         const sum = await repo.sumMonth(db, month, now, rest);
         aheadMs = await db.write(repo.writes.repairHead, origins.current(), month, sum, now);
       }

@@ -9,7 +9,7 @@
 import { toTimestamp, toTimestampOrNull } from '../../platform/clock.ts';
 import { OwnerGone, type Tx } from '../../platform/db/database.ts';
 import { createIds } from '../../platform/ids.ts';
-import { appendEvent, type EventPosition, type PreparedEvent } from './repo.ts';
+import { appendEvent, type EventPosition, type Head, type PreparedEvent } from './repo.ts';
 import type { Goal } from './schemas.ts';
 
 export interface GoalRow {
@@ -66,10 +66,12 @@ export async function takeFromGoals(tx: Tx, creatorId: string, tipTime: number, 
   ]);
 }
 
+export type LockedHead = Pick<Head, 'last_at' | 'void_count' | 'move_count'>;
+
 /** Keeps tips of this creator from being recorded until the write ends. */
-export async function lockHead(tx: Tx, creatorId: string): Promise<{ last_at: number; void_count: number }> {
-  const head = await tx.get<{ last_at: number; void_count: number }>(
-    'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count',
+export async function lockHead(tx: Tx, creatorId: string): Promise<LockedHead> {
+  const head = await tx.get<LockedHead>(
+    'UPDATE creator_heads SET goals_until = goals_until WHERE creator_id = $1 RETURNING last_at, void_count, move_count',
     [creatorId],
   );
   if (!head) throw new OwnerGone(`creator ${creatorId} has no head`);

@@ -21,6 +21,7 @@ export {
   insertHead,
   type PreparedEvent,
   type RawEvent,
+  readHead,
   type StoredEvent,
 } from './repo.ts';
 export {

@@ -10,6 +10,8 @@ export interface Head {
   tip_count: number;
   /** How many tips were voided. Whatever was summed before the last of them is out of date. */
   void_count: number;
+  /** How many writes have moved tips to another time. Whatever was summed by time before the last of them is out of date. */
+  move_count: number;
   month: string;
   month_total_minor: number;
   month_tip_count: number;
@@ -174,7 +176,7 @@ export async function insertHead(tx: Tx, creatorId: string): Promise<void> {
 
 export function readHead(db: Reader, creatorId: string): Promise<Head | undefined> {
   return db.get<Head>(
-    `SELECT sequence, last_at, total_minor, tip_count, void_count, month, month_total_minor, month_tip_count,
+    `SELECT sequence, last_at, total_minor, tip_count, void_count, move_count, month, month_total_minor, month_tip_count,
        goals_until
      FROM creator_heads WHERE creator_id = $1`,
     [creatorId],
@@ -287,7 +289,9 @@ export interface CreatorMonth {
 
 /** Recomputes creators' month totals from their tips, after the platform's time zone has changed. */
 async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<void> {
-  for (const { creatorId, key, startsAt, endsAt } of months)
+  for (const { creatorId, key, startsAt, endsAt } of months) {
+    // Locked first, so that the sums have what other nodes recorded until now.
+    await tx.run('UPDATE creator_heads SET month = month WHERE creator_id = $1', [creatorId]);
     await tx.run(
       `UPDATE creator_heads SET month = $2,
          month_total_minor = (SELECT COALESCE(SUM(amount_minor), 0) FROM tips
@@ -297,6 +301,7 @@ async function recountMonths(tx: Tx, months: readonly CreatorMonth[]): Promise<v
        WHERE creator_id = $1`,
       [creatorId, key, startsAt, endsAt],
     );
+  }
 }
 
 /** The time zone of the stored month totals. */

@@ -28,8 +28,13 @@ export interface NewGoal {
   readonly targetMinor: number;
   readonly startsAt: number;
   readonly endsAt: number | null;
-  /** The sum of the tips of [startsAt, until), read while the creator's head counted so many voids. */
-  readonly summed: { readonly minor: number; readonly until: number; readonly voids: number };
+  /** The sum of the tips of [startsAt, until), read while the creator's head counted so many voids and moves. */
+  readonly summed: {
+    readonly minor: number;
+    readonly until: number;
+    readonly voids: number;
+    readonly moves: number;
+  };
 }
 
 export interface GoalLimits {
@@ -42,7 +47,7 @@ type Added = { readonly goal: GoalRow; readonly sequence: number | null };
 /**
  * Adds a goal with what it has raised. `reached` is the event that reports it, if that is enough already. Returns
  * the goal that has this id already, if there is one; `too_many` if the creator has too many open goals; and `again` if a
- * void has changed the sum since it was read.
+ * void, or a repair of the clock, has changed the sum since it was read.
  */
 async function addGoal(
   tx: Tx,
@@ -55,7 +60,7 @@ async function addGoal(
   const head = await lockHead(tx, creatorId);
   const known = await goalOf(tx, creatorId, id);
   if (known) return { goal: known, sequence: null };
-  if (head.void_count !== summed.voids) return 'again';
+  if (head.void_count !== summed.voids || head.move_count !== summed.moves) return 'again';
   if ((await openGoals(tx, creatorId, now)).length >= limits.open) return 'too_many';
   const raised = summed.minor + (await sumOf(tx, creatorId, Math.max(startsAt, summed.until), endsAt ?? endOfTime));
   const at = Math.max(now, head.last_at);

@@ -28,14 +28,14 @@ const limits: repo.GoalLimits = { open: 10, ended: 90 };
 export function createGoals({ db, clock, newId, events, sumTips, onChange }: GoalsParts) {
   /**
    * What was tipped before the goal was made. A long history is read before the write; the write adds what came since.
-   * The count of voids is read first: a void meanwhile makes the write refuse the sum.
+   * The counts of voids and moves are read first: one meanwhile makes the write refuse the sum.
    */
   async function sumSoFar(creatorId: string, { startsAt, endsAt }: GoalInput): Promise<repo.NewGoal['summed']> {
     const head = await events.head(creatorId);
     if (!head) throw creatorGone();
     const until = Math.min(head.last_at, endsAt ?? head.last_at);
     const minor = startsAt < until ? (await sumTips(creatorId, startsAt, until)).totalMinor : 0;
-    return { minor, until, voids: head.void_count };
+    return { minor, until, voids: head.void_count, moves: head.move_count };
   }
 
   return {

@@ -77,6 +77,25 @@ test('after a repair of the clock the days are summed anew', async (t) => {
   assert.equal((await runtime.tips.days(creatorId, 30)).at(-1)?.count, 3);
 });
 
+test('what was cached before a repair of the clock is not true again once its time has come', async (t) => {
+  const { runtime, clock } = await buildApp(t);
+  const { creatorId } = await makeCreator(runtime);
+  const record = () =>
+    runtime.tips.record({ creatorId, app: null, amount: 5, name: 'NOK', displayName: null, message: null });
+  const today = async () => (await runtime.tips.days(creatorId, 30)).at(-1)?.count;
+  const now = clock();
+  await record();
+  clock.advance(600_000);
+  await record();
+  assert.equal(await today(), 2);
+  clock.set(now);
+  await runtime.events.repairClock(creatorId);
+  await record();
+  clock.advance(600_000);
+  await record();
+  assert.equal(await today(), 4);
+});
+
 test('what was summed before is not read again', async (t) => {
   const { runtime, clock } = await buildApp(t);
   const { creatorId } = await makeCreator(runtime);

@@ -10,7 +10,7 @@
  *   if it is the same, no void came in between, and the totals are without exactly so many voids. Then the tips that were
  *   voided since are subtracted. They are found by their time, which is not before the newest event of then. Unless they
  *   are exactly as many as the count has grown by, all is summed anew.
- * - A repair of the clock moves tips back, and the newest event with them: what was cached up to a later one is dropped.
+ * - A repair of the clock moves tips to another time, and the head counts such moves: what was cached before one is dropped.
  * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred reads
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
@@ -34,6 +34,7 @@ interface PartialTotal extends DayTotal {
 
 interface Cached {
   readonly voids: number;
+  readonly moves: number;
   /**
    * The sequences of tips that were voided at `lastAt` and are not in the totals: a later void can have the same time.
    * Absent if a void came while the totals were summed.
@@ -59,6 +60,7 @@ const maxSubtracted = 500;
 interface DaysHead {
   readonly last_at: number;
   readonly void_count: number;
+  readonly move_count: number;
 }
 
 /** The total of the tips of [from, before) that are not voided. */
@@ -102,13 +104,14 @@ export function createDays({ db, zone, queue, readHead }: DaysParts) {
   /** Reads the count of voids again, after all that the totals were summed from. */
   async function store(
     creatorId: string,
-    { last_at: lastAt, void_count: voids }: DaysHead,
+    { last_at: lastAt, void_count: voids, move_count: moves }: DaysHead,
     totals: ReadonlyMap<number, PartialTotal>,
   ): Promise<void> {
     const atLast = await voidedSince(db, creatorId, lastAt, maxSubtracted);
     const same = (await readHead(creatorId)).void_count === voids && atLast.length < maxSubtracted;
     const cached = {
       voids,
+      moves,
       voidedAtLast: same ? new Set(atLast.map(({ sequence }) => sequence)) : undefined,
       lastAt,
       totals: new Map([...totals].sort(([a], [b]) => b - a).slice(0, maxCachedDays)),
@@ -117,9 +120,9 @@ export function createDays({ db, zone, queue, readHead }: DaysParts) {
   }
 
   /** What is cached and true for this head. */
-  async function known(creatorId: string, { last_at: lastAt, void_count: voids }: DaysHead) {
+  async function known(creatorId: string, { last_at: lastAt, void_count: voids, move_count: moves }: DaysHead) {
     const found = cache.get(creatorId);
-    if (!found || found.lastAt > lastAt) return undefined;
+    if (!found || found.moves !== moves || found.lastAt > lastAt) return undefined;
     if (found.voids === voids) return found.totals;
     const { voidedAtLast } = found;
     if (!voidedAtLast) return undefined;

@@ -174,7 +174,7 @@ export function createTips({ db, events, screen, clock, newId, zone }: TipsParts
     },
 
     /** Who has tipped most today, this month or in all, the highest total first. */
-    top: createSupporters({ db, zone, queue, asOf: async (creatorId) => (await headOf(creatorId)).asOf }),
+    top: createSupporters({ db, zone, queue, headOf }),
 
     /** The totals of the last `count` days, oldest first. */
     async days(creatorId: string, count: number): Promise<DayTotal[]> {

@@ -11,7 +11,7 @@
  */
 import { withCanonical } from '../../platform/db/canonical.ts';
 import { defineWrites, type Reader, type Tx } from '../../platform/db/database.ts';
-import type { EventPosition } from '../events/index.ts';
+import { type EventPosition, readHead } from '../events/index.ts';
 import { listed, shownName } from './listed.ts';
 import type { TipRow } from './repo.ts';
 
@@ -60,10 +60,17 @@ export interface Today {
   readonly dayStartsAt: number;
   readonly dayEndsAt: number;
   readonly monthStartsAt: number;
+  /** How many moves of tips the head had counted. */
+  readonly moves: number;
 }
 
-/** Counts up to `limit` further tips, none of them after this day. Returns whether there may be more. */
+/**
+ * Counts up to `limit` further tips, none of them after this day. Returns whether there may be more on this day: not if a
+ * repair of the clock came in between, since the day may be of the future.
+ */
 async function countTips(tx: Tx, creatorId: string, today: Today, limit: number): Promise<boolean> {
+  await tx.run('UPDATE supporter_lists SET changes = changes + 1 WHERE creator_id = $1', [creatorId]);
+  if ((await readHead(tx, creatorId))?.move_count !== today.moves) return false;
   const list = await openList(tx, creatorId, today);
   const next = await tx.get<{ created_at: number; sequence: number; count: number }>(
     `SELECT COALESCE(MAX(created_at), 0) AS created_at, COALESCE(MAX(sequence), 0) AS sequence, COUNT(*) AS count

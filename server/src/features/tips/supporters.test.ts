@@ -3,6 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { buildApp } from '../../../test/build-app.ts';
 import { makeCreator } from '../../../test/factories.ts';
 import { makeManyTips } from '../../../test/many-tips.ts';
+import { createWorkQueue } from '../../platform/work-queue.ts';
+import { createSupporters } from './supporters.ts';
 
 async function open(t: TestContext) {
   const app = await buildApp(t);
@@ -134,6 +136,38 @@ test('another time zone counts days and months anew', async (t) => {
   assert.deepEqual(await top('day'), []);
   const tokyo = await buildApp(t, { ...env, TIME_ZONE: 'Asia/Tokyo' });
   assert.equal((await tokyo.runtime.tips.top(creatorId, 'day', 10))[0]?.totalMinor, 500);
+});
+
+test('a read that a repair of the clock overtakes begins no day of the future', async (t) => {
+  const { runtime, clock, creatorId, record, top } = await open(t);
+  const { db, events } = runtime;
+  const now = clock();
+  clock.advance(40 * 86_400_000);
+  await record('แอน', 5);
+  clock.set(now);
+  let repaired = false;
+  const overtaken: typeof db = {
+    ...db,
+    async write(write, ...args) {
+      if (!repaired) await events.repairClock(creatorId);
+      repaired = true;
+      return db.write(write, ...args);
+    },
+  };
+  const supporters = createSupporters({
+    ...runtime,
+    db: overtaken,
+    queue: createWorkQueue({ atOnce: 1, maxWaiting: 10 }),
+    async headOf(id) {
+      const head = (await events.head(id)) ?? assert.fail();
+      return { head, asOf: Math.max(clock(), head.last_at) };
+    },
+  });
+  assert.deepEqual(await supporters(creatorId, 'day', 5), [{ name: 'แอน', totalMinor: 500, count: 1 }]);
+  assert.deepEqual(await top('day'), [['แอน', 500, 1]]);
+  clock.advance(1);
+  await record('แอน', 2);
+  assert.deepEqual(await top('month'), [['แอน', 700, 2]]);
 });
 
 test('lists stay exact while tips and voids come and many read at once', async (t) => {

@@ -5,8 +5,8 @@ import * as repo from './supporters-repo.ts';
 export interface SupportersParts extends Pick<Platform, 'db' | 'zone'> {
   /** Where all reading of long histories waits its turn. */
   readonly queue: WorkQueue;
-  /** Now, or the time of the creator's newest event if that is later. */
-  readonly asOf: (creatorId: string) => Promise<number>;
+  /** `asOf`: now, or the time of the creator's newest event if that is later. */
+  readonly headOf: (creatorId: string) => Promise<{ asOf: number; head: { readonly move_count: number } }>;
 }
 
 export interface TopSupporter {
@@ -19,14 +19,15 @@ export interface TopSupporter {
 const batchSize = 1_000;
 
 /** The supporters who have tipped most (supporters-repo.ts). */
-export function createSupporters({ db, zone, queue, asOf }: SupportersParts) {
+export function createSupporters({ db, zone, queue, headOf }: SupportersParts) {
   /** The moves of a list that are in progress, one for each creator: all who read at once wait for the same. */
   const moving = new Map<string, Promise<void>>();
 
   async function todayOf(creatorId: string): Promise<repo.Today> {
-    const now = await asOf(creatorId);
+    const { asOf: now, head } = await headOf(creatorId);
     const [dayStartsAt = 0, dayEndsAt = 0] = zone.lastDays(now, 1);
-    return { zone: zone.name, dayStartsAt, dayEndsAt, monthStartsAt: zone.month(now).startsAt };
+    const moves = head.move_count;
+    return { zone: zone.name, dayStartsAt, dayEndsAt, monthStartsAt: zone.month(now).startsAt, moves };
   }
 
   async function isCurrent(creatorId: string, today: repo.Today): Promise<boolean> {

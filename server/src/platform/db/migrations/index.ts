@@ -42,6 +42,7 @@ import { leaving } from './0040-leaving.ts';
 import { traceparent } from './0041-traceparent.ts';
 import { lateDeliveries } from './0042-late-deliveries.ts';
 import { manyGrants } from './0043-many-grants.ts';
+import { movedTips } from './0044-moved-tips.ts';
 
 /** What an operator needs to know before an upgrade: `true`, or why not. The changelog has a table of it. */
 export interface UpgradeNote {
@@ -134,4 +135,5 @@ export const migrations: readonly ({ readonly name: string; readonly sql: Sql } 
   { name: '0041-traceparent', sql: traceparent, together: true, back: true },
   { name: '0042-late-deliveries', sql: lateDeliveries, together: true, back: true },
   { name: '0043-many-grants', sql: manyGrants, together: true, back: true },
+  { name: '0044-moved-tips', sql: movedTips, together: true, back: true },
 ];
