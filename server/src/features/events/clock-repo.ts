@@ -97,7 +97,7 @@ UPDATE goals SET raised_minor = raised_minor +
    FROM tips WHERE ${tipsOfBatch} AND voided_at IS NULL)
 WHERE creator_id = $1 AND (ends_at IS NULL OR ends_at > $2)`;
 
-/** The sum of a month's tips up to now, of those before sequence `first`, when the head had counted so many voids and moves. */
+/** The tips of a month up to now before sequence `first`, when the head had counted so many voids and moves. */
 interface MonthSum {
   readonly first: number;
   readonly voids: number;
@@ -156,7 +156,7 @@ const waitingSql = {
     sqlite: idempotencyKeysSql('+creator_id'),
     postgres: idempotencyKeysSql('creator_id'),
   },
-  // SQLite reads the table of a CROSS JOIN that is named first first: few deliveries are due so late.
+  // With CROSS JOIN SQLite begins with the endpoints: few deliveries of each are due so late.
   deliveries: { sqlite: deliveriesSql('CROSS JOIN'), postgres: deliveriesSql('JOIN') },
 } satisfies Record<string, Sql>;
 

@@ -10,7 +10,7 @@ export interface Head {
   tip_count: number;
   /** How many tips were voided. Whatever was summed before the last of them is out of date. */
   void_count: number;
-  /** How many writes have moved tips to another time. Whatever was summed by time before the last of them is out of date. */
+  /** How many writes have moved tips to another time. What was summed by time before the last of them is out of date. */
   move_count: number;
   month: string;
   month_total_minor: number;

@@ -10,7 +10,7 @@
  *   if it is the same, no void came in between, and the totals are without exactly so many voids. Then the tips that were
  *   voided since are subtracted. They are found by their time, which is not before the newest event of then. Unless they
  *   are exactly as many as the count has grown by, all is summed anew.
- * - A repair of the clock moves tips to another time, and the head counts such moves: what was cached before one is dropped.
+ * - A repair of the clock moves tips to another time, and the head counts such moves: what was cached before is dropped.
  * - Whoever asks while a creator's days are summed waits for that sum, and then for a turn of their own: a hundred reads
  *   at once read a long history once, and are not all answered in the same iteration of the event loop.
  */
