@@ -26,10 +26,6 @@ export function subscribe(origin: () => string, pair: Pair, knownToken?: string)
     constructor() {
       super(`${origin().replace(/^http/, 'ws')}/v1/socket`);
       socket = this;
-      // The first frame is the welcome. An attempt that a busy machine does not serve in time is no connection.
-      this.once('message', () => {
-        state.connections += 1;
-      });
     }
   }
   async function token(): Promise<string> {
@@ -48,6 +44,11 @@ export function subscribe(origin: () => string, pair: Pair, knownToken?: string)
       onEvent({ sequence, id }) {
         state.sequences.push(sequence);
         state.ids.add(id);
+      },
+      // Once for each welcome. An attempt that a busy machine does not serve in time is no connection, although its
+      // welcome may still come after the SDK has given it up.
+      onStatus(status) {
+        if (status === 'live') state.connections += 1;
       },
       onReset: () => {
         state.resets += 1;
