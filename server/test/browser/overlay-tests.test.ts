@@ -127,7 +127,7 @@ test('pausing, skipping and stopping take an alert that is playing off the scree
     return took;
   }
   // An alert that leaves by its animation is never quick enough.
-  for (const [name, take] of Object.entries(takes)) await assertBelow(300, () => measure(name, take), 5);
+  for (const [name, take] of Object.entries(takes)) await assertBelow(`ms to ${name}`, 300, () => measure(name, take));
   await tip('other');
   const { tip: last } = await tip('by button');
   await until('the other is shown', () => shown.at(-1)?.endsWith('other'));

@@ -218,7 +218,7 @@ test('an ended grant is pruned as quickly beside thousands of others of its crea
   const few = await pruneFifty((await makeCreator(app.runtime)).creatorId);
   const { creatorId } = await makeCreator(app.runtime);
   await make(creatorId, 20_000, clock() - day);
-  await assertBelow(3 * few + 50, () => pruneFifty(creatorId));
+  await assertBelow('ms beside others', 3 * few + 50, () => pruneFifty(creatorId));
   assert.equal(await count('grants'), 20_002, 'one is kept of each creator');
   assert.equal(await count('authorization_codes'), 20_000, 'a used code goes with its family');
 });
